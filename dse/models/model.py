@@ -1,0 +1,62 @@
+"""What a model is: named quantities and the equations between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from dse.quantities import Quantity
+
+MACHINE_PREFIX = "machine."
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLimit:
+    """A limit that belongs to a model: the equations return a ratio under this name that must be <= 1."""
+
+    name: str
+    formula: str
+    meaning: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model family: what goes in, what comes out, what always holds.
+
+    ``equations`` takes a namespace with one attribute per input, ``machine`` (a namespace of machine
+    parameters) and the labels ``flop``, ``word``, ``message`` (1, or units where units are proven); it
+    returns one entry per metric and one ratio (<= 1) per limit.
+    """
+
+    name: str
+    title: str
+    source: str
+    machine: tuple[Quantity, ...]
+    inputs: tuple[Quantity, ...]
+    metrics: tuple[Quantity, ...]
+    limits: tuple[ModelLimit, ...]
+    equations: Callable[[Any], Mapping[str, Any]]
+
+    def parameters(self) -> dict[str, Quantity]:
+        """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""
+        return {q.name: q for q in self.inputs} | {MACHINE_PREFIX + q.name: q for q in self.machine}
+
+    def metric(self, name: str) -> Quantity:
+        """The metric of that name; raises KeyError where there is none."""
+        return {q.name: q for q in self.metrics}[name]
+
+
+def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:
+    """Run a model's equations on any arithmetic.
+
+    ``values``: one entry per name of ``model.parameters()`` (absent ones must not be needed by the equations):
+    floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities. ``labels``: flop, word, message.
+    """
+    cut = len(MACHINE_PREFIX)
+    machine = {n[cut:]: v for n, v in values.items() if n.startswith(MACHINE_PREFIX)}
+    inputs = {n: v for n, v in values.items() if not n.startswith(MACHINE_PREFIX)}
+    counted = {"flop": 1.0, "word": 1.0, "message": 1.0} | labels
+    return model.equations(SimpleNamespace(machine=SimpleNamespace(**machine), **inputs, **counted))

@@ -1,0 +1,84 @@
+"""A question's numbers at a point, on any arithmetic: metrics, limits as ratios, objective.
+
+Every path (NumPy, posynomials, Pyomo, intervals, pint) goes through these functions, so an equation and the way a
+limit is read from it stand once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from dse.models import arithmetic
+from dse.models.model import Model, evaluate
+from dse.quantities import Quantity
+from scenarios.question import Question
+
+HALVINGS = Quantity(
+    "halvings", "h", "", "total log2 reduction of all decided machine parameters from their catalogue values"
+)
+
+
+class RowKey(NamedTuple):
+    """Names one limit: the user's name for it and its side ("max", "min" or "model")."""
+
+    name: str
+    side: str
+
+
+def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
+    """All metrics and the model's own limit ratios at ``x`` (one entry per decided variable), by name."""
+    found = dict(evaluate(question.model, {**question.given, **x}))
+    halved = [d for d in question.decide if d.base is not None]
+    if halved:
+        product = 1.0
+        for d in halved:
+            product = product * (d.base / x[d.name])
+        found["halvings"] = arithmetic.log2(product)
+    return found
+
+
+def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> dict[RowKey, Any]:
+    """Every limit as a ratio that must be <= 1; ``at`` is what ``metrics`` returned for ``x``.
+
+    The user's limits and bounds first, in file order, then the model's own limits that are not waived.
+    """
+    rows: dict[RowKey, Any] = {}
+    for limit in question.limits:
+        value = at[limit.name] if limit.name in at else x.get(limit.name, question.given.get(limit.name))
+        _add(rows, limit.name, value, limit.minimum, limit.maximum)
+    for d in question.decide:
+        _add(rows, d.name, x[d.name], d.minimum, d.maximum)
+    for own in question.model.limits:
+        if own.name not in question.waive:
+            rows[RowKey(own.name, "model")] = at[own.name]
+    return rows
+
+
+def _add(rows: dict[RowKey, Any], name: str, value: Any, low: float | None, high: float | None) -> None:
+    if high is not None:
+        rows[RowKey(name, "max")] = arithmetic.at_most(value, high)
+    if low is not None:
+        rows[RowKey(name, "min")] = arithmetic.at_least(value, low)
+
+
+def objective(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], which: int = 0) -> Any:
+    """The value of objective number ``which``, in its own sense and unit."""
+    name = question.objectives[which].name
+    return at[name] if name in at else x[name]
+
+
+def quantity(model: Model, name: str) -> Quantity:
+    """The quantity behind a metric, an input or a machine parameter of that name."""
+    if name == "halvings":
+        return HALVINGS
+    parameters = model.parameters()
+    return parameters[name] if name in parameters else model.metric(name)
+
+
+def domain(q: Quantity) -> tuple[float, float]:
+    """The finite positive box of a decided quantity where the user set no bound."""
+    low = q.minimum if q.minimum > 0 else q.floor
+    high = q.maximum if math.isfinite(q.maximum) else q.ceiling
+    return low, high
