@@ -1,0 +1,133 @@
+"""Rows of log-sum-exp terms for many instances at once: values, softmax weights, gradients and the Lagrangian bound.
+
+Row k of an instance is ``F_k(y) = log sum_j exp(logc_j + A_j . y)`` over its terms j, a posynomial in log variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LOG_ZERO = -1e30
+"""Stands for log 0 inside the kernel: finite, so that no difference of two of them is NaN."""
+
+
+@dataclass(slots=True)
+class Terms:
+    """The terms of B instances: exponents A, (K, n) shared or (B, K, n), and log coefficients, (B, K)."""
+
+    A: Array
+    logc: Array
+    starts: NDArray[np.int64]
+    row_of: NDArray[np.int64]
+    member: Array  # (m+1, K): 1 where the term belongs to the row
+
+    def take(self, keep: NDArray[np.int64] | NDArray[np.bool_]) -> Terms:
+        """The same rows for a choice of instances."""
+        A = self.A if self.A.ndim == 2 else self.A[keep]
+        return Terms(A, self.logc[keep], self.starts, self.row_of, self.member)
+
+    def exponents(self, y: Array) -> Array:
+        """log of every term at y, (B, K)."""
+        if self.A.ndim == 2:
+            return self.logc + y @ self.A.T
+        return self.logc + (self.A @ y[:, :, None])[:, :, 0]
+
+    def at(self, y: Array) -> tuple[Array, Array]:
+        """Values F (B, m+1) and softmax weights (B, K)."""
+        Z = self.exponents(y)
+        top = np.maximum.reduceat(Z, self.starts, axis=1)
+        E = np.exp(Z - top[:, self.row_of])
+        total = E @ self.member.T
+        return top + np.log(total), E / total[:, self.row_of]
+
+    def slopes(self, W: Array) -> Array:
+        """Gradients (B, m+1, n) of all rows from the weights."""
+        spread = W[:, None, :] * self.member
+        if self.A.ndim == 2:
+            B, rows, K = spread.shape
+            return (spread.reshape(B * rows, K) @ self.A).reshape(B, rows, -1)
+        return spread @ self.A
+
+
+def terms(A: Array, logc: Array, ptr: NDArray[np.int64]) -> Terms:
+    """Check the shapes of a table of terms and prepare it; ValueError when it does not fit together."""
+    A = np.asarray(A, float)
+    logc = np.atleast_2d(np.asarray(logc, float))
+    ptr = np.asarray(ptr, np.int64)
+    K = logc.shape[1]
+    if ptr.ndim != 1 or len(ptr) < 2 or ptr[0] != 0 or ptr[-1] != K or np.any(np.diff(ptr) < 1):
+        raise ValueError(f"ptr {ptr} is not a list of row offsets into {K} terms, one term or more per row")
+    if A.ndim not in (2, 3) or A.shape[-2] != K or (A.ndim == 3 and len(A) != len(logc)):
+        raise ValueError(f"A of shape {A.shape} does not fit logc of shape {logc.shape}")
+    if not np.isfinite(A).all() or np.isnan(logc).any() or np.any(logc == np.inf):
+        raise ValueError("A must be finite, logc below +inf")
+    row_of = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    member = (row_of == np.arange(len(ptr) - 1)[:, None]).astype(float)
+    return Terms(A, np.maximum(logc, LOG_ZERO), ptr[:-1], row_of, member)
+
+
+def evaluate(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
+    """Values F (N, m+1) at y (N, n); -inf for a row whose terms are all absent."""
+    with np.errstate(all="ignore"):
+        F = terms(A, logc, ptr).at(np.atleast_2d(y))[0]
+    F[F < 0.1 * LOG_ZERO] = -np.inf
+    return F
+
+
+def weights(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
+    """Softmax weights (N, K): the share of each term in its row, 0 for an absent term."""
+    T = terms(A, logc, ptr)
+    with np.errstate(all="ignore"):
+        W = T.at(np.atleast_2d(y))[1]
+    return np.where(T.logc > 0.1 * LOG_ZERO, W, 0.0)
+
+
+def gradients(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
+    """Gradients (N, m+1, n) of the rows at y; 0 for an absent row."""
+    return terms(A, logc, ptr).slopes(weights(A, logc, ptr, y))
+
+
+def lagrangian(T: Terms, lo: Array, hi: Array, y: Array, lam: Array, objective: float) -> Array:
+    """Least value over the box of the tangent, at y, of objective * F_0 + sum_k lam_k F_k; a proven lower bound.
+
+    Every F_k is convex, so the tangent lies below it.  What rounding may have added is taken off.
+    """
+    F, W = T.at(y)
+    coefficients = np.concatenate([np.full((len(y), 1), objective), lam], axis=1)
+    used = coefficients > 0
+    share = np.where(used, coefficients, 0.0)[:, T.row_of] * W
+    g = (T.A.swapaxes(-1, -2) @ share[:, :, None])[:, :, 0]
+    value = np.where(used, coefficients * F, 0.0)
+    # the k-th digit of F is lost to the size of the sums it is made of
+    size = np.abs(T.logc) + (np.abs(T.A) @ np.abs(y)[:, :, None])[:, :, 0]
+    reach = np.minimum(g * (lo - y), g * (hi - y))
+    slip = (share * size).sum(1) + np.abs(value).sum(1) + share.sum(1) + np.abs(reach).sum(1)
+    return value.sum(1) + reach.sum(1) - 4 * np.finfo(float).eps * slip
+
+
+def lagrangian_bound(
+    A: Array, logc: Array, ptr: NDArray[np.int64], lo: Array, hi: Array, y: Array, multipliers: Array
+) -> Array:
+    """Proven lower bound (N,) of F_0 subject to F_k <= 0 in the box, from any y and any multipliers >= 0.
+
+    ``F_0 + sum l_k F_k`` is convex and below F_0 wherever the limits hold; its tangent at y is minimised over the
+    box in closed form.  No solver is trusted: a bad y or bad multipliers give a weak bound, never a wrong one.
+    """
+    T = terms(A, logc, ptr)
+    y = np.atleast_2d(y)
+    lam = np.where(_present(T)[:, 1:], np.maximum(np.atleast_2d(multipliers), 0.0), 0.0)
+    with np.errstate(all="ignore"):
+        return lagrangian(T, np.broadcast_to(lo, y.shape), np.broadcast_to(hi, y.shape), y, lam, 1.0)
+
+
+def _present(T: Terms) -> NDArray[np.bool_]:
+    """Rows (B, m+1) with at least one term."""
+    return np.maximum.reduceat(T.logc, T.starts, axis=1) > 0.1 * LOG_ZERO
+
+
+present = _present
