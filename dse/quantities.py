@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from importlib.resources import files
+from numbers import Real
+from typing import Any
+
+from dse.names import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +20,8 @@ class Quantity:
 
     ``minimum`` and ``maximum`` are its mathematical domain. ``floor`` and ``ceiling`` are finite, positive ends
     that give a decided variable a box where the domain itself is open: an optimum held only by one of these two
-    is no optimum but ``unbounded``.
+    is no optimum but ``unbounded``. ``default`` is used where nothing is given; an ``optional`` quantity may be
+    absent altogether. ``choices``: the texts allowed, for a quantity that is no number.
     """
 
     name: str
@@ -26,3 +35,239 @@ class Quantity:
     ceiling: float = 1e30
     default: float | str | None = None
     choices: tuple[str, ...] = ()
+    optional: bool = False
+
+
+class UnitError(ValueError):
+    """A number or its unit cannot be read; the message says what is wrong and what would be right."""
+
+
+# what a unit measures, and texts that read well for it; the first unit of a dimension is its SI unit here
+_KINDS = {
+    "": ("a plain number", ("20", "1e6")),
+    "s": ("a time", ("10 s", "5 ms")),
+    "J": ("an energy", ("10 J", "2 kWh")),
+    "W": ("a power", ("10 W", "5 kW")),
+    "flop": ("a number of flops", ("20 flop", "5 Gflop")),
+    "word": ("a number of words", ("1e6 word", "2 Gword")),
+    "message": ("a number of messages", ("100 message",)),
+    "byte": ("an amount of data", ("4 byte", "16 GiB")),
+    "core": ("a number of cores", ("8 cores",)),
+    "USD": ("an amount of money", ("100 USD", "2 MUSD")),
+    "s/flop": ("a time per flop", ("2.5 ps/flop",)),
+    "s/word": ("a time per word", ("0.2 ns/word",)),
+    "s/message": ("a time per message", ("60 ns/message",)),
+    "s/byte": ("a time per byte", ("40 ps/byte",)),
+    "J/flop": ("an energy per flop", ("380 pJ/flop",)),
+    "J/word": ("an energy per word", ("340 pJ/word",)),
+    "J/message": ("an energy per message", ("10 nJ/message",)),
+    "J/byte": ("an energy per byte", ("80 pJ/byte",)),
+    "W/word": ("a power per word", ("1.4 nW/word",)),
+    "word/message": ("a message length", ("1e6 word/message",)),
+    "byte/word": ("a word length", ("4 byte/word",)),
+    "flop/s": ("a flop rate", ("400 GFLOPS", "1e9 flop/s")),
+    "flop/J": ("an energy efficiency", ("75 GFLOPS/W", "2 Gflop/J")),
+    "flop/byte": ("an intensity", ("4 flop/byte",)),
+    "J*s": ("an energy-delay product", ("3 J*s",)),
+    "byte/s": ("a data rate", ("25.6 GB/s",)),
+    "bit/s": ("a data rate", ("10 Gbit/s",)),
+    "W*s/word": ("an energy per word", ("340 pJ/word",)),
+    "Hz": ("a frequency", ("3.1 GHz",)),
+    "m": ("a length", ("10 mm",)),
+    "m^2": ("an area", ("400 mm^2",)),
+    "kg": ("a mass", ("2 kg",)),
+    "V": ("a voltage", ("0.9 V",)),
+    "A": ("a current", ("10 A",)),
+    "K": ("a temperature", ("300 K",)),
+    "ohm": ("a resistance", ("300 mohm",)),
+    "F": ("a capacitance", ("1 nF",)),
+    "C": ("a charge", ("1 C",)),
+}
+
+_NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
+_FACTOR = r"[A-Za-zµμΩ%]{1,40}(?:(?:\^|\*\*)-?[1-9])?"
+_TEXT = re.compile(rf"\s*({_NUMBER})\s*((?:1\s*/\s*)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*)?\s*")
+_SPLIT = re.compile(r"([*/]?)\s*([A-Za-zµμΩ%]+)(?:(?:\^|\*\*)(-?[1-9]))?")
+
+
+def to_si(value: float | str, unit: str, word_size: float | None = None) -> float:
+    """Read ``value`` as a number of SI ``unit`` ("" for a plain number).
+
+    A number is taken as it stands; text is one decimal number and a unit ("10 kW", "75 GFLOPS/W"), the unit being
+    names with ``*``, ``/`` and small whole powers. Bytes are read as words where ``unit`` has words and
+    ``word_size`` (bytes per word) is known. Raises UnitError for anything else, NaN and infinity included.
+    """
+    if isinstance(value, str):
+        return _read(value, unit, word_size)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UnitError(f"{value!r} is no number; write {_examples(unit)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise UnitError("the number is too large") from None
+    return _finite(number, repr(value))
+
+
+def _finite(number: float, text: str) -> float:
+    if not math.isfinite(number):
+        raise UnitError(f"{text} is not a finite number")
+    return number
+
+
+def _read(text: str, unit: str, word_size: float | None) -> float:
+    match = _TEXT.fullmatch(text) if len(text) <= 200 else None
+    if match is None:
+        raise UnitError(
+            f"{_short(text)} is not one number with a unit (names, *, / and whole powers); write {_examples(unit)}"
+        )
+    number, written = Decimal(match[1]), match[2]
+    if written is None:
+        if unit:
+            raise UnitError(f"{_short(text)} has no unit: {kind(unit)} is needed; write {_examples(unit)}")
+        return _finite(float(number), text)
+    conversion = _conversion(written, unit)
+    if conversion is None:
+        raise UnitError(
+            f"{_short(text)} is {kind(written)}, but {kind(unit)} is needed; write {_examples(unit)}"
+        )
+    factor, words = conversion
+    if words:
+        factor *= _bytes_per_word(word_size, text, unit) ** -words
+    return _finite(float(number * factor), text)
+
+
+def _bytes_per_word(word_size: float | None, text: str, unit: str) -> Decimal:
+    if word_size is None:
+        raise UnitError(
+            f"{_short(text)} is in bytes, but words are needed: give machine.word_size (bytes per word), "
+            f"or write {_examples(unit)}"
+        )
+    if not 0 < word_size < math.inf:
+        raise UnitError(f"machine.word_size must be a positive number of bytes, not {word_size!r}")
+    return Decimal(repr(float(word_size)))
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+@lru_cache(maxsize=1024)
+def _conversion(written: str, unit: str) -> tuple[Decimal, int] | None:
+    """Return the factor from the ``written`` unit to ``unit`` and the power of bytes to be read as words.
+
+    None where the dimensions do not agree.
+    """
+    factor, dimension = _root(written)
+    target, wanted = _root(unit)
+    if dimension == wanted:
+        return factor / target, 0
+    words = dimension.get("[information]", 0)
+    swapped = {k: v for k, v in dimension.items() if k != "[information]"}
+    swapped["[word]"] = swapped.get("[word]", 0) + words
+    if words and {k: v for k, v in swapped.items() if v} == wanted:
+        return factor / target, words
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _root(expression: str) -> tuple[Decimal, dict[str, int]]:
+    """Return a unit expression's factor to pint's root units and its dimension, each name looked up alone."""
+    factor, dimension = Decimal(1), dict[str, int]()
+    for operator, name, power in _SPLIT.findall(expression):
+        exponent = int(power or 1) * (-1 if operator == "/" else 1)
+        one, base = _name(name)
+        factor *= one**exponent
+        for key, e in base:
+            dimension[key] = dimension.get(key, 0) + e * exponent
+    return factor, {k: v for k, v in dimension.items() if v}
+
+
+@lru_cache(maxsize=1024)
+def _name(name: str) -> tuple[Decimal, tuple[tuple[str, int], ...]]:
+    if name.lower().endswith("flops") and not name.endswith("FLOPS"):
+        raise UnitError(f"unit {name!r} is ambiguous: FLOPS is flop/second, flop is the count")
+    exact = _exact()
+    # a plural is that of a written-out name: "watts", but never "Ws", which would lose the second
+    found = [c for c in exact.parse_unit_name(name) if not c[2] or name[:-1].endswith(c[1])]
+    if not found:
+        raise UnitError(f"unknown unit {name!r}{_meant(name)}")
+    one = exact.Unit(found[0][0] + found[0][1])
+    factor = Decimal(exact.get_root_units(one)[0])
+    return factor, tuple((k, int(v)) for k, v in exact.get_dimensionality(one).items())
+
+
+def _meant(name: str) -> str:
+    units = sorted(_exact())
+    spelled = [p + u for u in units for p in ("", *_PREFIXES.replace(" ", ""), "Ki", "Mi", "Gi", "Ti", "Pi")]
+    if any(s.lower() == name.lower() for s in spelled):
+        return did_you_mean(name, spelled)
+    return did_you_mean(
+        name, [p + u for u in units if len(u) > 2 for p in ("", "kilo", "mega", "giga", "milli")]
+    )
+
+
+def kind(unit: str) -> str:
+    """Say what a unit measures: ``kind("kWh")`` is "an energy (J)"."""
+    dimension = _root(unit)[1]
+    for known, (words, _) in _KINDS.items():
+        if _root(known)[1] == dimension:
+            return f"{words} ({known})" if known else words
+    text = "*".join(k.strip("[]") + ("" if v == 1 else f"^{v}") for k, v in sorted(dimension.items()))
+    return f"a quantity of dimension {text}"
+
+
+def examples(unit: str) -> tuple[str, ...]:
+    """Return texts that are read well for a quantity of this SI unit, such as "5 kW" for "W"."""
+    return _KINDS[unit][1] if unit in _KINDS else (f"1 {unit}",)
+
+
+def _examples(unit: str) -> str:
+    return " or ".join(f'"{e}"' for e in examples(unit))
+
+
+@lru_cache(maxsize=1)
+def registry() -> Any:
+    """Return the pint registry of ``dse/units.txt`` (floats inside), loaded once."""
+    return _load(float)
+
+
+@lru_cache(maxsize=1)
+def _exact() -> Any:
+    # decimal factors: "0.1 ms" becomes the float nearest to 1e-4
+    return _load(Decimal)
+
+
+def _load(number: type) -> Any:
+    import pint
+
+    made = pint.UnitRegistry(None, non_int_type=number)
+    made.load_definitions(files("dse").joinpath("units.txt").read_text(encoding="utf-8").splitlines())
+    return made
+
+
+# how a unit is shown: the text after the prefix, and whether prefixes above one make sense
+_SHOWN = {"flop/s": ("FLOPS", True), "flop/J": ("FLOPS/W", True), "s": ("s", False), "byte": ("B", True)}
+_PREFIXES = "qryzafpnµm kMGTPEZYRQ"
+
+
+def show(value: float, unit: str, digits: int = 6) -> str:
+    """Write an SI number for people: ``show(12300, "W")`` is "12.3 kW", flop/J reads as GFLOPS/W.
+
+    What it writes can be read again by ``to_si``, to the digits shown.
+    """
+    if not unit:
+        return _plain(value, digits)
+    name, large = _SHOWN.get(unit, (unit, True))
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g} {name}"
+    rounded = float(f"{value:.{digits - 1}e}")
+    step = math.floor(math.log10(abs(rounded)) / 3 + 1e-12)
+    step = max(-10, min(step, 10 if large else 0))
+    prefix = _PREFIXES[step + 10].strip()
+    scaled = rounded / 10.0 ** (3 * step)
+    return f"{scaled:.{digits}g} {prefix}{name}"
+
+
+def _plain(value: float, digits: int) -> str:
+    whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e15
+    return str(int(value)) if whole else f"{value:.{digits}g}"

@@ -51,7 +51,8 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     for d in question.decide:
         _add(rows, d.name, x[d.name], d.minimum, d.maximum)
     for own in question.model.limits:
-        if own.name not in question.waive:
+        # a limit that needs what this machine does not state (its memory, say) is not there
+        if own.name in at and own.name not in question.waive:
             rows[RowKey(own.name, "model")] = at[own.name]
     return rows
 
