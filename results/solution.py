@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Status(StrEnum):
@@ -20,11 +23,13 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LimitState:
-    """A limit at the answer: what was asked (``bound``, side "max" or "min"), what came out (``value``), how much is left.
+    """A limit at the answer.
 
-    ``slack`` is relative (positive: room left); ``elasticity`` is percent of objective per percent of the limit
-    (None where there is none); ``one_sided``: holds for relaxing only; ``next_change``: for integer problems the limit
-    value at which the answer next changes, and ``next_objective`` the objective there.
+    ``value``: what came out, NaN where there is no answer; ``bound``: what was asked; ``side``: "max",
+    "min", or "model" for a model's own limit (a ratio, bound 1); ``slack``: relative room left (negative:
+    violated). ``elasticity``: percent of the objective per percent of the limit, None where there is none;
+    ``one_sided``: it holds for relaxing only. For integer problems instead ``next_change``, the value of
+    the limit at which the answer next changes, and ``next_objective``, the objective there.
     """
 
     value: float
@@ -51,7 +56,16 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The answer to one question; all numbers SI floats."""
+    """The answer to one question; all numbers SI floats.
+
+    ``limits`` goes by the names of ``results.limits.limit_keys``; where there is no answer it still holds
+    what was asked of every limit in ``conflict``. ``conflict``: a minimal set of limits that cannot hold
+    together, each with the value that would do with all else kept (for a model's own limit the factor by
+    which it is missed), or None where further conflicts, listed in ``conflicts``, remain. ``ranges``:
+    lowest and highest optimal value of what is not unique. ``parameters``: percent of the objective per
+    percent of each machine parameter. ``runaway``: the variable that an unbounded question sends to
+    infinity or zero. ``message``: what went wrong, if anything did.
+    """
 
     status: Status
     objective: float | None = None
@@ -73,3 +87,17 @@ class Solution:
     units: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
     scenario: str = ""
+    maximize: bool = False
+    runaway: str = ""
+    waived: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        from results.render import to_text
+
+        return to_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return the answer as HTML, for notebooks."""
+        from results.render import to_html
+
+        return to_html(self)

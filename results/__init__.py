@@ -1,0 +1,1 @@
+"""What comes out: solutions, datasets, stores, pictures and reports."""

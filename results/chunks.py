@@ -1,0 +1,55 @@
+"""How a grid is cut into chunks: a fixed function, so that the same sweep always has the same chunks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+POINTS = 1_000_000
+BYTES = 64_000_000
+SOLVES = 500
+FEWEST_SOLVES = 20
+PARTS = 16
+
+ChunkIndex = tuple[int, ...]
+
+
+def chunk_shape(shape: Sequence[int], kind: str = "point", width: int = 1) -> tuple[int, ...]:
+    """Points of a chunk along each axis.
+
+    ``kind`` "point": each point is a solve of its own (about 500 to a chunk; on a small grid fewer, but at
+    least 20, so that several workers have something to do); "array": a chunk is one vectorised call (at most
+    1e6 points). ``width`` is the length of the longest further dimension (limits): no variable of a chunk
+    exceeds 64 MB of float64. Raises ValueError for another kind.
+    """
+    if kind not in {"point", "array"}:
+        raise ValueError(f"kind is 'point' or 'array', not {kind!r}")
+    room = min(POINTS, BYTES // (8 * max(width, 1)))
+    if kind == "point":
+        room = min(room, SOLVES, max(FEWEST_SOLVES, math.prod(shape) // PARTS))
+    chunks, parts = list(shape), [1] * len(shape)
+    while math.prod(chunks) > room:
+        # split where the chunk is longest, so that chunks stay compact in every direction
+        axis = max(range(len(chunks)), key=chunks.__getitem__)
+        parts[axis] = 1 + (shape[axis] - 1) // (chunks[axis] - 1)
+        chunks[axis] = -(-shape[axis] // parts[axis])
+    return tuple(chunks)
+
+
+def chunk_slices(
+    shape: Sequence[int], chunks: Sequence[int]
+) -> Iterator[tuple[ChunkIndex, tuple[slice, ...]]]:
+    """Go through the chunks of a grid in C order: index of each, and the block of points it covers."""
+    counts = [range(-(-n // c)) for n, c in zip(shape, chunks, strict=True)]
+    for index in itertools.product(*counts):
+        yield index, block(shape, chunks, index)
+
+
+def block(shape: Sequence[int], chunks: Sequence[int], index: Sequence[int]) -> tuple[slice, ...]:
+    """Return the points that chunk ``index`` covers, as one slice per axis."""
+    spans = zip(index, shape, chunks, strict=True)
+    return tuple(slice(i * c, min((i + 1) * c, n)) for i, n, c in spans)
