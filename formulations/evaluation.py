@@ -7,7 +7,7 @@ limit is read from it stand once.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from dse.models import arithmetic
@@ -45,11 +45,12 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     The user's limits and bounds first, in file order, then the model's own limits that are not waived.
     """
     rows: dict[RowKey, Any] = {}
-    for limit in question.limits:
-        value = at[limit.name] if limit.name in at else x.get(limit.name, question.given.get(limit.name))
-        _add(rows, limit.name, value, limit.minimum, limit.maximum)
-    for d in question.decide:
-        _add(rows, d.name, x[d.name], d.minimum, d.maximum)
+    for name, (low, high) in bounds(question).items():
+        value = at[name] if name in at else x.get(name, question.given.get(name))
+        if high is not None:
+            rows[RowKey(name, "max")] = arithmetic.at_most(value, high)
+        if low is not None:
+            rows[RowKey(name, "min")] = arithmetic.at_least(value, low)
     for own in question.model.limits:
         # a limit that needs what this machine does not state (its memory, say) is not there
         if own.name in at and own.name not in question.waive:
@@ -57,11 +58,20 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     return rows
 
 
-def _add(rows: dict[RowKey, Any], name: str, value: Any, low: float | None, high: float | None) -> None:
-    if high is not None:
-        rows[RowKey(name, "max")] = arithmetic.at_most(value, high)
-    if low is not None:
-        rows[RowKey(name, "min")] = arithmetic.at_least(value, low)
+def bounds(question: Question) -> dict[str, tuple[float | None, float | None]]:
+    """The user's limits and bounds by name; where both speak of one variable the tighter ones hold."""
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for holder in (*question.limits, *question.decide):
+        low, high = found.get(holder.name, (None, None))
+        lows = [v for v in (low, holder.minimum) if v is not None]
+        highs = [v for v in (high, holder.maximum) if v is not None]
+        found[holder.name] = (max(lows, default=None), min(highs, default=None))
+    return found
+
+
+def label(key: RowKey, keys: Container[RowKey]) -> str:
+    """How an answer calls a limit: its name, with ``.min`` where the same name also has a max among ``keys``."""
+    return f"{key.name}.min" if key.side == "min" and RowKey(key.name, "max") in keys else key.name
 
 
 def objective(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], which: int = 0) -> Any:

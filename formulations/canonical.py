@@ -1,0 +1,246 @@
+"""A structured problem as arrays in log variables: what the interior-point kernel and the branching work on.
+
+Row k reads F_k(y) = log N_k(exp y) - log D_k(exp y) <= 0 (row 0: the goal). Monomial divisors are folded into N. A divisor
+that is a sum keeps log D = base . y + h(z), with h convex in a few linear forms z = forms @ y: on a box of z
+its secant is a monomial above D (a relaxation), its tangent a monomial below D (a restriction).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.evaluation import RowKey
+from formulations.posynomial import Posynomial
+from formulations.problem import Goal, Problem, Row, Variable
+
+Array = NDArray[np.float64]
+MARGIN = 0.5
+LOG_BOX = 690.0
+
+
+@dataclass(frozen=True, slots=True)
+class Divisor:
+    """A row's divisor that is a sum: log D = base . y + log sum exp(logc + coordinates @ z)."""
+
+    row: int
+    base: Array
+    coordinates: Array
+    logc: Array
+
+    def height(self, z: Array) -> Array:
+        """h(z) for z of shape (..., q)."""
+        t = self.logc + z @ self.coordinates.T
+        top = t.max(-1, keepdims=True)
+        return np.asarray(top[..., 0] + np.log(np.exp(t - top).sum(-1)))
+
+    def slope(self, z: Array) -> Array:
+        """Gradient of h at z, shape (..., q)."""
+        t = self.logc + z @ self.coordinates.T
+        w = np.exp(t - t.max(-1, keepdims=True))
+        return np.asarray((w / w.sum(-1, keepdims=True)) @ self.coordinates)
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """The arrays of a problem; ``allowed`` holds, per discrete variable, its values' logarithms (None: all integers)."""
+
+    names: tuple[str, ...]
+    exponents: Array
+    logc: Array
+    ptr: NDArray[np.intp]
+    keys: tuple[RowKey, ...]
+    low: Array
+    high: Array
+    divisors: tuple[Divisor, ...]
+    forms: Array
+    allowed: Mapping[int, Array | None]
+
+    @property
+    def row_of_term(self) -> NDArray[np.intp]:
+        """Row number of each term."""
+        return np.repeat(np.arange(self.ptr.size - 1), np.diff(self.ptr))
+
+
+def canonical(
+    problem: Problem,
+    goal: Goal | None,
+    *,
+    extra: Sequence[Row] = (),
+    drop: frozenset[str] = frozenset(),
+    relax_sets: bool = True,
+    fixed: Mapping[str, float] | None = None,
+) -> Canonical:
+    """Arrays for a goal over the problem's rows.
+
+    ``extra``: more rows. ``drop``: limits left out by name; a dropped variable name loses its bounds and, unless
+    ``relax_sets`` is False, its integrality. ``fixed``: variables held at a value.
+    """
+    assert problem.rows is not None, "only structured problems have arrays"
+    rows = [r for r in (*problem.rows, *extra) if r.key.name not in drop]
+    names = tuple(v.name for v in problem.variables)
+    one = Posynomial({(): 1.0})
+    pairs = [(goal.numerator, goal.denominator) if goal else (one, one)]
+    pairs += [(r.numerator, r.denominator) for r in rows]
+    exponents, logc, ptr, sums = _tables(pairs, names)
+    forms, coordinates = _forms([a for _, a, _ in sums], len(names))
+    divisors = tuple(
+        Divisor(k, a[0], c, b) for (k, a, b), c in zip(sums, coordinates, strict=True)
+    )
+    low, high, allowed = _boxes(problem.variables, drop, relax_sets, dict(fixed or {}))
+    return Canonical(
+        names, exponents, logc, ptr, tuple(r.key for r in rows), low, high, divisors, forms, allowed
+    )
+
+
+def _tables(
+    pairs: Sequence[tuple[Posynomial, Posynomial]], names: tuple[str, ...]
+) -> tuple[Array, Array, NDArray[np.intp], list[tuple[int, Array, Array]]]:
+    exponents, logc, sizes, sums = [], [], [0], []
+    for k, (top, bottom) in enumerate(pairs):
+        a, b = _rows(top, names)
+        d, e = _rows(bottom, names)
+        if len(e) == 1:
+            a, b = a - d[0], b - e[0]
+        else:
+            sums.append((k, d, e))
+        exponents.append(a)
+        logc.append(b)
+        sizes.append(len(b))
+    return np.concatenate(exponents), np.concatenate(logc), np.cumsum(sizes), sums
+
+
+def _rows(p: Posynomial, names: tuple[str, ...]) -> tuple[Array, Array]:
+    place = {v: i for i, v in enumerate(names)}
+    a = np.zeros((len(p.terms), len(names)))
+    for j, key in enumerate(p.terms):
+        for v, e in key:
+            a[j, place[v]] = e
+    return a, np.log(np.array(list(p.terms.values()), dtype=float))
+
+
+def _forms(blocks: Sequence[Array], n: int) -> tuple[Array, list[Array]]:
+    """A small basis of linear forms that all exponent differences within each divisor are made of.
+
+    Reduced row echelon form, so that single variables stay single wherever that is possible.
+    """
+    if not blocks:
+        return np.zeros((0, n)), []
+    differences = np.concatenate([a - a[0] for a in blocks])
+    basis, pivots, rest = [], [], differences.copy()
+    for column in range(n):
+        i = int(np.abs(rest[:, column]).argmax())
+        if abs(rest[i, column]) < 1e-9:
+            continue
+        row = rest[i] / rest[i, column]
+        rest = rest - np.outer(rest[:, column], row)
+        basis = [b - b[column] * row for b in basis]
+        basis.append(row)
+        pivots.append(column)
+    forms = np.where(np.abs(np.array(basis)) < 1e-12, 0.0, np.array(basis))
+    return forms, [(a - a[0])[:, pivots] for a in blocks]
+
+
+def _boxes(
+    variables: Sequence[Variable], drop: frozenset[str], relax_sets: bool, fixed: dict[str, float]
+) -> tuple[Array, Array, dict[int, Array | None]]:
+    low, high = np.empty(len(variables)), np.empty(len(variables))
+    allowed: dict[int, Array | None] = {}
+    for i, v in enumerate(variables):
+        if v.name in fixed:
+            low[i] = high[i] = math.log(fixed[v.name])
+            continue
+        lo, hi = math.log(v.low), math.log(v.high)
+        d, dropped = v.decision, v.name in drop
+        if not dropped:
+            lo = max(lo, math.log(d.minimum) - MARGIN) if d.minimum else lo
+            hi = min(hi, math.log(d.maximum) + MARGIN) if d.maximum else hi
+        if v.discrete and not (dropped and relax_sets):
+            lo, hi, allowed[i] = _discrete(v, lo, hi, dropped)
+        low[i], high[i] = max(lo, -LOG_BOX), min(hi, LOG_BOX)
+    return low, high, allowed
+
+
+def _discrete(v: Variable, lo: float, hi: float, dropped: bool) -> tuple[float, float, Array | None]:
+    d = v.decision
+    least = 0.0 if dropped or d.minimum is None else d.minimum
+    most = math.inf if dropped or d.maximum is None else d.maximum
+    if d.values is not None:
+        kept = [x for x in d.values if least * (1 - 1e-12) <= x <= most * (1 + 1e-12)]
+        logs = np.log(np.array(kept or d.values, dtype=float))
+        return float(logs[0]), float(logs[-1]), logs
+    first = max(1.0, math.ceil(max(least, math.exp(lo)) - 1e-9))
+    last = max(first, math.floor(min(most, math.exp(hi)) * (1 + 1e-12) + 1e-9))
+    return math.log(first), math.log(last), None
+
+
+def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array, NDArray[np.intp]]:
+    """Arrays (N, K, n), (N, K), ptr with each divisor replaced by a monomial above it on z_low..z_high (N, q).
+
+    Forms of several variables bring their interval as rows of their own, after the problem's rows.
+    """
+    mid, half = (z_low + z_high) / 2, (z_high - z_low) / 2
+    slopes, cuts = [], []
+    for d in c.divisors:
+        slope = d.slope(mid)
+        for i in range(mid.shape[1]):
+            step = np.zeros_like(mid)
+            step[:, i] = half[:, i]
+            wide = half[:, i] > 1e-9
+            rise = (d.height(mid + step) - d.height(mid - step))[wide]
+            slope[wide, i] = rise / (2 * half[wide, i])
+        active = [i for i in range(mid.shape[1]) if np.any(d.coordinates[:, i])]
+        cut = np.full(mid.shape[0], -np.inf)
+        for signs in itertools.product((-1.0, 1.0), repeat=len(active)):
+            corner = mid.copy()
+            corner[:, active] += np.array(signs) * half[:, active]
+            cut = np.maximum(cut, d.height(corner) - (slope * corner).sum(1))
+        slopes.append(slope)
+        cuts.append(cut)
+    a, b = _divide(c, mid.shape[0], slopes, cuts)
+    for i in np.flatnonzero((c.forms != 0).sum(1) > 1):
+        sides = np.broadcast_to(np.stack([c.forms[i], -c.forms[i]]), (mid.shape[0], 2, c.forms.shape[1]))
+        a = np.concatenate([a, sides], axis=1)
+        b = np.concatenate([b, -z_high[:, [i]], z_low[:, [i]]], axis=1)
+    more = np.arange(1, b.shape[1] - c.logc.size + 1)
+    return a, b, np.concatenate([c.ptr, c.ptr[-1] + more])
+
+
+def restriction(c: Canonical, y: Array) -> tuple[Array, Array]:
+    """Arrays with each divisor replaced by its tangent monomial at y (N, n): a point of these is a point of the problem."""
+    z = y @ c.forms.T
+    slopes = [d.slope(z) for d in c.divisors]
+    cuts = [d.height(z) - (s * z).sum(1) for d, s in zip(c.divisors, slopes, strict=True)]
+    return _divide(c, y.shape[0], slopes, cuts)
+
+
+def _divide(c: Canonical, count: int, slopes: Sequence[Array], cuts: Sequence[Array]) -> tuple[Array, Array]:
+    a = np.broadcast_to(c.exponents, (count, *c.exponents.shape)).copy()
+    b = np.broadcast_to(c.logc, (count, c.logc.size)).copy()
+    for d, slope, cut in zip(c.divisors, slopes, cuts, strict=True):
+        rows = slice(c.ptr[d.row], c.ptr[d.row + 1])
+        a[:, rows] -= (d.base + slope @ c.forms)[:, None, :]
+        b[:, rows] -= cut[:, None]
+    return a, b
+
+
+def values(c: Canonical, y: Array) -> Array:
+    """F_k at points y (N, n): (N, m+1), the true functions with their true divisors."""
+    t = c.logc + y @ c.exponents.T
+    top = np.maximum.reduceat(t, c.ptr[:-1], axis=1)
+    f = top + np.log(np.add.reduceat(np.exp(t - top[:, c.row_of_term]), c.ptr[:-1], axis=1))
+    z = y @ c.forms.T
+    for d in c.divisors:
+        f[:, d.row] -= y @ d.base + d.height(z)
+    return np.asarray(f)
+
+
+def form_box(c: Canonical, low: Array, high: Array) -> tuple[Array, Array]:
+    """The interval of every form over boxes low..high of shape (N, n)."""
+    up, down = np.maximum(c.forms, 0.0), np.minimum(c.forms, 0.0)
+    return low @ up.T + high @ down.T, high @ up.T + low @ down.T

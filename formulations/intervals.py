@@ -1,0 +1,162 @@
+"""Intervals: what a model's equations give over a whole box of inputs, with certainty.
+
+Ends are arrays (one entry per box) and are rounded outwards, so that the true range lies inside whatever the floats do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.models import arithmetic
+
+Array = NDArray[np.float64]
+
+LIBRARY_ERROR = 1e-15
+"""Relative error granted to the mathematical library in powers, logarithms and exponentials (about 4 ulp)."""
+
+
+class Interval:
+    """All numbers from ``lo`` to ``hi``, element by element (arrays of one shape or scalars).
+
+    A comparison of intervals has no single answer and raises TypeError. Where an operation has no finite answer
+    (division by an interval around zero) the ends are infinite: wide, never wrong.
+    """
+
+    __array_ufunc__ = None
+    __slots__ = ("hi", "lo")
+
+    def __init__(self, lo: Any, hi: Any) -> None:
+        self.lo: Array = np.asarray(lo, dtype=np.float64)
+        self.hi: Array = np.asarray(hi, dtype=np.float64)
+
+    @staticmethod
+    def of(x: Any) -> Interval:
+        """``x`` itself, or the interval that holds just the number (or array) ``x``."""
+        return x if isinstance(x, Interval) else Interval(x, x)
+
+    def __repr__(self) -> str:
+        return f"Interval({self.lo!r}, {self.hi!r})"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a comparison of intervals has no single answer")
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self)
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def positive(self) -> bool:
+        """Whether no element reaches below zero."""
+        return bool(np.all(self.lo >= 0))
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.hi, -self.lo)
+
+    def __add__(self, other: Any) -> Interval:
+        b = Interval.of(other)
+        return _outward(self.lo + b.lo, self.hi + b.hi, self.positive() and b.positive())
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Interval:
+        return self + (-Interval.of(other))
+
+    def __rsub__(self, other: Any) -> Interval:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Interval:
+        b = Interval.of(other)
+        with np.errstate(invalid="ignore", over="ignore"):
+            if self.positive() and b.positive():
+                return _outward(_product(self.lo, b.lo), _product(self.hi, b.hi), True)
+            corners = [_product(p, q) for p in (self.lo, self.hi) for q in (b.lo, b.hi)]
+        return _outward(np.minimum.reduce(corners), np.maximum.reduce(corners), False)
+
+    __rmul__ = __mul__
+
+    def reciprocal(self) -> Interval:
+        """One divided by the interval; infinite towards a zero that lies inside or at an end."""
+        with np.errstate(divide="ignore"):
+            lo, hi = 1.0 / self.hi, 1.0 / self.lo
+        # 1/0 takes the sign of the zero, so ends that touch zero are written out
+        lo = np.where(self.hi == 0, -np.inf, lo)
+        hi = np.where(self.lo == 0, np.inf, hi)
+        lo = np.where((self.lo == 0) & (self.hi == 0), np.inf, lo)
+        astride = (self.lo < 0) & (self.hi > 0)
+        return _outward(np.where(astride, -np.inf, lo), np.where(astride, np.inf, hi), self.positive())
+
+    def __truediv__(self, other: Any) -> Interval:
+        return self * Interval.of(other).reciprocal()
+
+    def __rtruediv__(self, other: Any) -> Interval:
+        return other * self.reciprocal()
+
+    def __pow__(self, exponent: Any) -> Interval:
+        if isinstance(exponent, Interval):
+            return exp(exponent * log(self))
+        e = float(exponent)
+        if e == 0:
+            return Interval(np.ones_like(self.lo), np.ones_like(self.hi))
+        if e == 1:
+            return self
+        if e < 0:
+            return (self**-e).reciprocal()
+        if not e.is_integer():
+            return _library(lambda x: np.power(np.maximum(x, 0.0), e), self)
+        found = _library(lambda x: np.power(x, e), self)
+        if self.positive() or e % 2 == 1:
+            return found
+        return _even_power(self, found)
+
+    def __rpow__(self, base: Any) -> Interval:
+        return exp(self * float(np.log(base)))
+
+
+def _even_power(x: Interval, ends: Interval) -> Interval:
+    """An even power over intervals that may reach below zero; ``ends``: the power of the two ends."""
+    low = np.where((x.lo <= 0) & (x.hi >= 0), 0.0, np.minimum(ends.lo, ends.hi))
+    pad = 1.0 + 4 * LIBRARY_ERROR
+    return Interval(low / pad, np.maximum(ends.lo, ends.hi) * pad)
+
+
+def _product(a: Array, b: Array) -> Array:
+    found = a * b
+    # an end at infinity times zero is zero: no number inside is infinite
+    return np.where(np.isnan(found), 0.0, found) if np.isnan(found).any() else found
+
+
+def _outward(lo: Array, hi: Array, positive: bool) -> Interval:
+    return Interval(np.nextafter(lo, 0.0 if positive else -np.inf), np.nextafter(hi, np.inf))
+
+
+def _library(function: Callable[[Array], Array], x: Interval) -> Interval:
+    """Ends of an increasing library function, widened by what the library may be wrong."""
+    with np.errstate(all="ignore"):
+        lo, hi = function(x.lo), function(x.hi)
+        lo, hi = lo - np.abs(lo) * LIBRARY_ERROR, hi + np.abs(hi) * LIBRARY_ERROR
+    return Interval(np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi))
+
+
+def log(x: Interval) -> Interval:
+    """Natural logarithm; minus infinity where the interval reaches zero or below."""
+    return _library(lambda v: np.log(np.maximum(v, 0.0)), x)
+
+
+def exp(x: Interval) -> Interval:
+    """Exponential."""
+    return _library(np.exp, x)
+
+
+def maximum(a: Any, b: Any) -> Interval:
+    """The larger of two intervals (or an interval and a number)."""
+    a, b = Interval.of(a), Interval.of(b)
+    return Interval(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi))
+
+
+arithmetic.log.register(Interval)(log)
+arithmetic.exp.register(Interval)(exp)
+arithmetic.register_maximum(Interval)(maximum)

@@ -1,0 +1,196 @@
+"""A question turned into mathematics: variables, goal, rows, and the class its own arithmetic shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from formulations import evaluation, posynomial
+from formulations.evaluation import RowKey
+from formulations.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
+from scenarios.question import Decision, Question
+
+
+class Kind(StrEnum):
+    """The class of a problem."""
+
+    EVALUATION = "evaluation"
+    LP = "LP"
+    MILP = "MILP"
+    GP = "GP"
+    MIGP = "MIGP"
+    NLP = "NLP"
+    MINLP = "MINLP"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A decided number: its domain box (SI, positive) and which ends of it are the domain's own.
+
+    ``real_low`` / ``real_high``: the end is mathematical (one processor), not merely there to have a box.
+    """
+
+    name: str
+    low: float
+    high: float
+    real_low: bool
+    real_high: bool
+    decision: Decision
+
+    @property
+    def discrete(self) -> bool:
+        """Whole numbers or listed values only."""
+        return self.decision.integer or self.decision.values is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A limit as ``numerator <= denominator``; coefficients include the limit's value."""
+
+    key: RowKey
+    numerator: Posynomial
+    denominator: Posynomial
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Minimise numerator/denominator; ``sign`` and ``log2`` lead back to the user's objective.
+
+    objective = (numerator/denominator)^sign, or sign * log2(numerator/denominator) where ``log2``.
+    """
+
+    name: str
+    numerator: Posynomial
+    denominator: Posynomial
+    sign: int = 1
+    log2: bool = False
+
+    def to_user(self, log_value: float) -> float:
+        """The user's objective from the logarithm of what is minimised."""
+        if self.log2:
+            return self.sign * log_value / math.log(2.0)
+        return math.exp(min(self.sign * log_value, 700.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The mathematics of one question.
+
+    ``rows`` is None where the arithmetic refused to be posynomial; ``refusal`` then says why. ``refusal`` is also
+    set for ratios whose denominator is a sum (the problem is signomial, not a GP).
+    """
+
+    question: Question
+    kind: Kind
+    variables: tuple[Variable, ...]
+    goal: Goal | None
+    rows: tuple[Row, ...] | None
+    refusal: str = ""
+
+
+def formulate(question: Question, objective: int = 0) -> Problem:
+    """Recognise the class of a question by running its model on symbols.
+
+    ``objective``: which of several objectives is minimised. Categorical choices must be fixed beforehand.
+    """
+    variables = tuple(_variable(question, d) for d in question.decide)
+    if not variables:
+        return Problem(question, Kind.EVALUATION, (), None, None)
+    discrete = any(v.discrete for v in variables)
+    try:
+        goal, rows = _symbolic(question, objective)
+    except NotPosynomial as refusal:
+        return Problem(question, Kind.MINLP if discrete else Kind.NLP, variables, None, None, str(refusal))
+    refusal_text = _signomial(goal, rows)
+    if _affine(goal, rows):
+        kind = Kind.MILP if discrete else Kind.LP
+    elif refusal_text:
+        kind = Kind.MINLP if discrete else Kind.NLP
+    else:
+        kind = Kind.MIGP if discrete else Kind.GP
+    return Problem(question, kind, variables, goal, rows, refusal_text)
+
+
+def metric_symbol(question: Question, name: str) -> Ratio | None:
+    """A metric or decided variable as a ratio of posynomials; None where it is none."""
+    x = {d.name: symbol(d.name) for d in question.decide}
+    at = evaluation.metrics(question, x)
+    found = at[name] if name in at else x.get(name)
+    return found if isinstance(found, Ratio) else None
+
+
+def _variable(question: Question, d: Decision) -> Variable:
+    q = evaluation.quantity(question.model, d.name)
+    low, high = evaluation.domain(q)
+    if d.minimum is not None and d.minimum > 0:
+        low = min(low, d.minimum)
+    if d.maximum is not None:
+        high = max(high, d.maximum)
+    return Variable(d.name, low, high, q.minimum > 0, math.isfinite(q.maximum), d)
+
+
+def _symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Row, ...]]:
+    x = {d.name: symbol(d.name) for d in question.decide}
+    at = evaluation.metrics(question, x)
+    rows = []
+    for key, value in evaluation.ratios(question, x, at).items():
+        r = _named(f"the limit {key.name} ({key.side})", value)
+        if r.numerator.terms:
+            rows.append(Row(key, r.numerator, r.denominator))
+    if not question.objectives:
+        return None, tuple(rows)
+    wanted = question.objectives[objective]
+    value = evaluation.objective(question, x, at, objective)
+    log2 = isinstance(value, LogMonomial)
+    r = value.monomial if isinstance(value, LogMonomial) else _named(f"the objective {wanted.name}", value)
+    if wanted.maximize:
+        r = r.inverse()
+    return Goal(wanted.name, r.numerator, r.denominator, -1 if wanted.maximize else 1, log2), tuple(rows)
+
+
+def _named(what: str, value: Any) -> Ratio:
+    try:
+        return posynomial.ratio(value)
+    except NotPosynomial as refusal:
+        raise NotPosynomial(f"{what} holds {refusal}") from None
+
+
+def _signomial(goal: Goal | None, rows: tuple[Row, ...]) -> str:
+    """Why the problem is no geometric program, in the user's names; empty where it is one."""
+    reasons = [
+        f"the limit {r.key.name} ({r.key.side}) divides by a sum of {len(r.denominator.terms)} terms"
+        for r in rows
+        if not r.denominator.is_monomial
+    ]
+    if goal is not None and not goal.denominator.is_monomial:
+        way = "maximising" if goal.sign < 0 else "minimising"
+        reasons.insert(0, f"{way} {goal.name} divides by a sum of {len(goal.denominator.terms)} terms")
+    return "; ".join(reasons)
+
+
+def _affine(goal: Goal | None, rows: tuple[Row, ...]) -> bool:
+    """Linear as it stands; an objective must be an affine metric that is minimised."""
+    if goal is None or goal.log2 or goal.sign < 0 or not goal.denominator.same_as(posynomial.ONE):
+        return False
+    ok = goal.numerator.is_affine
+    for r in rows:
+        scaled = _cleared(r)
+        ok = ok and scaled[0].is_affine and scaled[1].is_affine
+    return ok
+
+
+def _cleared(row: Row) -> tuple[Posynomial, Posynomial]:
+    """A row multiplied through by one variable where that makes c/x <= 1 linear."""
+    if row.denominator.same_as(posynomial.ONE) and row.numerator.is_monomial:
+        ((key, c),) = row.numerator.terms.items()
+        if len(key) == 1 and key[0][1] == -1.0:
+            return posynomial.constant(c), Posynomial({((key[0][0], 1.0),): 1.0})
+    return row.numerator, row.denominator
+
+
+def linear_rows(problem: Problem) -> tuple[tuple[RowKey, Posynomial, Posynomial], ...]:
+    """The rows of an LP or MILP as affine ``numerator <= denominator``."""
+    assert problem.rows is not None, "only problems with structure have linear rows"
+    return tuple((r.key, *_cleared(r)) for r in problem.rows)

@@ -1,0 +1,167 @@
+"""From a question to a certified, re-evaluated, explained answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from formulations import evaluation
+from formulations.evaluation import RowKey
+from formulations.problem import Kind, Problem, formulate
+from results.solution import LimitState, Solution, Status
+from scenarios.question import Question
+from solvers import choices, conflicts, explanation, methods, structured
+from solvers.outcome import Outcome
+from solvers.sensitivity import bound_of
+
+HOLDS = 1e-8
+BINDS = 1e-7
+AGREES = 1e-8
+
+
+def answer(question: Question, *, neighbours: bool = True) -> Solution:
+    """Answer a question with at most one objective.
+
+    ``neighbours``: for integer problems also look for the limit values at which the answer next changes (slower).
+    Never raises for a well-formed question: what goes wrong becomes status ``error`` with its message.
+    """
+    began = time.perf_counter()
+    try:
+        solution = _answer(question, neighbours)
+    except Exception as problem:  # noqa: BLE001 - a failing point must not take a sweep down
+        message = f"{type(problem).__name__}: {problem}"
+        solution = Solution(Status.ERROR, message=message, certificate="the solver failed")
+    return dataclasses.replace(
+        solution,
+        seconds=time.perf_counter() - began,
+        title=question.title,
+        scenario=question.scenario_text,
+        objective_name=question.objectives[0].name if question.objectives else "",
+        units=_units(question),
+    )
+
+
+def _answer(question: Question, neighbours: bool) -> Solution:
+    if choices.categorical(question):
+        return choices.best_of(question, lambda q: _answer(q, neighbours))
+    problem = formulate(question)
+    if problem.kind is Kind.EVALUATION:
+        return _evaluated(question)
+    if problem.rows is None:
+        outcome, found = methods.unstructured(problem), None
+    else:
+        found = structured.optimise(problem)
+        outcome = found.outcome
+    if outcome.status is Status.INFEASIBLE:
+        why = conflicts.explain(problem) if problem.rows is not None else methods.conflicts_of(problem)
+        return Solution(
+            Status.INFEASIBLE,
+            conflict=why.would_do,
+            conflicts=why.minimal,
+            certificate=outcome.certificate,
+            solver=outcome.solver,
+        )
+    if outcome.x is None:
+        message = f"{outcome.runaway} runs away" if outcome.runaway else outcome.message
+        return Solution(outcome.status, certificate=outcome.certificate, solver=outcome.solver, message=message)
+    solution = _checked(question, outcome)
+    if solution.status in (Status.OPTIMAL, Status.FEASIBLE) and found is not None and found.y is not None:
+        solution = explanation.explained(problem, solution, found, neighbours)
+    return solution
+
+
+def _evaluated(question: Question) -> Solution:
+    """Nothing decided: the numbers, and whether every limit holds."""
+    solution = _checked(question, Outcome(Status.EVALUATED, {}, certificate="evaluated; nothing was decided"))
+    broken = [name for name, state in solution.limits.items() if state.slack < -HOLDS]
+    if not broken:
+        return solution
+    plain = {n.removesuffix(".min"): solution.limits[n].value for n in broken}
+    own = {m.name for m in question.model.limits}
+    would = {n: (v if n not in own else solution.limits[n].value) for n, v in plain.items()}
+    return dataclasses.replace(
+        solution,
+        status=Status.INFEASIBLE,
+        conflict={next(iter(would)): next(iter(would.values()))},
+        conflicts=tuple((n,) for n in would),
+        certificate="evaluated; a limit is broken",
+    )
+
+
+def _checked(question: Question, outcome: Outcome) -> Solution:
+    """Re-evaluate the model in plain floats at the point and judge the outcome by that alone."""
+    x = dict(outcome.x or {})
+    with np.errstate(all="ignore"):
+        floats = {n: np.float64(v) for n, v in x.items()}
+        at = evaluation.metrics(question, floats)
+        rows = evaluation.ratios(question, floats, at)
+        objective = float(evaluation.objective(question, floats, at)) if question.objectives else None
+    limits = {evaluation.label(key, rows): limit_state(question, key, float(r), at, x) for key, r in rows.items()}
+    own = {m.name for m in question.model.limits}
+    solution = Solution(
+        outcome.status,
+        objective=objective,
+        bound=outcome.bound,
+        gap=relative_gap(objective, outcome.bound),
+        variables=x,
+        metrics={n: float(v) for n, v in at.items() if n not in own},
+        limits=limits,
+        certificate=outcome.certificate,
+        solver=outcome.solver,
+        message=outcome.message,
+    )
+    if outcome.status is Status.EVALUATED:
+        return solution
+    worst = max(((-s.slack, n) for n, s in limits.items()), default=(0.0, ""))
+    if worst[0] > HOLDS:
+        return _mismatch(solution, f"re-evaluation breaks {worst[1]} by {worst[0]:.1e}")
+    if not _whole(question, x):
+        return _mismatch(solution, "re-evaluation finds a value that is not allowed")
+    if solution.status is Status.OPTIMAL and not (solution.gap is not None and solution.gap <= question.gap):
+        text = f"{outcome.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
+        return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
+    return solution
+
+
+def _mismatch(solution: Solution, text: str) -> Solution:
+    return dataclasses.replace(solution, status=Status.ERROR, message=text)
+
+
+def _whole(question: Question, x: Mapping[str, float]) -> bool:
+    return all(
+        (not d.integer or x[d.name] == round(x[d.name])) and (d.values is None or x[d.name] in d.values)
+        for d in question.decide
+    )
+
+
+def relative_gap(objective: float | None, bound: float | None) -> float | None:
+    """|objective - bound| / max(|objective|, 1e-12); None where there is no bound."""
+    if objective is None or bound is None:
+        return None
+    return abs(objective - bound) / max(abs(objective), 1e-12)
+
+
+def limit_state(
+    question: Question, key: RowKey, ratio: float, at: Mapping[str, float], x: Mapping[str, float]
+) -> LimitState:
+    """A limit at the answer: relative slack is 1 - ratio."""
+    if key.side == "model":
+        return LimitState(ratio, 1.0, "max", "", 1.0 - ratio, abs(1.0 - ratio) <= BINDS)
+    value = float(at[key.name]) if key.name in at else float(x.get(key.name, question.given.get(key.name, math.nan)))
+    bound = bound_of(question, key)
+    assert bound is not None, "a user's limit has a value"
+    if key.name == "halvings":
+        slack = (bound - value) * (1.0 if key.side == "max" else -1.0) / max(abs(bound), 1.0)
+    else:
+        slack = 1.0 - ratio
+    unit = evaluation.quantity(question.model, key.name).unit
+    return LimitState(value, bound, key.side, unit, slack, abs(slack) <= BINDS)
+
+
+def _units(question: Question) -> dict[str, str]:
+    names = [q.name for q in question.model.metrics] + [d.name for d in question.decide if d.choices is None]
+    return {n: evaluation.quantity(question.model, n).unit for n in [*names, "halvings"]}

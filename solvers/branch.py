@@ -1,0 +1,211 @@
+"""Certified minimum of a structured problem: a geometric program, or a tree of them.
+
+Each node is a geometric program: divisors that are sums are replaced by their secants (monomials above them), whole
+numbers by their interval. Its Lagrangian bound is valid for all designs in the node; tangents and rounding give
+designs. Open nodes are solved many at a time by the batched kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations import canonical as canon
+from formulations.canonical import Array, Canonical
+from solvers import gp
+
+FEASIBLE = 1e-9
+BATCH = 16
+MAX_NODES = 20000
+OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A minimum in log variables: ``status`` (0 optimal, 2 infeasible, 3 not closed), point, log value, log bound."""
+
+    status: int
+    y: Array | None
+    value: float
+    bound: float
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    low: Array
+    high: Array
+    z_low: Array
+    z_high: Array
+    bound: float
+
+
+def minimise(c: Canonical, *, gap: float = 1e-8, incumbent: Array | None = None) -> Found:
+    """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start."""
+    if np.any(c.low > c.high + 1e-12):
+        return Found(INFEASIBLE, None, np.inf, np.inf, 0)
+    if not c.divisors and not c.allowed:
+        r = gp.solve(c.exponents, c.logc[None], c.ptr, c.low[None], c.high[None])
+        return Found(int(r.status[0]), r.y[0], float(r.value[0]), float(r.bound[0]), 1)
+    return _search(c, gap, incumbent)
+
+
+def _search(c: Canonical, gap: float, incumbent: Array | None) -> Found:
+    z = canon.form_box(c, c.low[None], c.high[None])
+    open_nodes = [_Node(c.low, c.high, z[0][0], z[1][0], -np.inf)]
+    best_y, best, closed, count, unsure = incumbent, np.inf, np.inf, 0, False
+    if incumbent is not None:
+        best = float(canon.values(c, incumbent[None])[0, 0])
+    while open_nodes and count < MAX_NODES:
+        open_nodes.sort(key=lambda n: n.bound)
+        now, open_nodes = open_nodes[:BATCH], open_nodes[BATCH:]
+        count += len(now)
+        solved = _relaxed(c, now)
+        alive = [(n, y) for n, y, status in solved if status != INFEASIBLE and n.bound < best - gap]
+        closed = min([closed, *(n.bound for n, _, status in solved if status != INFEASIBLE and n.bound >= best - gap)])
+        if alive:
+            best_y, best = _candidates(c, alive, best_y, best)
+        for node, y in alive:
+            children = _split(c, node, y) if node.bound < best - gap else None
+            if children is None:
+                closed = min(closed, node.bound)
+                unsure = unsure or (node.bound < best - gap)
+            else:
+                open_nodes += children
+        keep = [n for n in open_nodes if n.bound < best - gap]
+        closed = min([closed, *(n.bound for n in open_nodes if n.bound >= best - gap)])
+        open_nodes = keep
+    bound = min([closed, best, *(n.bound for n in open_nodes)])
+    if best_y is None:
+        return Found(FAILED if open_nodes or unsure else INFEASIBLE, None, np.inf, bound, count)
+    done = not open_nodes and not unsure
+    return Found(OPTIMAL if done else FAILED, best_y, best, bound, count)
+
+
+def _relaxed(c: Canonical, nodes: list[_Node]) -> list[tuple[_Node, Array, int]]:
+    """Each node with its bound raised by its relaxation, the relaxation's point and status."""
+    low, high = np.stack([n.low for n in nodes]), np.stack([n.high for n in nodes])
+    a, b, ptr = canon.relaxation(c, np.stack([n.z_low for n in nodes]), np.stack([n.z_high for n in nodes]))
+    r = gp.solve(a, b, ptr, low, high)
+    out = []
+    for i, n in enumerate(nodes):
+        bound = float(r.bound[i]) if r.status[i] == OPTIMAL or np.isfinite(r.bound[i]) else -np.inf
+        if r.status[i] == FAILED:
+            bound = min(bound, float(r.value[i]))
+        out.append((_Node(n.low, n.high, n.z_low, n.z_high, max(n.bound, bound)), r.y[i], int(r.status[i])))
+    return out
+
+
+def _candidates(
+    c: Canonical, alive: list[tuple[_Node, Array]], best_y: Array | None, best: float
+) -> tuple[Array | None, float]:
+    """Designs from relaxed points: round what must be whole, then solve the restriction there."""
+    low, high, at = [], [], []
+    for node, y in alive:
+        for rounding in ("near", "down", "up") if c.allowed else ("near",):
+            lo, hi, point = node.low.copy(), node.high.copy(), y.copy()
+            for v in c.allowed:
+                point[v] = lo[v] = hi[v] = _round(c, v, y[v], node.low[v], node.high[v], rounding)
+            if not any(np.array_equal(point, p) for p in at):
+                low.append(lo)
+                high.append(hi)
+                at.append(point)
+    points = np.stack(at)
+    a, b = canon.restriction(c, points)
+    r = gp.solve(a, b, c.ptr, np.stack(low), np.stack(high))
+    f = canon.values(c, r.y)
+    violation = f[:, 1:].max(1, initial=-np.inf)
+    for i in np.flatnonzero(violation <= FEASIBLE):
+        if f[i, 0] < best:
+            best_y, best = r.y[i], float(f[i, 0])
+    return best_y, best
+
+
+def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: str) -> float:
+    logs = c.allowed[v]
+    if logs is None:
+        x, slack = np.exp(y), 1e-9
+        whole = {"near": np.round(x), "down": np.floor(x * (1 + slack)), "up": np.ceil(x * (1 - slack))}[rounding]
+        return float(np.clip(np.log(max(whole, 1.0)), low, high))
+    inside = logs[(logs >= low - 1e-12) & (logs <= high + 1e-12)]
+    if rounding == "near":
+        return float(inside[np.abs(inside - y).argmin()])
+    place = np.searchsorted(inside, y + (1e-9 if rounding == "down" else -1e-9))
+    return float(inside[np.clip(place - (rounding == "down"), 0, inside.size - 1)])
+
+
+def _split(c: Canonical, node: _Node, y: Array) -> list[_Node] | None:
+    """Two children that share the node's designs; None where nothing is left to branch on."""
+    for v in sorted(c.allowed, key=lambda i: node.low[i] - node.high[i]):
+        down, up = (_round(c, v, y[v], node.low[v], node.high[v], way) for way in ("down", "up"))
+        if up > down + 1e-13:
+            return [_cut(c, node, v, node.low[v], down), _cut(c, node, v, up, node.high[v])]
+    width = node.z_high - node.z_low
+    if width.size and width.max() > 1e-9:
+        i = _worst_form(c, node, y)
+        z = float(c.forms[i] @ y)
+        margin = 0.2 * width[i]
+        middle = float(np.clip(z, node.z_low[i] + margin, node.z_high[i] - margin))
+        alone = np.flatnonzero(c.forms[i])
+        if alone.size == 1 and int(alone[0]) in c.allowed:
+            return _split_whole(c, node, int(alone[0]), middle)
+        return [_cut_form(c, node, i, node.z_low[i], middle), _cut_form(c, node, i, middle, node.z_high[i])]
+    for v in c.allowed:
+        if node.high[v] - node.low[v] > 1e-13:
+            return _split_whole(c, node, v, float(y[v]))
+    return None
+
+
+def _split_whole(c: Canonical, node: _Node, v: int, y: float) -> list[_Node]:
+    """Below, at and above the value of a discrete variable that is nearest to y."""
+    at = _round(c, v, y, node.low[v], node.high[v], "near")
+    below, above = _neighbours(c, v, at)
+    parts = [_cut(c, node, v, node.low[v], below), _cut(c, node, v, at, at), _cut(c, node, v, above, node.high[v])]
+    return [p for p in parts if p.low[v] <= p.high[v] + 1e-13]
+
+
+def _neighbours(c: Canonical, v: int, at: float) -> tuple[float, float]:
+    logs = c.allowed[v]
+    if logs is None:
+        x = np.round(np.exp(at))
+        return (float(np.log(x - 1)) if x > 1 else -np.inf), float(np.log(x + 1))
+    i = int(np.abs(logs - at).argmin())
+    below = logs[i - 1] if i > 0 else -np.inf
+    above = logs[i + 1] if i + 1 < logs.size else np.inf
+    return float(below), float(above)
+
+
+def _worst_form(c: Canonical, node: _Node, y: Array) -> int:
+    """The form whose secants are farthest from the truth at y; ties to the widest interval."""
+    z, width = c.forms @ y, node.z_high - node.z_low
+    error = np.zeros(width.size)
+    for d in c.divisors:
+        for i in np.flatnonzero(np.any(d.coordinates != 0, axis=0)):
+            ends = np.stack([z, z])
+            ends[0, i], ends[1, i] = node.z_low[i], node.z_high[i]
+            h = d.height(ends)
+            t = np.clip((z[i] - node.z_low[i]) / max(width[i], 1e-300), 0.0, 1.0)
+            error[i] += (1 - t) * h[0] + t * h[1] - float(d.height(z))
+    error = np.where(width > 1e-9, error, -1.0)
+    return int(error.argmax()) if error.max() > 1e-12 else int(width.argmax())
+
+
+def _cut(c: Canonical, node: _Node, v: int, low: float, high: float) -> _Node:
+    lo, hi = node.low.copy(), node.high.copy()
+    lo[v], hi[v] = low, high
+    return _tightened(c, lo, hi, node.z_low, node.z_high, node.bound)
+
+
+def _cut_form(c: Canonical, node: _Node, i: int, low: float, high: float) -> _Node:
+    lo, hi, z_low, z_high = node.low.copy(), node.high.copy(), node.z_low.copy(), node.z_high.copy()
+    z_low[i], z_high[i] = low, high
+    alone = np.flatnonzero(c.forms[i])
+    if alone.size == 1:
+        lo[alone[0]], hi[alone[0]] = low, high
+    return _tightened(c, lo, hi, z_low, z_high, node.bound)
+
+
+def _tightened(c: Canonical, lo: Array, hi: Array, z_low: Array, z_high: Array, bound: float) -> _Node:
+    a, b = canon.form_box(c, lo[None], hi[None])
+    return _Node(lo, hi, np.maximum(z_low, a[0]), np.minimum(z_high, b[0]), bound)

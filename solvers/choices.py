@@ -1,0 +1,55 @@
+"""Categorical decisions: every combination is a question of its own; the best answer wins, the others are told."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+
+from results.solution import Alternative, Solution, Status
+from scenarios.question import Question
+
+RANK = (Status.UNBOUNDED, Status.OPTIMAL, Status.ERROR, Status.INFEASIBLE)
+
+
+def categorical(question: Question) -> bool:
+    """Is any decision a choice among names?"""
+    return any(d.choices is not None for d in question.decide)
+
+
+def combinations(question: Question) -> Iterator[tuple[Mapping[str, str], Question]]:
+    """Each combination of choices with the question it leaves."""
+    named = [d for d in question.decide if d.choices is not None]
+    rest = tuple(d for d in question.decide if d.choices is None)
+    for combination in itertools.product(*(d.choices or () for d in named)):
+        choice = {d.name: value for d, value in zip(named, combination, strict=True)}
+        given = dict(question.given)
+        for name, value in choice.items():
+            given.update(question.machines.get(value, {}) if name == "machine" else {name: value})
+        yield choice, dataclasses.replace(question, given=given, decide=rest)
+
+
+def best_of(question: Question, answer: Callable[[Question], Solution]) -> Solution:
+    """Answer every combination and hand out the best, with all of them as ``alternatives``.
+
+    A bound holds for the whole question only where every other choice is proved worse or impossible.
+    """
+    answered = [(choice, answer(q)) for choice, q in combinations(question)]
+    maximize = bool(question.objectives) and question.objectives[0].maximize
+
+    def order(item: tuple[Mapping[str, str], Solution]) -> tuple[int, float]:
+        s = item[1]
+        value = s.objective if s.objective is not None else 0.0
+        proven = Status.OPTIMAL if s.status in (Status.FEASIBLE, Status.EVALUATED) else s.status
+        return RANK.index(proven), -value if maximize else value
+
+    choice, best = min(answered, key=order)
+    told = tuple(Alternative(c, s.status, s.objective, s.conflict) for c, s in answered)
+    unsure = any(s.status in (Status.ERROR, Status.FEASIBLE) for _, s in answered)
+    status = Status.FEASIBLE if best.status is Status.OPTIMAL and unsure else best.status
+    if best.status is Status.EVALUATED and question.objectives:
+        best = dataclasses.replace(best, bound=best.objective, gap=0.0, certificate="every choice evaluated")
+        status = Status.OPTIMAL
+    text = f"best of {len(answered)} choices, each answered by itself; {best.certificate}"
+    variables = {**choice, **best.variables}
+    return dataclasses.replace(best, status=status, variables=variables, alternatives=told, certificate=text)

@@ -1,0 +1,125 @@
+"""Why there is no design: every minimal set of limits that cannot hold together, and what each would have to give."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations import canonical as canon
+from formulations.evaluation import RowKey
+from formulations.problem import Goal, Problem
+from scenarios.question import Question
+from solvers import branch, gp
+from solvers.sensitivity import bound_of
+from solvers.ties import coordinate
+
+AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """``minimal``: all irreducible conflicting sets, smallest first. ``would_do``: per limit of the first set the value
+    that would do with all else kept, None where another conflict remains.
+    """
+
+    minimal: tuple[tuple[str, ...], ...]
+    would_do: dict[str, float | None]
+
+
+def explain(problem: Problem) -> Conflicts:
+    """Conflicts of a structured problem that has been proved infeasible."""
+    names = limit_names(problem)
+    minimal = minimal_sets(names, _oracle(problem, names))
+    first = minimal[0] if minimal else ()
+    return Conflicts(tuple(minimal), {n: would_do(problem, n) for n in first})
+
+
+def limit_names(problem: Problem) -> tuple[str, ...]:
+    """Names of all limits, in the order of the file; the integrality of a variable goes under its name."""
+    assert problem.rows is not None, "only structured problems have rows"
+    named = [r.key.name for r in problem.rows] + [v.name for v in problem.variables if v.discrete]
+    return tuple(dict.fromkeys(named))
+
+
+def minimal_sets(names: tuple[str, ...], feasible: Callable[[list[frozenset[str]]], list[bool]]) -> list[tuple[str, ...]]:
+    """All minimal infeasible subsets, smallest first; ``feasible`` answers for many subsets at once.
+
+    Subsets of a feasible set are feasible and supersets of a conflict are infeasible, so few need asking.
+    """
+    good = [s for s in (frozenset(names) - {n} for n in names)]
+    good = [s for s, ok in zip(good, feasible(good), strict=True) if ok]
+    found: list[frozenset[str]] = []
+    for size in range(len(names) + 1):
+        open_sets = [
+            s
+            for s in map(frozenset, itertools.combinations(names, size))
+            if not any(s <= g for g in good) and not any(f <= s for f in found)
+        ]
+        if open_sets:
+            found += [s for s, ok in zip(open_sets, feasible(open_sets), strict=True) if not ok]
+    return [tuple(n for n in names if n in s) for s in found]
+
+
+def _oracle(problem: Problem, names: tuple[str, ...]) -> Callable[[list[frozenset[str]]], list[bool]]:
+    def one_by_one(sets: list[frozenset[str]]) -> list[bool]:
+        return [
+            branch.minimise(canon.canonical(problem, None, drop=frozenset(names) - s)).status != branch.INFEASIBLE
+            for s in sets
+        ]
+
+    def together(sets: list[frozenset[str]]) -> list[bool]:
+        whole = canon.canonical(problem, None, drop=frozenset(v.name for v in problem.variables))
+        full = canon.canonical(problem, None)
+        logc = np.broadcast_to(full.logc, (len(sets), full.logc.size)).copy()
+        for i, s in enumerate(sets):
+            for k, key in enumerate(full.keys, start=1):
+                if key.name not in s:
+                    logc[i, full.ptr[k] : full.ptr[k + 1]] = -np.inf
+        boxes = np.broadcast_to(whole.low, (len(sets), whole.low.size)), np.broadcast_to(whole.high, (len(sets), whole.high.size))
+        r = gp.solve(full.exponents, logc, full.ptr, *boxes)
+        return [bool(status != branch.INFEASIBLE) for status in r.status]
+
+    c = canon.canonical(problem, None)
+    plain = not c.divisors and not c.allowed and len(names) <= AT_ONCE
+    return together if plain else one_by_one
+
+
+def would_do(problem: Problem, name: str) -> float | None:
+    """The value of one limit at which, all else kept, designs exist; for a model's limit the factor it is missed by.
+
+    None where another conflict remains. A variable's integrality is kept where that is possible.
+    """
+    assert problem.rows is not None, "only structured problems have rows"
+    rows = [r for r in problem.rows if r.key.name == name]
+    if not rows:
+        found = branch.minimise(canon.canonical(problem, coordinate(name, 1.0), drop=frozenset([name])))
+        return math.exp(found.value) if found.y is not None else None
+    factors = []
+    for row in rows:
+        others = [r for r in rows if r is not row]
+        goal = Goal(name, row.numerator, row.denominator)
+        for relax in (False, True):
+            c = canon.canonical(problem, goal, extra=others, drop=frozenset([name]), relax_sets=relax)
+            found = branch.minimise(c)
+            if found.y is not None:
+                factors.append((found.value, row.key))
+                break
+    if not factors:
+        return None
+    log_factor, key = min(factors)
+    return _as_value(problem.question, key, log_factor)
+
+
+def _as_value(question: Question, key: RowKey, log_factor: float) -> float:
+    """A (log) factor on a limit as the value the limit would need."""
+    bound = bound_of(question, key)
+    if bound is None:
+        return math.exp(log_factor)
+    toward = 1.0 if key.side == "max" else -1.0
+    if key.name == "halvings":
+        return bound + toward * log_factor / math.log(2.0)
+    return bound * math.exp(toward * log_factor)

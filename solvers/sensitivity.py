@@ -1,0 +1,169 @@
+"""What relaxing each limit, or bettering each machine parameter, would buy."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations import canonical as canon
+from formulations import evaluation
+from formulations.canonical import Array, Canonical
+from formulations.evaluation import RowKey
+from formulations.problem import Problem
+from scenarios.question import Question
+from solvers import gp
+from solvers.polish import derivatives
+
+ACTIVE = 1e-7
+STEP = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Duals:
+    """Multipliers of the rows at an optimum; ``least`` and ``most`` differ where they are not unique (degenerate)."""
+
+    keys: tuple[RowKey, ...]
+    value: Array
+    least: Array
+    most: Array
+    pull: Array
+    known: bool
+
+    @property
+    def one_sided(self) -> Array:
+        """Where only the value for relaxing is meant."""
+        return np.asarray(self.most - self.least > 1e-6 * (1.0 + np.abs(self.least)))
+
+
+def duals(c: Canonical, y: Array) -> Duals:
+    """Multipliers at the optimum y: of the program whose divisors are their tangents at y, optimal at the same point."""
+    a, b = canon.restriction(c, y[None])
+    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
+    pull = np.maximum(r.lower_multipliers[0], r.upper_multipliers[0])
+    lam = r.multipliers[0]
+    f, g, _ = derivatives(c, y)
+    near_end = (y - c.low < ACTIVE) | (c.high - y < ACTIVE)
+    active = np.flatnonzero(f[1:] > -ACTIVE)
+    least, most = lam.copy(), lam.copy()
+    rows = np.concatenate([g[1:][active], np.eye(y.size)[near_end]])
+    known = bool(r.status[0] == 0)
+    if active.size and np.linalg.matrix_rank(rows, tol=1e-7) < rows.shape[0]:
+        least, most, known = _extremes(c, y, g, active, lam)
+    return Duals(c.keys, np.where(known, least, lam), least, most, pull, known)
+
+
+def _extremes(c: Canonical, y: Array, g: Array, active: np.ndarray, lam: Array) -> tuple[Array, Array, bool]:
+    """Smallest and largest multiplier of every active row over all optimal multipliers (linear programs)."""
+    from scipy.optimize import linprog
+
+    down = np.eye(y.size)[y - c.low < ACTIVE]
+    up = np.eye(y.size)[c.high - y < ACTIVE]
+    columns = np.concatenate([g[1:][active], -down, up]).T
+    least, most = np.zeros_like(lam), np.zeros_like(lam)
+    scale = np.abs(g[0]).max(initial=1.0)
+    slackened = 1e-7 * scale
+    both = np.concatenate([columns, -columns])
+    right = np.concatenate([-g[0] + slackened, g[0] + slackened])
+    known = True
+    for place, k in enumerate(active):
+        cost = np.zeros(columns.shape[1])
+        cost[place] = 1.0
+        low = linprog(cost, A_ub=both, b_ub=right, method="highs")
+        high = linprog(-cost, A_ub=both, b_ub=right, method="highs")
+        if low.status != 0:
+            known = False
+            continue
+        least[k] = max(float(low.fun), 0.0)
+        most[k] = -float(high.fun) if high.status == 0 else np.inf
+    return least, most, known
+
+
+def parameter_elasticities(problem: Problem, y: Array, d: Duals) -> dict[str, float]:
+    """Percent of the objective per percent of each given number, by the envelope theorem.
+
+    The Lagrangian is differenced numerically in each parameter at the optimal point with optimal multipliers: one
+    vectorised evaluation of the model.
+    """
+    question, goal = problem.question, problem.goal
+    names = [n for n, v in question.given.items() if not isinstance(v, str) and v > 0]
+    if not names or goal is None or not d.known or not np.all(np.isfinite(d.value)):
+        return {}
+    count = len(names)
+    factors = np.ones((count, 2 * count))
+    factors[np.arange(count), np.arange(count)] += STEP
+    factors[np.arange(count), count + np.arange(count)] -= STEP
+    given = dict(question.given) | {n: question.given[n] * factors[i] for i, n in enumerate(names)}
+    moved = dataclasses.replace(question, given=given)
+    x = {v.name: np.full(2 * count, math.exp(t)) for v, t in zip(problem.variables, y, strict=True)}
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(moved, x)
+        total = _log_goal(problem, evaluation.objective(moved, x, at), at, 2 * count)
+        rows = evaluation.ratios(moved, x, at)
+        for key, lam in zip(d.keys, d.value, strict=True):
+            if lam > 0 and key in rows:
+                total = total + lam * _log_ratio(question, key, rows[key], at)
+    slope = (total[:count] - total[count:]) / (math.log1p(STEP) - math.log1p(-STEP))
+    scaled = _per_objective(problem, y) * slope
+    return {n: float(s) for n, s in zip(names, scaled, strict=True) if math.isfinite(s) and abs(s) > 1e-9}
+
+
+def _log_goal(problem: Problem, value: Array, at: Mapping[str, Array], size: int) -> Array:
+    goal = problem.goal
+    assert goal is not None, "only problems with a goal have elasticities"
+    value = np.broadcast_to(np.asarray(value, dtype=float), (size,))
+    if goal.log2:
+        return np.asarray(goal.sign * value * math.log(2.0))
+    return np.asarray(goal.sign * np.log(value))
+
+
+def _log_ratio(question: Question, key: RowKey, ratio: Array, at: Mapping[str, Array]) -> Array:
+    if key.name == "halvings":
+        return np.asarray(at["halvings"]) * (math.log(2.0) if key.side == "max" else -math.log(2.0))
+    return np.log(ratio)
+
+
+def _per_objective(problem: Problem, y: Array) -> float:
+    """Turns a slope of the log of the goal into percent of the user's objective."""
+    goal = problem.goal
+    assert goal is not None, "only problems with a goal have elasticities"
+    if not goal.log2:
+        return float(goal.sign)
+    point = {v.name: math.exp(t) for v, t in zip(problem.variables, y, strict=True)}
+    log_value = math.log(goal.numerator(**point)) - math.log(goal.denominator(**point))
+    return goal.sign / log_value if abs(log_value) > 1e-12 else math.nan
+
+
+def limit_elasticity(problem: Problem, y: Array, key: RowKey, multiplier: float) -> float | None:
+    """Percent of the objective per percent of the limit's value (negative: relaxing a max lowers a minimum)."""
+    side = -1.0 if key.side == "max" else 1.0
+    if key.name == "halvings":
+        bound = next((limit.maximum for limit in problem.question.limits if limit.name == "halvings"), None)
+        side *= math.log(2.0) * (bound or math.nan)
+    e = side * multiplier * _per_objective(problem, y)
+    return e if math.isfinite(e) else None
+
+
+def with_limit(question: Question, key: RowKey, value: float | None) -> Question:
+    """The same question with one of the user's limits or bounds at another value (None: gone)."""
+    side = "maximum" if key.side == "max" else "minimum"
+    limits = tuple(
+        dataclasses.replace(limit, **{side: value}) if limit.name == key.name and getattr(limit, side) is not None else limit
+        for limit in question.limits
+    )
+    decide = tuple(
+        dataclasses.replace(d, **{side: value}) if d.name == key.name and getattr(d, side) is not None else d
+        for d in question.decide
+    )
+    return dataclasses.replace(question, limits=limits, decide=decide)
+
+
+def bound_of(question: Question, key: RowKey) -> float | None:
+    """The user's value of a limit or bound; None for a model's own limit."""
+    if key.side == "model":
+        return None
+    low, high = evaluation.bounds(question)[key.name]
+    return high if key.side == "max" else low

@@ -1,0 +1,99 @@
+"""The path of every problem whose metrics are ratios of posynomials: bound, design, ties, and what it all rests on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations import canonical as canon
+from formulations.canonical import Array, Canonical
+from formulations.problem import Goal, Kind, Problem
+from results.solution import Status
+from solvers import branch, gp, ties
+from solvers.outcome import Outcome
+from solvers.polish import polish
+from solvers.unbounded import held_by_box, runaway
+
+PROOFS = {
+    Kind.LP: "convex in log variables; lower bound from Lagrangian duality, independent of any solver's tolerance",
+    Kind.GP: "convex in log variables; lower bound from Lagrangian duality, independent of any solver's tolerance",
+    Kind.MILP: "branch and bound on the discrete values; every node bounded by Lagrangian duality",
+    Kind.MIGP: "branch and bound on the discrete values; every node bounded by Lagrangian duality",
+    Kind.NLP: "branch and bound with monomial secants above each divisor; every node bounded by Lagrangian duality",
+    Kind.MINLP: "branch and bound on discrete values and monomial secants; every node bounded by Lagrangian duality",
+}
+METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """An outcome with what the explanations need: the design in log variables and its ranges."""
+
+    outcome: Outcome
+    y: Array | None = None
+    ranges: dict[str, tuple[float, float]] | None = None
+
+
+def optimise(problem: Problem) -> Optimum:
+    """Solve a structured problem; the design is unique by the tie rule."""
+    goal = problem.goal
+    c = canon.canonical(problem, goal)
+    solver = f"dse {METHODS.get(problem.kind, 'branch and bound')}"
+    found = branch.minimise(c)
+    if found.status == branch.INFEASIBLE:
+        proof = "no design meets all limits; " + PROOFS[problem.kind]
+        return Optimum(Outcome(Status.INFEASIBLE, certificate=proof, solver=solver))
+    if found.y is None:
+        return Optimum(Outcome(Status.ERROR, solver=solver, message="the search ended before a design was found"))
+    gone = _runs_away(problem, c, found.y) if goal is not None else ""
+    if gone:
+        proof = f"the objective keeps improving as {gone} runs away; no limit stops it"
+        return Optimum(Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=gone))
+    y = _sharpened(problem, goal, found.y)
+    chosen = ties.choose(problem, goal, y)
+    x = _values(problem, c, chosen.y)
+    if goal is None:
+        text = "all limits hold; nothing was to be optimised"
+        return Optimum(Outcome(Status.FEASIBLE, x, certificate=text, solver=solver), chosen.y, chosen.ranges)
+    bound = goal.to_user(found.bound) if math.isfinite(found.bound) else None
+    text = f"{PROOFS[problem.kind]}" + (f"; {found.nodes} nodes" if found.nodes > 1 else "")
+    status = Status.OPTIMAL if found.status == branch.OPTIMAL else Status.FEASIBLE
+    return Optimum(Outcome(status, x, bound, text, solver), np.log(np.array(list(x.values()))), chosen.ranges)
+
+
+def _runs_away(problem: Problem, c: Canonical, y: Array) -> str:
+    if not c.divisors:
+        return runaway(c, problem.variables)
+    a, b = canon.restriction(c, y[None])
+    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
+    return held_by_box(c, problem.variables, y, np.maximum(r.lower_multipliers[0], r.upper_multipliers[0]))
+
+
+def _sharpened(problem: Problem, goal: Goal | None, y: Array) -> Array:
+    """Newton's polish with the whole numbers held."""
+    if goal is None:
+        return y
+    c = canon.canonical(problem, goal)
+    fixed = {c.names[i]: math.exp(y[i]) for i in c.allowed}
+    c = canon.canonical(problem, goal, fixed=fixed)
+    a, b = canon.restriction(c, y[None])
+    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
+    start = r.y[0] if r.status[0] == branch.OPTIMAL else y
+    if canon.values(c, start[None])[0, 1:].max(initial=-np.inf) > branch.FEASIBLE:
+        start = y
+    at_end = (r.lower_multipliers[0] > start - c.low) | (r.upper_multipliers[0] > c.high - start)
+    return polish(c, start, r.multipliers[0], at_end)
+
+
+def _values(problem: Problem, c: Canonical, y: Array) -> dict[str, float]:
+    """SI values of the design; discrete ones exactly."""
+    x = {}
+    for i, v in enumerate(problem.variables):
+        value = math.exp(y[i])
+        if i in c.allowed:
+            values = v.decision.values
+            value = float(round(value)) if values is None else min(values, key=lambda w: abs(math.log(w) - y[i]))
+        x[v.name] = value
+    return x

@@ -1,0 +1,215 @@
+"""Which of many optimal designs to hand out, and how far the others reach.
+
+The optimal set of a geometric program is a face: along it no term of the goal and no term of a limit with a positive
+multiplier changes. Ties are broken by moving inside that face, so nothing of the objective is given away; only terms
+too small to matter (below TIE) are let go, and then the goal itself stays as a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import canonical as canon
+from formulations.canonical import Array, Canonical
+from formulations.evaluation import RowKey
+from formulations.posynomial import Posynomial
+from formulations.problem import Goal, Problem, Row, metric_symbol
+from solvers import branch, gp
+
+TIE = 1e-9
+SAME = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The design handed out (log variables), and the interval of optimal values of each variable that is not unique."""
+
+    y: Array
+    ranges: dict[str, tuple[float, float]]
+
+
+def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
+    """What ties go to, in order: least time, energy, cost, then smaller decided quantities in file order."""
+    goals = []
+    names = ["time", "energy", "cost", *(v.name for v in problem.variables)]
+    for name in names:
+        r = None if name == optimised else metric_symbol(problem.question, name)
+        if r is not None and r.numerator.terms:
+            goals.append(Goal(name, r.numerator, r.denominator))
+    return goals
+
+
+def coordinate(name: str, power: float) -> Goal:
+    """Minimise (power 1) or maximise (power -1) one variable."""
+    return Goal(name, Posynomial({((name, power),): 1.0}), Posynomial({(): 1.0}))
+
+
+def no_worse(goal: Goal, log_value: float) -> Row:
+    """A row that keeps the goal at its optimum, within TIE."""
+    scale = Posynomial({(): float(np.exp(-(log_value + TIE)))})
+    return Row(RowKey("optimum", "model"), goal.numerator * scale, goal.denominator)
+
+
+def choose(problem: Problem, goal: Goal | None, y: Array) -> Chosen:
+    """Break ties among the designs that are as good as ``y``.
+
+    Whole numbers and the forms that make a problem signomial are settled first by branching; the rest inside the face.
+    """
+    c = canon.canonical(problem, goal)
+    stages = tie_goals(problem, goal.name if goal else "")
+    ranges: dict[str, tuple[float, float]] = {}
+    if c.allowed or c.divisors:
+        y, ranges = _settle(problem, goal, c, stages, y)
+    fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
+    held = c.forms
+    flat = _face(canon.canonical(problem, goal, fixed=fixed), y, held)
+    if flat.shape[1] == 0:
+        return Chosen(y, ranges)
+    ranges |= _extent(problem, goal, fixed, y, flat)
+    for stage in stages:
+        if flat.shape[1] == 0:
+            break
+        y, flat = _descend(problem, goal, stage, fixed, y, flat)
+    return Chosen(y, ranges)
+
+
+def _settle(
+    problem: Problem, goal: Goal | None, c: Canonical, stages: Sequence[Goal], y: Array
+) -> tuple[Array, dict[str, tuple[float, float]]]:
+    """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching."""
+    keep = [no_worse(goal, float(canon.values(c, y[None])[0, 0]))] if goal else []
+    ranges: dict[str, tuple[float, float]] = {}
+    loose = False
+    for direction in [*np.eye(len(c.names))[list(c.allowed)], *c.forms]:
+        low, high = (_reach(problem, direction * sign, keep, y) * sign for sign in (1.0, -1.0))
+        alone = np.flatnonzero(direction)
+        whole = alone.size == 1 and int(alone[0]) in c.allowed
+        if high - low > (1e-12 if whole else SAME):
+            loose = True
+            if alone.size == 1:
+                ranges[c.names[alone[0]]] = (float(np.exp(low)), float(np.exp(high)))
+    if not loose:
+        return y, ranges
+    for stage in stages:
+        found = branch.minimise(canon.canonical(problem, stage, extra=keep), gap=TIE, incumbent=y)
+        if found.y is None:
+            break
+        y = found.y
+        keep = [*keep, no_worse(stage, found.value)]
+    return y, ranges
+
+
+def _reach(problem: Problem, direction: Array, keep: Sequence[Row], y: Array) -> float:
+    names = [v.name for v in problem.variables]
+    key = tuple((n, float(e)) for n, e in zip(names, direction, strict=True) if e != 0)
+    goal = Goal("reach", Posynomial({key: 1.0}), Posynomial({(): 1.0}))
+    found = branch.minimise(canon.canonical(problem, goal, extra=keep), gap=1e-6, incumbent=y)
+    return found.value if found.y is not None else float(direction @ y)
+
+
+def _face(c: Canonical, y: Array, held: Array) -> Array:
+    """Directions (n, d) along which nothing that matters to the optimum changes."""
+    a, b = canon.restriction(c, y[None])
+    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
+    multipliers = np.concatenate([[1.0], r.multipliers[0]])
+    weights = gp.weights(a, b, c.ptr, y[None])[0]
+    row = c.row_of_term
+    slack = -canon.values(c, y[None])[0]
+    slack[0] = 0.0
+    stiff = (multipliers[row] > 1e-7) & (slack[row] < 1e-6) & (weights * multipliers[row] > TIE)
+    pushed = (r.lower_multipliers[0] > 1e-7) | (r.upper_multipliers[0] > 1e-7) | (c.high - c.low < 1e-13)
+    return _null(np.concatenate([a[0][stiff], held, np.eye(y.size)[pushed]]))
+
+
+def _null(rows: Array) -> Array:
+    """Orthonormal directions that the rows do not see; single variables stay single."""
+    n = rows.shape[1]
+    if rows.shape[0] == 0:
+        return np.eye(n)
+    _, s, v = np.linalg.svd(rows)
+    rank = int((s > 1e-9 * max(1.0, float(s.max(initial=0.0)))).sum())
+    null = v[rank:].T
+    alone = [i for i in range(n) if np.abs(rows[:, i]).max() < 1e-12]
+    return np.eye(n)[:, alone] if len(alone) == null.shape[1] else null
+
+
+def _reduced(
+    problem: Problem, goal: Goal | None, target: Goal | None, fixed: dict[str, float], y: Array, flat: Array
+) -> tuple[Canonical, Array, Array, NDArray[np.intp]]:
+    """Arrays in face coordinates t (y + flat t): target over the rows, the goal kept, the box as rows."""
+    c = canon.canonical(problem, target, extra=[] if goal is None else [_held(goal, problem, y)], fixed=fixed)
+    a, b = canon.restriction(c, y[None])
+    b = b + (a @ y)
+    over = canon.values(c, y[None])[0, 1:]
+    lift = np.concatenate([[0.0], np.maximum(over, 0.0) + 1e-11])
+    b = b - lift[c.row_of_term]
+    n = y.size
+    free = c.high - c.low > 1e-13
+    sides = np.concatenate([np.eye(n)[free], -np.eye(n)[free]])
+    ends = np.concatenate([(y - c.high)[free], (c.low - y)[free]])
+    a2 = np.concatenate([a[0], sides]) @ flat
+    b2 = np.concatenate([b[0], np.minimum(ends, -1e-11)])
+    ptr = np.concatenate([c.ptr, c.ptr[-1] + np.arange(1, ends.size + 1)])
+    return c, a2, b2, _without_constant_rows(a2, ptr, b2)
+
+
+def _held(goal: Goal, problem: Problem, y: Array) -> Row:
+    point = {v.name: float(x) for v, x in zip(problem.variables, np.exp(y), strict=True)}
+    return no_worse(goal, float(np.log(goal.numerator(**point)) - np.log(goal.denominator(**point))))
+
+
+def _without_constant_rows(a: Array, ptr: NDArray[np.intp], b: Array) -> NDArray[np.intp]:
+    """Switch off rows that cannot change along the face (they hold already)."""
+    for k in range(1, ptr.size - 1):
+        rows = slice(ptr[k], ptr[k + 1])
+        if np.abs(a[rows]).max(initial=0.0) < 1e-12:
+            b[rows] = -np.inf
+    return ptr
+
+
+def _span(c: Canonical) -> float:
+    return float((c.high - c.low).max()) * np.sqrt(c.high.size) + 1.0
+
+
+def _extent(
+    problem: Problem, goal: Goal | None, fixed: dict[str, float], y: Array, flat: Array
+) -> dict[str, tuple[float, float]]:
+    """Smallest and largest optimal value of each variable that the face leaves open."""
+    c, a, b, ptr = _reduced(problem, goal, None, fixed, y, flat)
+    open_ones = [i for i in range(y.size) if np.abs(flat[i]).max() > 1e-9]
+    goals = np.array([sign * flat[i] for i in open_ones for sign in (1.0, -1.0)])
+    many = np.broadcast_to(a, (len(goals), *a.shape)).copy()
+    many[:, 0, :] = goals
+    logc = np.broadcast_to(b, (len(goals), b.size)).copy()
+    logc[:, 0] = 0.0
+    span = np.full((len(goals), flat.shape[1]), _span(c))
+    r = gp.solve(many, logc, ptr, -span, span)
+    out = {}
+    for j, i in enumerate(open_ones):
+        low, high = y[i] + r.value[2 * j], y[i] - r.value[2 * j + 1]
+        if np.all(r.status[2 * j : 2 * j + 2] == 0) and high - low > 1e-6:
+            out[c.names[i]] = (float(np.exp(low)), float(np.exp(high)))
+    return out
+
+
+def _descend(
+    problem: Problem, goal: Goal | None, stage: Goal, fixed: dict[str, float], y: Array, flat: Array
+) -> tuple[Array, Array]:
+    """Move inside the face to the least ``stage``; the new face is what it leaves open."""
+    c, a, b, ptr = _reduced(problem, goal, stage, fixed, y, flat)
+    span = np.full((1, flat.shape[1]), _span(c))
+    r = gp.solve(a, b[None], ptr, -span, span)
+    if r.status[0] != 0:
+        return y, flat
+    moved = y + flat @ r.y[0]
+    multipliers = np.concatenate([[1.0], r.multipliers[0]])
+    row = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+    weights = gp.weights(a[None], b[None], ptr, r.y)[0]
+    slack = -gp.evaluate(a[None], b[None], ptr, r.y)[0]
+    slack[0] = 0.0
+    stiff = (multipliers[row] > 1e-7) & (slack[row] < 1e-6) & (weights * multipliers[row] > TIE)
+    return moved, flat @ _null(a[stiff])

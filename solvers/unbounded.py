@@ -1,0 +1,50 @@
+"""Does the objective keep falling for ever? A property of the exponents alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.canonical import Array, Canonical
+from formulations.problem import Variable
+from solvers import gp
+
+FALLS = 1e-7
+
+
+def runaway(c: Canonical, variables: tuple[Variable, ...]) -> str:
+    """Name of the variable that runs away, or "".
+
+    A direction d in log variables along which no term of a limit grows and some term of the goal falls while none
+    grows: the infimum is then not attained at a finite point. One small linear program, solved by the same kernel.
+    """
+    n = len(variables)
+    low = np.array([0.0 if v.real_low or i in c.allowed and c.allowed[i] is not None else -1.0 for i, v in enumerate(variables)])
+    high = np.array([0.0 if v.real_high or c.allowed.get(i) is not None else 1.0 for i, v in enumerate(variables)])
+    fixed = c.high - c.low < 1e-13
+    low[fixed] = high[fixed] = 0.0
+    if not np.any(high - low > 0):
+        return ""
+    present = np.isfinite(c.logc)
+    a = c.exponents[present]
+    of_goal = c.row_of_term[present] == 0
+    goal = a[of_goal].sum(0)
+    exponents = np.vstack([goal[None], a])
+    logc = np.zeros((1, exponents.shape[0]))
+    r = gp.solve(exponents, logc, np.arange(exponents.shape[0] + 1), low[None], high[None])
+    if r.status[0] != 0 or r.value[0] > -FALLS:
+        return ""
+    d = np.where(high - low > 0, r.y[0], 0.0)
+    return variables[int(np.abs(d).argmax())].name if n else ""
+
+
+def held_by_box(c: Canonical, variables: tuple[Variable, ...], y: Array, pull: Array) -> str:
+    """The variable whose optimum is held only by an end that is neither the user's nor the domain's own, or "".
+
+    ``pull`` (n,): multiplier of the nearer box end.
+    """
+    for i, v in enumerate(variables):
+        at_low = y[i] - np.log(v.low) < 1e-6 and not v.real_low and v.decision.minimum is None
+        at_high = np.log(v.high) - y[i] < 1e-6 and not v.real_high and v.decision.maximum is None
+        if (at_low or at_high) and v.decision.values is None and pull[i] > FALLS and c.high[i] > c.low[i]:
+            return v.name
+    return ""
