@@ -18,10 +18,10 @@ from dse.names import did_you_mean
 class Quantity:
     """A named input or metric.
 
-    ``minimum`` and ``maximum`` are its mathematical domain. ``floor`` and ``ceiling`` are finite, positive ends
-    that give a decided variable a box where the domain itself is open: an optimum held only by one of these two
-    is no optimum but ``unbounded``. ``default`` is used where nothing is given; an ``optional`` quantity may be
-    absent altogether. ``choices``: the texts allowed, for a quantity that is no number.
+    ``minimum`` and ``maximum`` are its mathematical domain. ``floor`` and ``ceiling`` are finite, positive
+    ends that give a decided variable a box where the domain itself is open: an optimum held only by one of
+    these two is no optimum but ``unbounded``. ``default`` is used where nothing is given; an ``optional``
+    quantity may be absent altogether. ``choices``: the texts allowed, for a quantity that is no number.
     """
 
     name: str
@@ -93,8 +93,8 @@ _SPLIT = re.compile(r"([*/]?)\s*([A-Za-zµμΩ%]+)(?:(?:\^|\*\*)(-?[1-9]))?")
 def to_si(value: float | str, unit: str, word_size: float | None = None) -> float:
     """Read ``value`` as a number of SI ``unit`` ("" for a plain number).
 
-    A number is taken as it stands; text is one decimal number and a unit ("10 kW", "75 GFLOPS/W"), the unit being
-    names with ``*``, ``/`` and small whole powers. Bytes are read as words where ``unit`` has words and
+    A number is taken as it stands; text is one decimal number and a unit ("10 kW", "75 GFLOPS/W"), the unit
+    being names with ``*``, ``/`` and small whole powers. Bytes are read as words where ``unit`` has words and
     ``word_size`` (bytes per word) is known. Raises UnitError for anything else, NaN and infinity included.
     """
     if isinstance(value, str):
@@ -118,7 +118,8 @@ def _read(text: str, unit: str, word_size: float | None) -> float:
     match = _TEXT.fullmatch(text) if len(text) <= 200 else None
     if match is None:
         raise UnitError(
-            f"{_short(text)} is not one number with a unit (names, *, / and whole powers); write {_examples(unit)}"
+            f"{_short(text)} is not one number with a unit (names, *, / and whole powers); "
+            f"write {_examples(unit)}"
         )
     number, written = Decimal(match[1]), match[2]
     if written is None:

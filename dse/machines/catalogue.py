@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -63,7 +63,7 @@ def resolve(name: str) -> str:
     return candidates[0]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _read(name: str) -> Machine:
     text = files("dse.machines").joinpath(name + _SUFFIX).read_text(encoding="utf-8")
     data = tomllib.loads(text)

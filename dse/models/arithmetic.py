@@ -1,7 +1,7 @@
 """The few named helpers that equations may use beside ``+ - * / **``.
 
-Each is open to further arithmetics: a package that brings a new kind of number registers it here (``log.register``),
-so that models never ask what they are computing with.
+Each is open to further arithmetics: a package that brings a new kind of number registers it here
+(``log.register``), so that models never ask what they are computing with.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _knows(x: Any) -> bool:
 
 
 def maximum(a: Any, b: Any, *more: Any) -> Any:
-    """The largest of two or more numbers, element by element."""
+    """Return the largest of two or more numbers, element by element."""
     for c in (b, *more):
         a = _maximum(a, c)
     return a

@@ -18,6 +18,7 @@ from dse.models.model import ModelLimit
 from dse.quantities import Quantity
 
 SOURCE = "Demmel et al. 2013"
+COST_MODEL = __doc__ or ""
 
 MAX_MESSAGE = Quantity(
     "max_message",
@@ -120,7 +121,7 @@ MESSAGE_SHARE = Quantity(
     "message_share",
     "m/M",
     "",
-    "largest message over memory used; the paper supposes at most 1 and never enforces it, nor is it enforced here",
+    "largest message over memory used; the paper supposes at most 1 but never enforces it, nor do we",
     f"{SOURCE}, section II",
 )
 
@@ -132,8 +133,8 @@ CAPACITY_LIMIT = ModelLimit(
 def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[str, Any]:
     """Return the metrics of a run from one processor's counts, by (1) and (2).
 
-    ``g``: the namespace a model's equations get; ``memory``: words; ``flops``, ``words``, ``messages``: counts
-    without a unit (they get it here as a label), except ``messages``, which carries it already.
+    ``g``: the namespace a model's equations get. ``memory``, ``flops`` and ``words`` are counts and get their
+    unit here as a label; ``messages`` carries it already.
     """
     m, p = g.machine, g.processors
     flops, words, memory = flops * g.flop, words * g.word, memory * g.word
@@ -173,7 +174,7 @@ def full_messages(g: Any, words: Any) -> Any:
 
 
 def capacity(g: Any, memory: Any) -> dict[str, Any]:
-    """Return the ratio M/Mcap (``memory`` in words, a count) where the machine has a capacity, else nothing."""
+    """Return the ratio M/Mcap (``memory`` a count of words) where the machine states one."""
     if not hasattr(g.machine, "memory_capacity"):
         return {}
     return {"memory_capacity": memory * g.word / g.machine.memory_capacity}

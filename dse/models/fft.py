@@ -1,4 +1,4 @@
-"""The fast Fourier transform on the distributed machine (Demmel et al. 2013, section IV); logarithms to base 2."""
+"""The fast Fourier transform on the distributed machine (Demmel et al. 2013, section IV), base 2."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ALL_TO_ALL = Quantity(
 
 
 def equations(g: Any) -> Mapping[str, Any]:
-    """Per processor: F = n log₂n/p flops and, with M = n/p words of memory and 1 <= p <= n,
+    """Per processor: F = n log₂n/p flops, M = n/p words of memory, for 1 <= p <= n.
 
-    tree: W = n log₂p/p words, S = log₂p messages; naive: W = n/p words, S = p messages.
+    Tree: W = n log₂p/p words, S = log₂p messages. Naive: W = n/p words, S = p messages.
     """
     n, p = g.points, g.processors
     memory = n / p
@@ -55,4 +55,5 @@ FFT = Model(
         d.CAPACITY_LIMIT,
     ),
     equations=equations,
+    notes=d.COST_MODEL,
 )

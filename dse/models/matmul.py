@@ -1,4 +1,4 @@
-"""Dense linear algebra on the distributed machine: 2.5D multiplication, Strassen, LU (Demmel et al. 2013, section IV)."""
+"""2.5D matrix multiplication, Strassen and LU on the distributed machine (Demmel et al. 2013, section IV)."""
 
 from __future__ import annotations
 
@@ -90,6 +90,7 @@ MATMUL = Model(
     metrics=(*d.METRICS, d.MESSAGE_SHARE),
     limits=(ONE_COPY, REPLICATION, d.CAPACITY_LIMIT),
     equations=matmul_equations,
+    notes=d.COST_MODEL,
 )
 STRASSEN = Model(
     name="strassen",
@@ -109,6 +110,7 @@ STRASSEN = Model(
         d.CAPACITY_LIMIT,
     ),
     equations=strassen_equations,
+    notes=d.COST_MODEL,
 )
 LU = Model(
     name="lu",
@@ -119,4 +121,5 @@ LU = Model(
     metrics=d.METRICS,
     limits=(ONE_COPY, REPLICATION, d.CAPACITY_LIMIT),
     equations=lu_equations,
+    notes=d.COST_MODEL,
 )

@@ -28,7 +28,8 @@ class Model:
 
     ``equations`` takes a namespace with one attribute per input, ``machine`` (a namespace of machine
     parameters) and the labels ``flop``, ``word``, ``message`` (1, or units where units are proven); it
-    returns one entry per metric and one ratio (<= 1) per limit.
+    returns one entry per metric and one ratio (<= 1) per limit; a limit is absent where the machine does not
+    state what it needs. ``notes``: what else its page should say.
     """
 
     name: str
@@ -39,21 +40,23 @@ class Model:
     metrics: tuple[Quantity, ...]
     limits: tuple[ModelLimit, ...]
     equations: Callable[[Any], Mapping[str, Any]]
+    notes: str = ""
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""
         return {q.name: q for q in self.inputs} | {MACHINE_PREFIX + q.name: q for q in self.machine}
 
     def metric(self, name: str) -> Quantity:
-        """The metric of that name; raises KeyError where there is none."""
+        """Return the metric of that name; raises KeyError where there is none."""
         return {q.name: q for q in self.metrics}[name]
 
 
 def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:
     """Run a model's equations on any arithmetic.
 
-    ``values``: one entry per name of ``model.parameters()`` (absent ones must not be needed by the equations):
-    floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities. ``labels``: flop, word, message.
+    ``values``: one entry per name of ``model.parameters()`` (absent ones must not be needed by the
+    equations): floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities. ``labels``:
+    flop, word, message.
     """
     cut = len(MACHINE_PREFIX)
     machine = {n[cut:]: v for n, v in values.items() if n.startswith(MACHINE_PREFIX)}

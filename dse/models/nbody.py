@@ -57,4 +57,5 @@ NBODY = Model(
         d.CAPACITY_LIMIT,
     ),
     equations=equations,
+    notes=d.COST_MODEL,
 )

@@ -38,8 +38,8 @@ def get(name: str) -> Model:
 def register(model: Model) -> None:
     """Make a model of your own available by its name.
 
-    Raises ValueError where another model has the name, or where it declares a machine parameter or a name twice
-    in a way that contradicts what is known.
+    Raises ValueError where another model has the name, where it declares one name twice, or where it declares
+    a known machine parameter in another unit.
     """
     if model.name in names() and get(model.name) is not model:
         raise ValueError(f"there is already a model called {model.name!r}")
@@ -64,6 +64,5 @@ def _check(model: Model) -> None:
     known = machine_parameters()
     for q in model.machine:
         if q.name in known and known[q.name].unit != q.unit:
-            raise ValueError(
-                f"model {model.name!r} declares machine.{q.name} in {q.unit!r}, others in {known[q.name].unit!r}"
-            )
+            theirs = known[q.name].unit
+            raise ValueError(f"model {model.name!r} has machine.{q.name} in {q.unit!r}, others in {theirs!r}")

@@ -1,15 +1,16 @@
-"""Nodes with cores: the two-level machine of Demmel et al. 2013, Figure 2, equations (12) and (17) as corrected.
+"""Nodes with cores: the two-level machine of Demmel et al. 2013, Figure 2, equations (12) and (17) corrected.
 
-``p_n`` nodes of ``p_l`` cores each; a node holds ``M_n`` words and sends over links of its own, a core holds ``M_l``
-words and exchanges with its node. Counts add up to
+``p_n`` nodes of ``p_l`` cores each; a node holds ``M_n`` words and sends over links of its own, a core holds
+``M_l`` words and exchanges with its node. With p = p_n p_l, the counts add up to
 
     T = γt F + βn W_n + αn S_n + βl W_l + αl S_l
-    E = p (γe F + βl_e W_l + αl_e S_l) + p_n (βn_e W_n + αn_e S_n) + (p_n δn M_n + p δl M_l + p εe) T,  p = p_n p_l
+    E = p (γe F + βl_e W_l + αl_e S_l) + p_n (βn_e W_n + αn_e S_n) + (p_n δn M_n + p δl M_l + p εe) T
 
-The paper drops the messages of these two equations, so they cost nothing here unless the machine says otherwise, and
-it states no range of memories in which they hold. Therefore nothing is always on: the range that single-level theory
-implies is reported as the metrics ``node_copies`` (at least 1: the nodes hold the data once), ``node_replication`` and
-``core_replication`` (at most 1: beyond, the counts fall below the memory-independent bounds), to be limited at will.
+The paper drops the messages of these two equations, so they cost nothing here unless the machine says
+otherwise; and it states no range of memories in which they hold. Therefore nothing is always on: the range
+that single-level theory implies is reported as the metrics ``node_copies`` (at least 1: the nodes hold the data
+once), ``node_replication`` and ``core_replication`` (at most 1: beyond, the counts fall below the
+memory-independent bounds), to be limited at will.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def _levels(g: Any, size: Any) -> tuple[Any, Any, Any, Any, Any]:
 
 
 def _costs(g: Any, flops: Any, node_words: Any, core_words: Any) -> dict[str, Any]:
-    """Return the metrics of a run from the counts of a core and of a node, by the sums in the module's text."""
+    """Return the metrics of a run from the counts of a core and of a node, by the sums above."""
     m, nodes, p = g.machine, g.nodes, g.nodes * g.cores
     flops, node_words, core_words = flops * g.flop, node_words * g.word, core_words * g.word
     node_messages, core_messages = node_words / m.node_max_message, core_words / m.core_max_message
@@ -206,6 +207,7 @@ MATMUL_TWO_LEVEL = Model(
     metrics=METRICS,
     limits=LIMITS,
     equations=matmul_equations,
+    notes=__doc__ or "",
 )
 NBODY_TWO_LEVEL = Model(
     name="nbody_two_level",
@@ -216,4 +218,5 @@ NBODY_TWO_LEVEL = Model(
     metrics=METRICS,
     limits=LIMITS,
     equations=nbody_equations,
+    notes=__doc__ or "",
 )
