@@ -117,7 +117,6 @@ def _solve_block(
     R, dead, worst = _reduce(T, middle, free)
     y, lam = middle.copy(), np.zeros((len(block), m))
     box = np.zeros((len(block), 2 * n))
-    bound = np.full(len(block), -np.inf)
     status = np.zeros(len(block), np.int8)
     slight = np.zeros(len(block))
     wrong = (worst > FEASIBLE) | (lo > hi).any(1)
@@ -129,11 +128,9 @@ def _solve_block(
         found = run(R, a, b, _guess(R) if guess is None else guess[live][:, free], tol, limit)
         y[np.ix_(live, np.flatnonzero(free))] = found.y
         lam[live] = found.L[:, :m]
-        k = int(free.sum())
         box[np.ix_(live, np.flatnonzero(np.r_[free, free]))] = found.L[:, m + 1 :]
-        status[live], bound[live], slight[live] = found.status, found.bound, found.slight
+        status[live], slight[live] = np.where(found.infeasible, INFEASIBLE, OPTIMAL), found.slight
         r.iterations[block[live]], r.penalised[block[live]] = found.iterations, found.penalised
-        del k
     dead_now = dead & (wrong[:, None])
     lam[dead_now] = np.where(worst[:, None] == T.at(y)[0][:, 1:], 1.0, 0.0)[dead_now]
     _write(r, block, T, lo, hi, y, lam, box, status, slight, tol)
@@ -183,7 +180,7 @@ def _write(
     status: NDArray[np.int8], slight: Array, tol: float,
 ) -> None:  # fmt: skip
     """Judge the final points by the original rows and store them."""
-    m, n = lam.shape[1], y.shape[1]
+    n = y.shape[1]
     F = T.at(y)[0]
     on = present(T)[:, 1:]
     lam = np.where(on, lam, 0.0)
@@ -203,4 +200,3 @@ def _write(
     r.lower_multipliers[block], r.upper_multipliers[block] = box[:, :n], box[:, n:]
     r.status[block], r.violation[block] = verdict, violation
     r.proof[block] = np.where(verdict == INFEASIBLE, proof, 0.0)
-    del m

@@ -18,8 +18,10 @@ from solvers.gp_terms import Array, Terms, present
 FEASIBLE = 1e-9
 """A limit counts as met when its log ratio is at most this."""
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
+CARRIED_SLACK = 1e-4  # below it a slack may follow its linear prediction: near the end curvature is no obstacle
 EXACT_SLACK = 1e-11  # below it a slack recomputed from F is mostly rounding, and is carried on by its own steps
-FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY = 1e2, 1e4, 1e7
+FIRST_PENALTY, LAST_PENALTY = 1e2, 1e7
+PATIENCE = 40  # iterations before an instance counts as jammed
 
 Bools = NDArray[np.bool_]
 
@@ -49,7 +51,9 @@ class State:
     late: NDArray[np.int64]  # iterations since optimal, without progress
     score: Array
     slight: Array  # proved least violation too small to count
-    target: Array  # barrier parameter of the cautious mode
+    age: NDArray[np.int64]  # iterations in this mode
+    cautious: Bools  # monotone barrier with a line search, for instances that jam
+    target: Array  # its barrier parameter
 
     def take(self, keep: NDArray[np.int64]) -> State:
         """The same for a choice of instances."""
@@ -63,11 +67,7 @@ class Found:
 
     y: Array
     L: Array
-    value: Array
-    bound: Array
-    violation: Array
-    proof: Array
-    status: NDArray[np.int8]
+    infeasible: Bools
     iterations: NDArray[np.int64]
     penalised: Bools
     slight: Array
@@ -94,7 +94,7 @@ def begin(T: Terms, lo: Array, hi: Array, y: Array, penalty: float) -> State:
     one, none = np.ones(B), np.zeros(B, np.int64)
     state = State(
         np.arange(B), T, lo, hi, y, t, S, active / S, active, F, T.slopes(W), W, J, elastic,
-        one, penalty * one, none, none, none, np.inf * one, 0 * one, one,
+        one, penalty * one, none, none.copy(), none.copy(), np.inf * one, 0 * one, none.copy(), np.zeros(B, bool), one.copy(),
     )  # fmt: skip
     _tilt(state)
     return state
@@ -147,24 +147,32 @@ class Newton:
         self.down = np.concatenate([s.weight[:, None] * s.G[:, 0], (s.rho * s.elastic)[:, None]], axis=1)
         self.off = _slacks(s.F, s.t, s.y, s.lo, s.hi, s.active) - s.S
 
-    def step(self, aim: Array) -> tuple[Array, Array, Array]:
-        """Changes of (y, t), slacks and multipliers that bring slack times multiplier to ``aim``."""
+    def step(self, aim: Array) -> tuple[Array, Array, Array, Array]:
+        """Fall of the barrier, changes of (y, t), slacks, multipliers that bring slack x multiplier to ``aim``."""
         s = self.s
         pull = aim / s.S - self.D * self.off
         rhs = self.scale * ((pull[:, None, :] @ s.J)[:, 0] - self.down)
-        try:
-            d = np.linalg.solve(self.H, rhs[:, :, None])[:, :, 0]
-        except np.linalg.LinAlgError:
-            d = np.linalg.solve(self.H + 1e-9 * np.eye(rhs.shape[1]), rhs[:, :, None])[:, :, 0]
+        d = _solve(self.H, rhs)
+        fall = (rhs * d).sum(1)
         d *= self.scale
         dS = (s.J @ d[:, :, None])[:, :, 0] + self.off
-        return d, dS, aim / s.S - s.L - self.D * dS
+        return fall, d, dS, aim / s.S - s.L - self.D * dS
 
 
-def _longest(s: State, dS: Array, dL: Array) -> Array:
-    """Reciprocal of the longest step that keeps slacks and multipliers positive, at least 1."""
-    ratio = np.maximum(-dS / s.S, -dL / (s.L + (1 - s.active))).max(1)
-    return np.maximum(ratio, 1.0)
+def _solve(H: Array, rhs: Array) -> Array:
+    """Solve all systems; the few that are singular to the last digit get a little more diagonal."""
+    try:
+        return np.linalg.solve(H, rhs[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        if len(H) == 1:
+            return np.linalg.lstsq(H[0], rhs[0])[0][None] if np.isfinite(H).all() else 0 * rhs
+        return np.concatenate([_solve(H[k : k + 1], rhs[k : k + 1]) for k in range(len(H))])
+
+
+def _longest(s: State, dS: Array, dL: Array) -> tuple[Array, Array]:
+    """Reciprocals, at least 1, of the longest steps that keep slacks and multipliers positive."""
+    primal = np.maximum((-dS / s.S).max(1), 1.0)
+    return primal, np.maximum((-dL / (s.L + (1 - s.active))).max(1), 1.0)
 
 
 def advance(s: State) -> Bools:
@@ -172,27 +180,71 @@ def advance(s: State) -> Bools:
     count = s.active.sum(1)
     mu = (s.S * s.L).sum(1) / count
     newton = Newton(s)
-    _, dS, dL = newton.step(np.zeros_like(s.S))
-    a = (1 / _longest(s, dS, dL))[:, None]
+    _, _, dS, dL = newton.step(np.zeros_like(s.S))
+    a = (1 / np.maximum(*_longest(s, dS, dL)))[:, None]
     ahead = ((s.S + a * dS) * (s.L + a * dL)).sum(1) / count
     sigma = np.clip((ahead / mu) ** 3, 1e-4, 1.0)
-    centre = s.short > 0
-    sigma = np.where(centre, np.maximum(sigma, 0.5), sigma)
-    aim = s.active * (sigma * mu)[:, None] - np.where(centre[:, None], 0.0, dS * dL)
-    d, dS, dL = newton.step(aim)
+    # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
+    trust = np.where(s.short > 0, 0.0, a[:, 0] ** 2)
+    sigma = np.where(s.short > 0, np.maximum(sigma, 0.5), sigma)
+    sigma = np.maximum(sigma, np.minimum(1e-15 * np.maximum(s.rho, 1) / mu, 1))
+    aim = s.active * np.where(s.cautious, s.target, sigma * mu)[:, None]
+    aim -= np.where(s.cautious, 0.0, trust)[:, None] * dS * dL
+    fall, d, dS, dL = newton.step(aim)
+    primal, dual = _longest(s, dS, dL)
     fraction = np.maximum(0.99, 1 - mu)
-    alpha = np.minimum(1.0, fraction / _longest(s, dS, dL))
-    alpha, ok = _shorten(s, d, dS, mu, alpha)
-    s.L += alpha[:, None] * dL
+    common = fraction / np.maximum(primal, dual)
+    alpha = np.minimum(1.0, np.where(s.cautious, fraction / primal, common))
+    alpha, ok = _shorten(s, d, dS, mu, alpha, fall)
+    s.L += np.minimum(alpha, common)[:, None] * dL
     s.short = np.where(alpha < 0.1, (s.short + 1) % 4, 0)
-    return ok
+    s.age += 1
+    _lower_barrier(s, fall, count)
+    _turn_cautious(s, ok)
+    return ok | (s.age == 0)
 
 
-def _shorten(s: State, d: Array, dS: Array, mu: Array, alpha: Array) -> tuple[Array, Bools]:
+def _lower_barrier(s: State, fall: Array, count: Array) -> None:
+    """Cautious mode: keep multipliers near target / slack, lower the target once the barrier is minimised."""
+    if not s.cautious.any():
+        return
+    near = s.target[:, None] * s.active / s.S
+    s.L = np.where(s.cautious[:, None], np.clip(s.L, 1e-4 * near, 1e4 * near), s.L)
+    ready = s.cautious & (fall < 0.1 * s.target * count)
+    s.target = np.where(ready, np.maximum(0.1 * s.target, 1e-15 * s.rho), s.target)
+
+
+def _turn_cautious(s: State, ok: Bools) -> None:
+    """Instances that jam go on, from an interior point nearby, with the monotone barrier."""
+    turn = ~s.cautious & (~ok | (s.age > PATIENCE))
+    if not turn.any():
+        return
+    k = np.flatnonzero(turn)
+    m = s.F.shape[1] - 1
+    on = s.active[k, :m] > 0
+    worst = np.where(on, s.F[k, 1:], -np.inf).max(1, initial=-np.inf)
+    elastic = on.any(1) & (worst > -1e-2)
+    s.cautious[k], s.elastic[k], s.t[k] = True, elastic, np.where(elastic, np.maximum(worst, 0) + 0.1, 0.0)
+    s.active[k, m] = elastic
+    s.J[k, : m + 1, -1] = s.active[k, : m + 1] * elastic[:, None]
+    margin = 1e-6 * np.minimum(s.hi - s.lo, 1)
+    y = np.minimum(np.maximum(s.y, s.lo + margin), s.hi - margin)
+    S = np.maximum(_slacks(s.F, s.t, y, s.lo, s.hi, s.active), 1e-3 * margin.min(1)[:, None])
+    s.S[k] = S[k]
+    _recentre(s, turn, np.ones(len(turn)))
+
+
+def _barrier(s: State, F: Array, t: Array, S: Array, which: NDArray[np.int64]) -> Array:
+    """The function that the cautious mode lowers."""
+    penalty = np.where(s.elastic[which], s.rho[which] * t, 0.0)
+    return s.weight[which] * F[:, 0] + penalty - s.target[which] * np.log(S).sum(1)
+
+
+def _shorten(s: State, d: Array, dS: Array, mu: Array, alpha: Array, fall: Array) -> tuple[Array, Bools]:
     """Take the step, shorter where the true slacks would not stay positive."""
-    part, step = s, alpha
-    pending = np.arange(len(alpha))
+    step, pending = alpha, np.arange(len(alpha))
     F, W, y, t, S = s.F.copy(), s.W.copy(), s.y.copy(), s.t.copy(), s.S.copy()
+    off = np.abs(_slacks(F, t, y, s.lo, s.hi, s.active) - S)
     floor = 1e-4 * np.minimum(s.S, mu[:, None] / np.maximum(s.L, 1e-300))
     for _ in range(40):
         a = step[pending]
@@ -203,11 +255,17 @@ def _shorten(s: State, d: Array, dS: Array, mu: Array, alpha: Array) -> tuple[Ar
         c = _slacks(Ft, tt, yt, s.lo[pending], s.hi[pending], s.active[pending])
         ahead = s.S[pending] + a[:, None] * dS[pending]
         good = c >= 0.01 * (1 - a)[:, None] * s.S[pending] + floor[pending]
-        good |= (ahead < 2 * EXACT_SLACK) & (c > -1e-13) | (s.active[pending] == 0)
+        miss = np.abs(c - ahead)
+        carried = (s.S[pending] < CARRIED_SLACK) & (miss <= np.maximum(0.1 * s.S, (1 - 0.5 * step[:, None]) * off)[pending])
+        good |= carried | (ahead < 2 * EXACT_SLACK) & (c > -1e-13) | (s.active[pending] == 0)
+        St = np.where(c >= np.where(carried, 0.5 * ahead, EXACT_SLACK), c, np.maximum(ahead, miss))
         fine = good.all(1) & np.isfinite(Ft[:, 0])
+        if s.cautious.any():
+            before = _barrier(s, s.F[pending], s.t[pending], s.S[pending], pending)
+            allowed = before - 1e-4 * a * fall[pending] + 1e-12 * (1 + np.abs(before))
+            fine &= ~s.cautious[pending] | (_barrier(s, Ft, tt, St, pending) <= allowed)
         took = pending[fine]
-        F[took], W[took], y[took], t[took] = Ft[fine], Wt[fine], yt[fine], tt[fine]
-        S[took] = np.where(c > EXACT_SLACK, c, np.maximum(ahead, 1e-3 * s.S[pending]))[fine]
+        F[took], W[took], y[took], t[took], S[took] = Ft[fine], Wt[fine], yt[fine], tt[fine], St[fine]
         pending = pending[~fine]
         if not len(pending):
             break
@@ -235,67 +293,64 @@ def drop_elastic(s: State) -> None:
         s.S[drop] = _slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[drop]
         again = drop & (s.stage == 1)
         s.stage[again], s.weight[again] = 2, 1.0
-        s.L[again] = s.active[again] / s.S[again]
+        _recentre(s, again, np.ones(len(again)))
 
 
 def change_stage(s: State, proof: Array, worst: Array) -> None:
-    """Raise the penalty where t stays positive, then try phase one, then come back with a large penalty."""
+    """Set the objective aside where t stays positive (phase one); come back with a large penalty."""
+    m = s.F.shape[1] - 1
     left = (s.S * s.L).sum(1)
-    stuck = s.elastic & (s.stage == 0) & (left < 1e-3 * s.rho * s.t)
-    raised = stuck & (s.rho < TOP_PENALTY)
-    s.rho[raised] *= 100.0
-    s.L[raised] *= 100.0  # all products grow alike, so the iterate stays centred
-    alone = stuck & ~raised
+    heavy = s.L[:, :m].sum(1) > 0.9 * s.rho
+    alone = s.elastic & (s.stage == 0) & heavy & (left < 0.5 * s.rho * s.t)
     if alone.any():
-        s.L[alone] /= s.rho[alone, None]
         s.rho[alone], s.weight[alone], s.stage[alone] = 1.0, 0.0, 1
+        _recentre(s, alone, 1 / (s.active[:, :m] / s.S[:, :m]).sum(1))
     back = s.elastic & (s.stage == 1) & (left < 1e-11) & (worst <= FEASIBLE)
     if back.any():
         s.slight[back] = np.maximum(proof[back], 0.0)
         s.L[back] *= LAST_PENALTY
-        s.rho[back], s.weight[back], s.stage[back] = LAST_PENALTY, 1.0, 2
+        s.target[back] *= LAST_PENALTY
+        s.rho[back], s.weight[back], s.stage[back], s.age[back] = LAST_PENALTY, 1.0, 2, 0
 
 
-def record(s: State, found: Found, tol: float, iteration: int) -> tuple[Bools, Array, Array]:
+def _recentre(s: State, which: Bools, mu: Array) -> None:
+    """Begin a new stage at the same point, all products of slack and multiplier alike."""
+    s.L[which] = (mu[:, None] * s.active / s.S)[which]
+    s.target = np.where(which, mu, s.target)
+    s.age[which] = 0
+
+
+def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> tuple[Bools, Array, Array]:
     """Write down what this iterate proves; True where the instance is finished."""
     m = s.F.shape[1] - 1
     bound, proof, worst = certificates(s)
-    i = s.index
-    impossible = (proof > FEASIBLE) & (worst > 0)
+    impossible = (proof > FEASIBLE) & (worst > 0) & ~done
     gap = np.abs(s.F[:, 0] - bound)
-    score = np.where(worst <= FEASIBLE, gap + (s.S * s.L).sum(1), 1e9 + np.maximum(worst, 0))
-    score = np.where(np.isfinite(score), score, np.inf)
-    optimal = (gap <= tol) & (worst <= FEASIBLE)
-    better = (score < s.score) | impossible
-    s.late = np.where(score < 0.5 * s.score, 0, s.late + 1)
-    s.score = np.minimum(s.score, score)
-    j = i[better]
-    found.y[j], found.L[j] = s.y[better], s.L[better]
-    found.value[j], found.violation[j] = s.F[better, 0], worst[better]
-    found.bound[j] = bound[better]
-    found.penalised[j] = (s.elastic & (s.L[:, :m].sum(1) > 0.3 * s.rho))[better]
-    found.slight[i] = s.slight
-    found.status[i[optimal]] = OPTIMAL
-    found.proof[i[impossible]] = proof[impossible]
-    found.status[i[impossible]] = INFEASIBLE
-    found.iterations[i] = iteration
-    solved = found.status[i] == OPTIMAL
-    done = impossible | (solved & ((s.score < 1e-14) | (s.late >= 3))) | (s.late > 60)
-    return done, proof, worst
+    # a smaller complementarity pins the variables down where the objective no longer can
+    left = np.where(gap <= tol, gap + (s.S * s.L).sum(1) + np.maximum(worst, 0), 1 + gap)
+    score = np.where(worst <= FEASIBLE, left, 1e9 + np.maximum(worst, 0))
+    better = ((score < s.score) | impossible) & ~done
+    s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
+    s.score = np.where(better, score, s.score)
+    k = np.flatnonzero(better)
+    j = s.index[k]
+    found.y[j], found.L[j] = s.y[k], s.L[k]
+    found.penalised[j] = s.elastic[k] & (s.L[k, :m].sum(1) > 0.3 * s.rho[k])
+    found.slight[j] = s.slight[k]
+    found.iterations[s.index[~done]] = iteration
+    found.infeasible[s.index[impossible]] = True
+    solved = (s.score < 1) & ((s.score < 1e-14) | (s.late >= np.where(s.cautious, 8, 3)))
+    return impossible | solved, proof, worst
 
 
 def run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""
     s = begin(T, lo, hi, y, FIRST_PENALTY)
     B = len(y)
-    nothing = np.full(B, -np.inf)
-    found = Found(
-        s.y.copy(), np.zeros_like(s.L), np.zeros(B), nothing.copy(), np.full(B, np.inf), np.zeros(B),
-        np.full(B, FAILED, np.int8), np.zeros(B, np.int64), np.zeros(B, bool), np.zeros(B),
-    )  # fmt: skip
     done = np.zeros(B, bool)
+    found = Found(s.y.copy(), s.L.copy(), done.copy(), np.zeros(B, np.int64), done.copy(), np.zeros(B))
     for iteration in range(limit + 1):
-        now, proof, worst = record(s, found, tol, iteration)
+        now, proof, worst = record(s, found, done, tol, iteration)
         done |= now
         if done.all():
             break
