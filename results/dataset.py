@@ -15,7 +15,7 @@ import numpy as np
 
 from dse.models.model import MACHINE_PREFIX
 from formulations.evaluation import HALVINGS, quantity
-from results.limits import limit_keys
+from results.limits import base_name, limit_names
 from results.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ STATUS_CODES = {
     Status.ERROR: 5,
     Status.EVALUATED: 6,
 }
-SLACK, BINDING, CONFLICTING = 0, 1, 2
+NOT_APPLICABLE, SLACK, BINDING, CONFLICTING = -1, 0, 1, 2
 LIMIT = "limit"
 RESERVED = frozenset(
     {
@@ -51,6 +51,7 @@ RESERVED = frozenset(
         "chunks_done",
     }
 )
+WITH_ERRORS = frozenset({"status", "seconds", "message"})
 LIBRARIES = ("dse", "numpy", "scipy", "pyomo", "highspy", "pyscipopt", "xarray", "zarr")
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]
@@ -143,7 +144,7 @@ def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None) -> Layou
         raise ValueError(f"an axis cannot be named {taken[0]!r}: the dataset has a variable of that name")
     question = grid.question((0,) * len(axes))
     dims = tuple(a.name for a in axes)
-    limits = tuple(limit_keys(question).values())
+    limits = tuple(dict.fromkeys(n for _, q in _questions(grid) for n in limit_names(q)))
     sizes = {a.name: len(a.values) for a in axes} | ({LIMIT: len(limits)} if limits else {})
     coordinates = tuple(_coordinate(a) for a in axes)
     if limits:
@@ -195,7 +196,7 @@ def _per_limit(dims: tuple[str, ...], limits: tuple[str, ...]) -> Iterator[Varia
     yield Variable("elasticity", "float64", (*dims, LIMIT), percent, "elasticity")
     flags = {
         "long_name": "whether the limit binds, or stands in the conflict of an infeasible point",
-        "flag_values": [-1, SLACK, BINDING, CONFLICTING],
+        "flag_values": [NOT_APPLICABLE, SLACK, BINDING, CONFLICTING],
         "flag_meanings": "not_applicable slack binding conflicting",
     }
     yield Variable("binding", "int8", (*dims, LIMIT), flags, "binding")
@@ -246,17 +247,23 @@ def _attributes(grid: GridLike, question: Question) -> dict[str, Any]:
     }
 
 
+def _questions(grid: GridLike) -> Iterator[tuple[str, Question]]:
+    """Go through the questions that differ in kind: one per named value of every axis of names."""
+    start = [0] * len(grid.axes)
+    yield "", grid.question(tuple(start))
+    for place, axis in enumerate(grid.axes):
+        for i, value in enumerate(axis.values):
+            if isinstance(value, str):
+                at = [*start[:place], i, *start[place + 1 :]]
+                yield value, grid.question(tuple(at))
+
+
 def _machines(grid: GridLike, question: Question) -> dict[str, Any]:
     """Machine parameters used; one record per machine where whole machines are swept or chosen."""
     swept = {a.path for a in grid.axes}
-    for place, axis in enumerate(grid.axes):
-        if axis.path == "machine":
-            at = [0] * len(grid.axes)
-            found = {}
-            for i, name in enumerate(axis.values):
-                at[place] = i
-                found[str(name)] = _parameters(grid.question(tuple(at)).given, swept)
-            return found
+    if "machine" in swept:
+        whole = {str(v) for a in grid.axes if a.path == "machine" for v in a.values}
+        return {name: _parameters(q.given, swept) for name, q in _questions(grid) if name in whole}
     if question.machines:
         return {name: dict(sorted(p.items())) for name, p in question.machines.items()}
     return _parameters(question.given, swept)
@@ -294,7 +301,9 @@ def to_arrays(plan: Layout, solutions: Sequence[Solution], points: Sequence[int]
     for variable in plan.variables:
         array, read = arrays[variable.name], _reader(plan, variable)
         for place, solution in zip(places, solutions, strict=True):
-            value = read(solution)
+            # the numbers of an answer that failed its own check are no result
+            failed = solution.status is Status.ERROR and variable.role not in WITH_ERRORS
+            value = None if failed else read(solution)
             if value is not None:
                 array[place] = value
     return arrays
@@ -327,11 +336,11 @@ def _elasticity(solution: Solution, name: str) -> float:
 
 
 def _binding(solution: Solution, name: str) -> int:
-    if name in solution.conflict:
+    if base_name(name) in solution.conflict or name in solution.conflict:
         return CONFLICTING
     state = solution.limits.get(name)
-    if state is None or solution.status is Status.INFEASIBLE:
-        return -1
+    if state is None or math.isnan(state.value):
+        return NOT_APPLICABLE
     return BINDING if state.binding else SLACK
 
 

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from formulations.evaluation import RowKey
+import numpy as np
+
+from formulations import evaluation
 
 if TYPE_CHECKING:
-    from scenarios.question import Decision, Limit, Question
+    from scenarios.question import Decision, Question
 
 
-def limit_keys(question: Question) -> dict[RowKey, str]:
-    """Every limit of a question with its name in ``Solution.limits`` and along the ``limit`` dimension.
+def limit_names(question: Question) -> tuple[str, ...]:
+    """Names of all limits of a question, as ``Solution.limits`` and the ``limit`` dimension have them.
 
-    In the order of the rows: user limits, bounds of decided variables, the model's own limits that are not
-    waived. A limit goes by the name of what it limits; where both sides are limited, that name is the upper
-    limit's and ``name.min`` the lower one's.
+    User limits, bounds of decided variables, then those of the model's own limits that apply (to any
+    machine that may be chosen) and are not waived. Where a name has limits on both sides it stands for the
+    upper one, and ``name.min`` for the lower one.
     """
-    rows: dict[RowKey, None] = {}
-    limited: tuple[Limit | Decision, ...] = (*question.limits, *question.decide)
-    for asked in limited:
-        if asked.maximum is not None:
-            rows[RowKey(asked.name, "max")] = None
-        if asked.minimum is not None:
-            rows[RowKey(asked.name, "min")] = None
-    for own in question.model.limits:
-        if own.name not in question.waive:
-            rows[RowKey(own.name, "model")] = None
-    return {row: _key(row, RowKey(row.name, "max") in rows) for row in rows}
+    rows: dict[evaluation.RowKey, None] = {}
+    for machine in question.machines.values() or [{}]:
+        given = {**question.given, **machine}
+        # any point will do: which limits there are does not depend on the values
+        x: dict[str, Any] = {d.name: _anywhere(d) for d in question.decide if d.name != "machine"}
+        with np.errstate(all="ignore"):
+            at = evaluation.metrics(question, {**given, **x})
+            found = evaluation.ratios(question, {**given, **x, "machine": 1.0}, at)
+        rows.update(dict.fromkeys(found))
+    return tuple(dict.fromkeys(evaluation.label(key, rows) for key in rows))
 
 
-def _key(row: RowKey, upper: bool) -> str:
-    return f"{row.name}.min" if row.side == "min" and upper else row.name
+def _anywhere(decision: Decision) -> Any:
+    if decision.choices is not None:
+        return decision.choices[0]
+    return np.float64(decision.values[0] if decision.values else 2.0)
+
+
+def base_name(limit: str) -> str:
+    """Return what a limit limits: its name without the mark of the lower side."""
+    return limit.removesuffix(".min")

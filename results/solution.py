@@ -58,7 +58,7 @@ class Alternative:
 class Solution:
     """The answer to one question; all numbers SI floats.
 
-    ``limits`` goes by the names of ``results.limits.limit_keys``; where there is no answer it still holds
+    ``limits`` goes by the names of ``results.limits.limit_names``; where there is no answer it still holds
     what was asked of every limit in ``conflict``. ``conflict``: a minimal set of limits that cannot hold
     together, each with the value that would do with all else kept (for a model's own limit the factor by
     which it is missed), or None where further conflicts, listed in ``conflicts``, remain. ``ranges``:

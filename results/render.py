@@ -1,0 +1,189 @@
+"""An answer for people: a table for the terminal, HTML for the notebook, both from the same parts."""
+
+from __future__ import annotations
+
+import html
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from results import words
+from results.solution import Status
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from rich.console import Console, RenderableType
+
+    from results.solution import Alternative, LimitState, Solution
+
+WIDTH = 100
+TOP = 6
+SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
+COLOURS = {
+    Status.OPTIMAL: "green",
+    Status.EVALUATED: "green",
+    Status.FEASIBLE: "yellow",
+    Status.INFEASIBLE: "red",
+    Status.UNBOUNDED: "red",
+    Status.ERROR: "red",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A small table: its heading, the names of its columns, and its rows."""
+
+    heading: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def head(solution: Solution) -> list[tuple[str, str]]:
+    """Return the facts above the tables: status, objective, certificate, as (label, text)."""
+    goal = solution.objective_name
+    least = "greatest" if solution.maximize else "least"
+    found = [("status", words.status(solution))]
+    if solution.objective is not None and goal:
+        label = goal if solution.status in {Status.EVALUATED, Status.INFEASIBLE} else f"{least} {goal}"
+        found.append((label, words.objective(solution)))
+    if solution.runaway:
+        found.append(("runs away", solution.runaway))
+    if solution.waived:
+        found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))
+    found += [("because", solution.certificate), ("message", solution.message)]
+    if solution.solver:
+        found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))
+    return [(label, text) for label, text in found if text]
+
+
+def parts(solution: Solution) -> list[Part]:
+    """Return the tables of an answer, those without rows left out."""
+    found = [
+        Part(
+            "these limits cannot hold together", ("limit", "what would do"), tuple(words.conflict(solution))
+        ),
+        Part("variables", ("name", "value", "just as good"), _variables(solution)),
+        Part("metrics", ("name", "value"), _metrics(solution)),
+        Part("limits", ("limit", "asked", "value", "room", "worth"), _limits(solution)),
+        Part("worth of machine parameters", ("1 % more of", solution.objective_name), _parameters(solution)),
+        Part(
+            "alternatives", ("choice", solution.objective_name or "objective", "remark"), _choices(solution)
+        ),
+    ]
+    return [part for part in found if part.rows]
+
+
+def _variables(solution: Solution) -> tuple[tuple[str, ...], ...]:
+    rows = []
+    for name, amount in solution.variables.items():
+        unit = solution.units.get(name, "")
+        ends = [words.value(end, unit) for end in solution.ranges.get(name, ())]
+        rows.append((name, words.value(amount, unit), " to ".join(ends)))
+    return tuple(rows)
+
+
+def _metrics(solution: Solution) -> tuple[tuple[str, ...], ...]:
+    return tuple((n, words.value(v, solution.units.get(n, ""))) for n, v in solution.metrics.items())
+
+
+def _limits(solution: Solution) -> tuple[tuple[str, ...], ...]:
+    if solution.status is Status.INFEASIBLE and not solution.metrics:
+        return ()
+    return tuple(_limit(solution, name, state) for name, state in solution.limits.items())
+
+
+def _limit(solution: Solution, name: str, state: LimitState) -> tuple[str, ...]:
+    if words.own(solution, name):
+        asked, reached = "model's own", f"{words.percent(100 * state.value)} used"
+    else:
+        asked, reached = (
+            f"{SIGNS[state.side]} {words.value(state.bound, state.unit)}",
+            words.value(state.value, state.unit),
+        )
+    return name, asked, reached, words.slack(state), words.buys(solution, name, state)
+
+
+def _parameters(solution: Solution) -> tuple[tuple[str, ...], ...]:
+    """Return the machine parameters that matter most, without those that have no effect."""
+    felt = [(n, e) for n, e in solution.parameters.items() if abs(e) >= words.NOTICEABLE]
+    felt.sort(key=lambda item: -abs(item[1]))
+    return tuple((name, f"{elasticity:+.3g} %") for name, elasticity in felt[:TOP])
+
+
+def _choices(solution: Solution) -> tuple[tuple[str, ...], ...]:
+    return tuple(_choice(solution, told) for told in solution.alternatives)
+
+
+def _choice(solution: Solution, told: Alternative) -> tuple[str, ...]:
+    unit = solution.units.get(solution.objective_name, "")
+    reached = "" if told.objective is None else words.value(told.objective, unit)
+    remark = told.status.value + (f": {', '.join(told.conflict)} conflict" if told.conflict else "")
+    chosen = all(solution.variables.get(n) == c for n, c in told.choice.items())
+    return ", ".join(told.choice.values()), reached, remark + (" (chosen)" if chosen else "")
+
+
+def renderable(solution: Solution) -> RenderableType:
+    """Build what rich prints; whatever came from a file is shown as it is, never read as markup."""
+    from rich import box
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    pieces: list[RenderableType] = []
+    if solution.title:
+        pieces.append(Text(solution.title, style="bold"))
+    facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    facts.add_column(no_wrap=True, style="dim")
+    facts.add_column()
+    for label, text in head(solution):
+        facts.add_row(Text(label), Text(text, style=COLOURS[solution.status] if label == "status" else ""))
+    pieces.append(facts)
+    for part in parts(solution):
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
+        for place, column in enumerate(part.columns):
+            table.add_column(
+                Text(column), no_wrap=place == 0, justify="right" if column == "value" else "left"
+            )
+        for row in part.rows:
+            table.add_row(*(Text(cell) for cell in row))
+        pieces += [Text("\n" + part.heading, style="bold"), Padding(table, (0, 0, 0, 2))]
+    return Group(*pieces)
+
+
+def to_text(solution: Solution, width: int = WIDTH) -> str:
+    """Write an answer as plain text of at most ``width`` columns, without colours."""
+    import io
+
+    from rich.console import Console
+
+    page = io.StringIO()
+    Console(file=page, width=width, color_system=None, force_terminal=False).print(renderable(solution))
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+
+
+def show(solution: Solution, file: TextIO | None = None, console: Console | None = None) -> None:
+    """Print an answer to the terminal (colours only there), to a file, or through a rich console."""
+    from rich.console import Console
+
+    target = console or Console(file=file or sys.stdout, highlight=False)
+    target.print(renderable(solution))
+
+
+def to_html(solution: Solution) -> str:
+    """Write an answer as an HTML fragment; all text is escaped, nothing from a file becomes markup."""
+    title = f"<h4>{_safe(solution.title)}</h4>" if solution.title else ""
+    facts = "".join(f"<tr><th>{_safe(a)}</th><td>{_safe(b)}</td></tr>" for a, b in head(solution))
+    tables = "".join(_table(part) for part in parts(solution))
+    return f'<div class="dse-solution">{title}<table>{facts}</table>{tables}</div>'
+
+
+def _table(part: Part) -> str:
+    names = "".join(f"<th>{_safe(c)}</th>" for c in part.columns)
+    rows = "".join("<tr>" + "".join(f"<td>{_safe(c)}</td>" for c in row) + "</tr>" for row in part.rows)
+    return f"<h5>{_safe(part.heading)}</h5><table><tr>{names}</tr>{rows}</table>"
+
+
+def _safe(text: str) -> str:
+    return html.escape(text, quote=True)

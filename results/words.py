@@ -1,0 +1,158 @@
+"""What an answer says, in plain words: the sentences that the terminal, the notebook and pictures share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dse.quantities import show
+from results.limits import base_name
+from results.solution import Status
+
+if TYPE_CHECKING:
+    from results.solution import LimitState, Solution
+
+DIGITS = 6
+NOTICEABLE = 5e-7
+
+
+def status(solution: Solution) -> str:
+    """Say in words what the status promises."""
+    words = {
+        Status.OPTIMAL: "optimal: no design is better" + _within(solution.gap),
+        Status.FEASIBLE: "feasible: all limits hold, but nothing proves that no design is better",
+        Status.INFEASIBLE: "infeasible: no design satisfies all limits",
+        Status.UNBOUNDED: "unbounded: there is always a better design",
+        Status.EVALUATED: "evaluated: nothing was left to decide",
+        Status.ERROR: "error: no answer",
+    }
+    return words[solution.status]
+
+
+def _within(gap: float | None) -> str:
+    if gap is None or gap == 0:
+        return ""
+    return f" by more than {100 * gap:.1g} %" if gap < 1e-3 else f" by more than {100 * gap:.3g} %"
+
+
+def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
+    """Write a number with its unit and a sensible prefix; names stay as they are."""
+    return amount if isinstance(amount, str) else show(float(amount), unit, digits)
+
+
+def objective(solution: Solution) -> str:
+    """Say what the objective is and how far it is proven."""
+    if solution.objective is None:
+        return ""
+    unit = solution.units.get(solution.objective_name, "")
+    text = value(solution.objective, unit)
+    if solution.status is Status.FEASIBLE and solution.bound is not None:
+        side = "at most" if solution.maximize else "at least"
+        gap = "" if solution.gap is None else f" (gap {100 * solution.gap:.3g} %)"
+        text += f"; proven: {side} {value(solution.bound, unit)}{gap}"
+    return text
+
+
+def buys(solution: Solution, name: str, state: LimitState) -> str:
+    """Say what relaxing a limit by one percent would buy, or where the answer next changes."""
+    goal = solution.objective_name or "objective"
+    if state.next_change is not None:
+        then = (
+            ""
+            if state.next_objective is None
+            else f": {goal} {_unit_value(solution, goal, state.next_objective)}"
+        )
+        return f"next change at {value(state.next_change, state.unit)}{then}"
+    if state.elasticity is None or abs(state.elasticity) < NOTICEABLE:
+        return ""
+    change = state.elasticity if state.side == "max" else -state.elasticity
+    relaxed = f"1 % {'more' if state.side == 'max' else 'less'} {base_name(name)}"
+    mark = " (relaxing only)" if state.one_sided else ""
+    return f"{relaxed}: {percent(abs(change))} {'more' if change > 0 else 'less'} {goal}{mark}"
+
+
+def percent(amount: float) -> str:
+    """Write a percentage with three digits."""
+    return f"{amount:.3g} %"
+
+
+def _unit_value(solution: Solution, name: str, amount: float) -> str:
+    return value(amount, solution.units.get(name, ""))
+
+
+def conflict(solution: Solution) -> list[tuple[str, str]]:
+    """Say of each conflicting limit what would do, as (name, sentence)."""
+    return [(name, _would_do(solution, name, needed)) for name, needed in solution.conflict.items()]
+
+
+def _would_do(solution: Solution, name: str, needed: float | None) -> str:
+    state = _asked(solution, name)
+    unit = state.unit if state is not None else solution.units.get(name, "")
+    asked = f"{bound(state)} was asked; " if state is not None and not own(solution, name) else ""
+    if needed is None:
+        return asked + _no_value(solution, name)
+    if own(solution, name):
+        return f"the model's own limit, missed by a factor of {needed:.6g}"
+    if state is None:
+        return f"{value(needed, unit)} would do"
+    return f"{asked}{_enough(needed, state)} would do"
+
+
+def _asked(solution: Solution, name: str) -> LimitState | None:
+    """Return the limit meant by a name in a conflict: that side of it which fails."""
+    upper, lower = solution.limits.get(name), solution.limits.get(f"{name}.min")
+    needed = solution.conflict.get(name)
+    if lower is not None and (upper is None or (needed is not None and needed < lower.bound)):
+        return lower
+    return upper
+
+
+def own(solution: Solution, name: str) -> bool:
+    """Tell whether a limit is the model's own: it limits no variable and no metric of the answer."""
+    state = solution.limits.get(name)
+    if state is not None and state.side == "model":
+        return True
+    return base_name(name) not in solution.units and base_name(name) not in solution.variables
+
+
+def _no_value(solution: Solution, name: str) -> str:
+    others = [names for names in solution.conflicts if name not in names]
+    if not others:
+        return "no value alone would do"
+    return "no value alone would do: " + "; ".join(f"{' and '.join(o)} also conflict" for o in others[:3])
+
+
+def bound(state: LimitState) -> str:
+    """Write what was asked of a limit: "at most 10 s"."""
+    return f"at {'least' if state.side == 'min' else 'most'} {value(state.bound, state.unit)}"
+
+
+def _enough(needed: float, state: LimitState) -> str:
+    """Write a value that would do so that it still does when typed in: rounded to the generous side."""
+    for digits in range(4, 16):
+        text = value(_outward(needed, digits, up=state.side != "min"), state.unit, digits)
+        if text != value(state.bound, state.unit, digits):
+            return text
+    return value(needed, state.unit, 17)
+
+
+def _outward(number: float, digits: int, up: bool) -> float:
+    if number == 0 or not math.isfinite(number):
+        return number
+    step = 10.0 ** (math.floor(math.log10(abs(number))) - digits + 1)
+    # a hair of tolerance, so that 0.1 does not become 0.1001
+    steps = number / step
+    return step * (math.ceil(steps - 1e-9) if up else math.floor(steps + 1e-9))
+
+
+def slack(state: LimitState) -> str:
+    """Write how much of a limit is left."""
+    if math.isnan(state.slack):
+        return ""
+    if state.binding:
+        return "binds"
+    return (
+        f"{percent(100 * state.slack)} left"
+        if state.slack > 0
+        else f"broken by {percent(-100 * state.slack)}"
+    )
