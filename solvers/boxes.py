@@ -1,0 +1,321 @@
+"""Boxes of decided variables: what a question's numbers can be on them, and what its limits leave of them.
+
+A box is a pair of rows (low, high), SI; many boxes are arrays of shape (boxes, variables). All statements are certain:
+they come from intervals rounded outwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.evaluation import RowKey
+from formulations.intervals import Interval
+from formulations.slopes import Slope
+from scenarios.question import Decision, Question
+
+Array = NDArray[np.float64]
+
+FEASIBLE = 1e-8
+"""A limit counts as held when its ratio is at most 1 + FEASIBLE."""
+WHOLE = 1e-9
+SLABS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The decided variables of a question and the box that its bounds and domains leave.
+
+    ``values``: per variable the only values allowed (ascending), or None; ``integer``: whole numbers only;
+    ``ends``: per variable whether its lower and upper end are the box's own, neither asked by the user nor
+    mathematical, so that an optimum held by one of them is none.
+    """
+
+    names: tuple[str, ...]
+    low: Array
+    high: Array
+    integer: NDArray[np.bool_]
+    values: tuple[Array | None, ...]
+    ends: tuple[tuple[bool, bool], ...]
+
+    @property
+    def discrete(self) -> NDArray[np.bool_]:
+        """Which variables have gaps between their values."""
+        return self.integer | np.array([v is not None for v in self.values])
+
+    def up(self, j: int, x: Array) -> Array:
+        """The least allowed value of variable ``j`` not below ``x`` (infinity: none)."""
+        allowed = self.values[j]
+        if allowed is not None:
+            return np.append(allowed, np.inf)[np.searchsorted(allowed, x * (1 - WHOLE))]
+        return np.ceil(x - _slack(x)) if self.integer[j] else x
+
+    def down(self, j: int, x: Array) -> Array:
+        """The largest allowed value of variable ``j`` not above ``x`` (minus infinity: none)."""
+        allowed = self.values[j]
+        if allowed is not None:
+            return np.insert(allowed, 0, -np.inf)[np.searchsorted(allowed, x * (1 + WHOLE), side="right")]
+        return np.floor(x + _slack(x)) if self.integer[j] else x
+
+    def snap(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Boxes shrunk to the allowed values inside (empty ones have low > high)."""
+        low, high = low.copy(), high.copy()
+        for j in np.flatnonzero(self.discrete):
+            low[:, j], high[:, j] = self.up(j, low[:, j]), self.down(j, high[:, j])
+        return low, high
+
+    def point(self, x: Array) -> Array:
+        """The allowed points nearest to ``x`` (points, variables), by ratio."""
+        x = np.clip(x, self.low, self.high)
+        for j in np.flatnonzero(self.discrete):
+            below, above = self.down(j, x[:, j]), self.up(j, x[:, j])
+            below, above = np.where(below > 0, below, above), np.where(np.isfinite(above), above, below)
+            x[:, j] = np.where(x[:, j] ** 2 <= below * above, below, above)
+        return x
+
+
+def _slack(x: Array) -> Array:
+    return np.minimum(np.abs(x) * WHOLE, WHOLE * 1e3)
+
+
+def space(question: Question) -> Space:
+    """The box of a question; raises ValueError where a decided variable is a choice among names."""
+    named = [d.name for d in question.decide if d.choices is not None]
+    if named:
+        raise ValueError(f"{named[0]} is a choice among names: fix it before a box is drawn")
+    boxes = [_box(question, d) for d in question.decide]
+    found = Space(
+        tuple(d.name for d in question.decide),
+        np.array([b[0] for b in boxes], dtype=float),
+        np.array([b[1] for b in boxes], dtype=float),
+        np.array([d.integer for d in question.decide], dtype=bool),
+        tuple(None if d.values is None else np.array(d.values, dtype=float) for d in question.decide),
+        tuple(b[2] for b in boxes),
+    )
+    low, high = found.snap(found.low[None], found.high[None])
+    return Space(found.names, low[0], high[0], found.integer, found.values, found.ends)
+
+
+def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, bool]]:
+    q = evaluation.quantity(question.model, d.name)
+    low, high = evaluation.domain(q)
+    own = (q.minimum <= 0, not math.isfinite(q.maximum))
+    if d.minimum is not None and d.minimum > 0:
+        low, own = d.minimum * (1 - FEASIBLE), (False, own[1])
+    if d.maximum is not None:
+        high, own = d.maximum * (1 + FEASIBLE), (own[0], False)
+    if d.values is not None:
+        low, high, own = max(low, d.values[0]), min(high, d.values[-1]), (False, False)
+    if d.integer:
+        low = max(low, 1.0)
+    return low, high, own
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """What limits and objective can be on boxes; rows are the limits in order, then what is minimised (if anything).
+
+    Minimised is the objective, or one divided by it where the user maximises.
+
+    ``low``, ``high``: (rows, boxes); ``centre_low``, ``centre_high``: the same at the boxes' centres; ``slope_low``,
+    ``slope_high``: logarithmic slopes, (rows, variables, boxes); ``width``: (2, variables, boxes), the logarithmic distance
+    from the centre to both ends.
+    """
+
+    keys: tuple[RowKey, ...]
+    low: Array
+    high: Array
+    centre_low: Array
+    centre_high: Array
+    slope_low: Array
+    slope_high: Array
+    width: Array
+
+
+def centres(low: Array, high: Array) -> Array:
+    """The geometric middle of boxes."""
+    return np.clip(np.sqrt(low) * np.sqrt(high), low, high)
+
+
+def numbers(question: Question, x: Mapping[str, Any]) -> tuple[dict[RowKey, Any], Any]:
+    """Ratios of all limits and the first objective (None without one) at ``x``, on any arithmetic."""
+    at = evaluation.metrics(question, x)
+    goal = evaluation.objective(question, x, at) if question.objectives else None
+    return evaluation.ratios(question, x, at), goal
+
+
+def measured(question: Question, x: Array) -> tuple[Array, Array]:
+    """Largest limit ratio and what is minimised (objective, or one over it) at designs ``x`` (designs, variables)."""
+    names = [d.name for d in question.decide]
+    with np.errstate(all="ignore"):
+        rows, goal = numbers(question, {name: x[:, j] for j, name in enumerate(names)})
+        worst = np.full(len(x), -np.inf)
+        for value in rows.values():
+            # a ratio that is not a number is not held
+            worst = np.maximum(worst, np.where(np.isnan(value), np.inf, value))
+        if goal is None:
+            return worst, np.zeros(len(x))
+        goal = np.broadcast_to(np.asarray(goal, dtype=float), worst.shape)
+        return worst, 1.0 / goal if question.objectives[0].maximize else goal
+
+
+def enclose(question: Question, low: Array, high: Array) -> Enclosure:
+    """Bound every limit and the objective over boxes, by plain intervals and by their slopes."""
+    names = [d.name for d in question.decide]
+    wide = dict(zip(names, Slope.inputs(low, high), strict=True))
+    middle = centres(low, high)
+    thin = {name: Interval(middle[:, j], middle[:, j]) for j, name in enumerate(names)}
+    with np.errstate(all="ignore"):
+        rows, goal = numbers(question, wide)
+        rows_at, goal_at = numbers(question, thin)
+        width = np.stack([np.log(low / middle).T, np.log(high / middle).T])
+    width = width + np.array([-1.0, 1.0])[:, None, None] * 1e-15 * (1.0 + np.abs(width))
+    template = wide[names[0]]
+    slopes = [template.of(v) for v in rows.values()]
+    at = [Interval.of(v) for v in rows_at.values()]
+    if question.objectives:
+        s, v = template.of(goal), Interval.of(goal_at)
+        maximize = question.objectives[0].maximize
+        slopes.append(s.reciprocal() if maximize else s)
+        at.append(v.reciprocal() if maximize else v)
+    count, k = low.shape
+    shape = (count,)
+    return _sharpened(
+        Enclosure(
+            tuple(rows),
+            _stack([s.value.lo for s in slopes], shape),
+            _stack([s.value.hi for s in slopes], shape),
+            _stack([v.lo for v in at], shape),
+            _stack([v.hi for v in at], shape),
+            np.stack([_stack([g.lo for g in s.slopes], shape) for s in slopes]).reshape(-1, k, count),
+            np.stack([_stack([g.hi for g in s.slopes], shape) for s in slopes]).reshape(-1, k, count),
+            width,
+        )
+    )
+
+
+def tangent(question: Question, x: Array) -> tuple[Array, Array]:
+    """Logarithms of all limit ratios and of what is minimised at one design, and their slopes (rows, variables)."""
+    names = [d.name for d in question.decide]
+    point = dict(zip(names, Slope.inputs(x[None], x[None]), strict=True))
+    with np.errstate(all="ignore"):
+        rows, goal = numbers(question, point)
+        template = point[names[0]]
+        found = [template.of(v) for v in rows.values()]
+        if question.objectives:
+            s = template.of(goal)
+            found.append(s.reciprocal() if question.objectives[0].maximize else s)
+        value = np.log(np.maximum(np.ravel([_stack([s.value.hi for s in found], (1,))]), 1e-300))
+        slope = [[0.5 * float(g.lo.flat[0] + g.hi.flat[0]) for g in s.slopes] for s in found]
+    return np.clip(value, -700.0, 700.0), np.nan_to_num(np.array(slope), posinf=0.0, neginf=0.0)
+
+
+def _stack(values: list[Array], shape: tuple[int, ...]) -> Array:
+    if not values:
+        return np.empty((0, *shape))
+    return np.stack([np.broadcast_to(v, shape) for v in values])
+
+
+def moves(e: Enclosure) -> tuple[Array, Array]:
+    """Least and largest change of each row's logarithm along each variable away from the centre (rows, variables, boxes)."""
+    with np.errstate(invalid="ignore"):
+        corners = [s * w for s in (e.slope_low, e.slope_high) for w in e.width]
+    corners = [np.where(np.isnan(c), 0.0, c) for c in corners]
+    return np.minimum.reduce(corners), np.maximum.reduce(corners)
+
+
+def _sharpened(e: Enclosure) -> Enclosure:
+    """The enclosure with the mean-value form in log space intersected into ``low`` and ``high``."""
+    if not e.low.size:
+        return e
+    down, up = moves(e)
+    with np.errstate(all="ignore"):
+        pad = 1e-13 * (1.0 + np.abs(down).sum(1))
+        low = np.exp(np.log(e.centre_low) + down.sum(1) - pad)
+        pad = 1e-13 * (1.0 + np.abs(up).sum(1))
+        high = np.exp(np.log(e.centre_high) + up.sum(1) + pad)
+    # logarithms speak of positive quantities only
+    known = (e.low > 0) & (e.centre_low > 0)
+    low = np.where(known & ~np.isnan(low), np.maximum(e.low, low), e.low)
+    high = np.where(known & ~np.isnan(high), np.minimum(e.high, high), e.high)
+    return Enclosure(e.keys, low, high, e.centre_low, e.centre_high, e.slope_low, e.slope_high, e.width)
+
+
+def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Array, Array]:
+    """Boxes without what breaks a row, i.e. where certainly row > cutoff (one cutoff > 0 per row; infinity: no matter)."""
+    if not e.low.size:
+        return low, high
+    down, _ = moves(e)
+    with np.errstate(all="ignore"):
+        room = np.log(cutoff)[:, None] - np.log(e.centre_low) + 1e-12 * (1.0 + np.abs(down).sum(1))
+        left = room[:, None] - (down.sum(1)[:, None] - down)
+        known = ((e.low > 0) & (e.centre_low > 0) & np.isfinite(cutoff)[:, None])[:, None]
+        most = np.where(left >= 0, left / e.slope_low, left / e.slope_high)
+        least = np.where(left >= 0, left / e.slope_high, left / e.slope_low)
+        rising = known & (e.slope_low > 0) & ~np.isnan(most)
+        falling = known & (e.slope_high < 0) & ~np.isnan(least)
+        most = np.where(rising, most, np.inf).min(0) + 1e-12
+        least = np.where(falling, least, -np.inf).max(0) - 1e-12
+        middle = centres(low, high)
+        return (
+            np.maximum(low, middle * np.exp(least.T) * (1 - 1e-12)),
+            np.minimum(high, middle * np.exp(most.T) * (1 + 1e-12)),
+        )
+
+
+def tighten(
+    question: Question, where: Space, *, target: float = np.inf, rounds: int = 30
+) -> tuple[Array, Array] | None:
+    """Shrink the box of a question to what its limits leave; None: nothing is left, certainly.
+
+    ``target``: designs where what is minimised exceeds this are let go as well. Slabs at both ends of each variable that
+    certainly break a limit are cut off, again and again until little changes.
+    """
+    low, high = where.low.copy(), where.high.copy()
+    if np.any(low > high):
+        return None
+    for _ in range(rounds):
+        before = np.log(high / low)
+        for j in range(low.size):
+            kept = _kept_slabs(question, where, low, high, j, target)
+            if kept is None:
+                return None
+            low[j], high[j] = kept
+        after = np.log(high / low)
+        if np.all(before - after <= 0.05 * before):
+            break
+    return low, high
+
+
+def _kept_slabs(
+    question: Question, where: Space, low: Array, high: Array, j: int, target: float
+) -> tuple[float, float] | None:
+    edges = np.geomspace(low[j], high[j], SLABS + 1)
+    edges[0], edges[-1] = low[j], high[j]
+    lo, hi = np.tile(low, (SLABS, 1)), np.tile(high, (SLABS, 1))
+    lo[:, j], hi[:, j] = edges[:-1], edges[1:]
+    lo, hi = where.snap(lo, hi)
+    some = np.flatnonzero(np.all(lo <= hi, axis=1))
+    if not some.size:
+        return None
+    lo, hi = lo[some], hi[some]
+    e = enclose(question, lo, hi)
+    lo, hi = where.snap(*contract(e, lo, hi, cutoffs(question, e, target)))
+    alive = np.flatnonzero(np.all(lo <= hi, axis=1) & ~np.any(e.low[: len(e.keys)] > 1 + FEASIBLE, axis=0))
+    if not alive.size:
+        return None
+    return float(lo[alive, j].min()), float(hi[alive, j].max())
+
+
+def cutoffs(question: Question, e: Enclosure, target: float = np.inf, slack: float = FEASIBLE) -> Array:
+    """Largest value each row may take: limits with their slack, what is minimised the target."""
+    cut = np.full(len(e.low), 1.0 + slack)
+    if question.objectives:
+        cut[-1] = target if target > 0 else np.inf
+    return cut

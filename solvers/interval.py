@@ -1,0 +1,269 @@
+"""Certified global minimum over a few variables by interval branch and bound, for problems without structure.
+
+Boxes are bounded by interval arithmetic and, in logarithms, by the mean-value form with interval slopes; parts that
+certainly break a limit or cannot beat the best design are cut off; the rest is bisected, hundreds of boxes at a time.
+Designs come from box centres and from a local search. Slow where it has to split many variables; never wrong.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import minimize
+
+from results.solution import Status
+from scenarios.question import Question
+from solvers import boxes
+from solvers.boxes import FEASIBLE, Array, Space
+from solvers.outcome import Outcome
+
+BATCH = 512
+PATIENCE = 2000
+SOLVER = "interval branch and bound"
+SMALLEST = 1e-14
+NARROWED = 1e3
+AT_END = 1e-6
+HELD = 1e-10
+
+
+@dataclass(slots=True)
+class _Search:
+    """State of a search; ``best`` and ``keys`` are values of what is minimised.
+
+    ``best_x`` holds its limits to rounding; ``slack_x`` is the best design that needs the slack of FEASIBLE. ``margin`` is
+    the slack that boxes are granted: all of it as long as infeasibility may have to be proved.
+    """
+
+    low: Array
+    high: Array
+    keys: Array
+    best: float = np.inf
+    best_x: Array | None = None
+    slack: float = np.inf
+    slack_x: Array | None = None
+    closed: float = np.inf
+    work: int = 0
+    margin: float = FEASIBLE
+
+    def bound(self) -> float:
+        return float(min(self.keys.min(initial=np.inf), self.closed, self.best))
+
+
+def solve(question: Question, *, work: int = 200_000, seconds: float = 60.0) -> Outcome:
+    """Minimise (or maximise) the first objective, certified, or prove that no design meets all limits.
+
+    ``work``: boxes examined at most; ``seconds``: time at most. When either ends the search the outcome is ``feasible``
+    with the bound reached, or ``error`` where no design was found. Without an objective the outcome is ``feasible``
+    (any design) or ``infeasible``.
+    """
+    where = boxes.space(question)
+    found = _search(question, where, work, time.monotonic() + seconds)
+    if found.best_x is None:
+        if not found.keys.size and not np.isfinite(found.closed):
+            text = f"interval arithmetic: no part of the box can meet all limits ({found.work} boxes)"
+            return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
+        text = f"neither a design nor a proof of infeasibility after {found.work} boxes"
+        return Outcome(Status.ERROR, solver=SOLVER, message=text)
+    x = dict(zip(where.names, map(float, found.best_x), strict=True))
+    if not question.objectives:
+        return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
+    runaway = _runaway(question, where, found, work, seconds)
+    if runaway:
+        return Outcome(
+            Status.UNBOUNDED,
+            x,
+            certificate=f"{runaway} runs to the end of its box",
+            solver=SOLVER,
+            runaway=runaway,
+        )
+    return _outcome(question, found, x)
+
+
+def _outcome(question: Question, found: _Search, x: dict[str, float]) -> Outcome:
+    low = found.bound()
+    bound = low if not question.objectives[0].maximize else (1.0 / low if low > 0 else np.inf)
+    value = found.best if not question.objectives[0].maximize else 1.0 / found.best
+    gap = abs(value - bound) / max(abs(value), 1e-12)
+    if gap <= question.gap:
+        text = f"interval branch and bound: {found.work} boxes leave a gap of {gap:.1e}"
+        return Outcome(Status.OPTIMAL, x, bound, text, SOLVER)
+    text = f"interval branch and bound stopped after {found.work} boxes with a gap of {gap:.1e}"
+    return Outcome(Status.FEASIBLE, x, bound if np.isfinite(bound) else None, text, SOLVER)
+
+
+def _search(question: Question, where: Space, work: int, deadline: float) -> _Search:
+    s = _Search(np.empty((0, len(where.names))), np.empty((0, len(where.names))), np.empty(0))
+    kept = boxes.tighten(question, where)
+    if kept is None:
+        return s
+    _try(question, where, s, boxes.centres(kept[0], kept[1])[None])
+    _examine(question, where, s, kept[0][None], kept[1][None])
+    polish_at = 1
+    tolerance = 0.1 * question.gap
+    while s.keys.size and s.work < work and time.monotonic() < deadline:
+        if s.best_x is not None and not question.objectives:
+            break
+        if s.work >= polish_at:
+            _polish(question, where, s, int(np.argmin(s.keys)))
+            polish_at = 2 * s.work + BATCH
+            _settle(s)
+        order = np.argsort(s.keys, kind="stable")[:BATCH]
+        low, high = s.low[order], s.high[order]
+        rest = np.ones(s.keys.size, dtype=bool)
+        rest[order] = False
+        s.low, s.high, s.keys = s.low[rest], s.high[rest], s.keys[rest]
+        _examine(question, where, s, *_halves(question, where, low, high))
+        _let_go(s, tolerance)
+    if s.best_x is None:
+        s.best, s.best_x = s.slack, s.slack_x
+    return s
+
+
+def _settle(s: _Search) -> None:
+    """Take the design that needs slack where the search has met no other: the designs may be a single point."""
+    if s.best_x is None and s.work > PATIENCE:
+        s.best, s.best_x = s.slack, s.slack_x
+
+
+def _let_go(s: _Search, tolerance: float) -> None:
+    """Drop boxes that cannot improve the best design by more than the tolerance; their bounds stay in the proof."""
+    if s.best_x is None:
+        return
+    open_ = s.keys < s.best - tolerance * max(abs(s.best), 1e-12)
+    s.closed = min(s.closed, float(s.keys[~open_].min(initial=np.inf)))
+    s.low, s.high, s.keys = s.low[open_], s.high[open_], s.keys[open_]
+
+
+def _halves(question: Question, where: Space, low: Array, high: Array) -> tuple[Array, Array]:
+    """Both halves of every box, cut along the variable that moves its numbers most."""
+    e = boxes.enclose(question, low, high)
+    spread = np.log(high / low)
+    with np.errstate(invalid="ignore", over="ignore"):
+        steep = (
+            np.maximum(np.abs(e.slope_low), np.abs(e.slope_high)).max(0).T
+            if e.low.size
+            else np.ones_like(spread)
+        )
+        weight = np.clip(np.nan_to_num(steep, nan=1.0, posinf=1e3), 1e-3, 1e3) * spread
+    j = np.argmax(weight, axis=1)
+    every = np.arange(len(low))
+    left, right = high.copy(), low.copy()
+    middle = boxes.centres(low, high)[every, j]
+    left[every, j], right[every, j] = middle, middle
+    for k in np.flatnonzero(where.discrete):
+        mine = j == k
+        below = where.down(int(k), middle[mine])
+        left[mine, k] = below
+        right[mine, k] = where.up(int(k), below * (1 + 4 * boxes.WHOLE) + 1e-6 * bool(where.integer[k]))
+    return np.concatenate([low, right]), np.concatenate([left, high])
+
+
+def _examine(question: Question, where: Space, s: _Search, low: Array, high: Array) -> None:
+    """Bound boxes, cut off what is certainly of no use, try their centres, and keep the rest open."""
+    s.work += len(low)
+    for _ in range(2):
+        low, high = where.snap(low, high)
+        alive = np.all(low <= high, axis=1)
+        low, high = low[alive], high[alive]
+        if not len(low):
+            return
+        e = boxes.enclose(question, low, high)
+        possible = ~np.any(e.low[: len(e.keys)] > 1 + s.margin, axis=0)
+        target = s.best if question.objectives else np.inf
+        cut_low, cut_high = boxes.contract(e, low, high, boxes.cutoffs(question, e, target, s.margin))
+        low, high, keys = cut_low[possible], cut_high[possible], _keys(question, e)[possible]
+    low, high = where.snap(low, high)
+    alive = np.all(low <= high, axis=1)
+    low, high, keys = low[alive], high[alive], keys[alive]
+    if not len(low):
+        return
+    _try(question, where, s, boxes.centres(low, high))
+    splittable = np.any(np.log(high / low) > SMALLEST, axis=1)
+    # a box too small to split stays in the proof by its bound
+    s.closed = min(s.closed, float(keys[~splittable].min(initial=np.inf)))
+    s.low = np.concatenate([s.low, low[splittable]])
+    s.high = np.concatenate([s.high, high[splittable]])
+    s.keys = np.concatenate([s.keys, keys[splittable]])
+
+
+def _keys(question: Question, e: boxes.Enclosure) -> Array:
+    return e.low[-1] if question.objectives else np.zeros(e.width.shape[-1])
+
+
+def _try(question: Question, where: Space, s: _Search, x: Array) -> None:
+    """Evaluate designs in plain floats and keep the best that holds all limits."""
+    x = where.point(x.copy())
+    worst, goal = boxes.measured(question, x)
+    goal = np.where(np.isnan(goal) | (worst > 1 + FEASIBLE), np.inf, goal)
+    strict = np.where(worst > 1 + HELD, np.inf, goal)
+    i, j = int(np.argmin(strict)), int(np.argmin(goal))
+    if strict[i] < s.best:
+        s.best, s.best_x, s.margin = float(strict[i]), x[i], HELD
+    if goal[j] < s.slack:
+        s.slack, s.slack_x = float(goal[j]), x[j]
+
+
+def _polish(question: Question, where: Space, s: _Search, i: int) -> None:
+    """Search locally from the most promising box and from the best design, whole numbers held."""
+    starts = [boxes.centres(s.low[i], s.high[i])]
+    if s.best_x is not None:
+        starts.append(s.best_x)
+    for start in starts:
+        x = polished(question, where, where.point(start[None].copy())[0])
+        if x is not None:
+            _try(question, where, s, x[None])
+
+
+def polished(question: Question, where: Space, start: Array) -> Array | None:
+    """A local minimum near ``start`` by SLSQP in logarithms, with discrete variables held; None if nothing is free."""
+    free = np.flatnonzero(~where.discrete & (where.low < where.high))
+    if not free.size:
+        return None
+    u0, goal = np.log(start), bool(question.objectives)
+
+    @lru_cache(maxsize=4)
+    def at(key: bytes) -> tuple[Array, Array]:
+        x = u0.copy()
+        x[free] = np.frombuffer(key)
+        value, slope = boxes.tangent(question, np.exp(x))
+        return value, slope[:, free]
+
+    def look(u: Array) -> tuple[Array, Array]:
+        return at(np.ascontiguousarray(u, dtype=float).tobytes())
+
+    limits = len(look(u0[free])[0]) - goal
+    found = minimize(
+        lambda u: look(u)[0][-1] if goal else 0.0,
+        u0[free],
+        jac=lambda u: look(u)[1][-1] if goal else np.zeros_like(u),
+        bounds=list(zip(np.log(where.low[free]), np.log(where.high[free]), strict=True)),
+        constraints=[
+            {"type": "ineq", "fun": lambda u: -look(u)[0][:limits], "jac": lambda u: -look(u)[1][:limits]}
+        ],
+        method="SLSQP",
+        options={"maxiter": 100, "ftol": 1e-14},
+    )
+    x = start.copy()
+    x[free] = np.clip(np.exp(found.x), where.low[free], where.high[free])
+    return x if np.all(np.isfinite(x)) else None
+
+
+def _runaway(question: Question, where: Space, found: _Search, work: int, seconds: float) -> str:
+    """The variable whose artificial box end alone holds the optimum (empty: none)."""
+    assert found.best_x is not None, "only a design can run away"
+    for j, (bottom, top) in enumerate(where.ends):
+        low, high = where.low.copy(), where.high.copy()
+        if bottom and found.best_x[j] <= low[j] * (1 + AT_END):
+            low[j] *= NARROWED
+        elif top and found.best_x[j] >= high[j] * (1 - AT_END):
+            high[j] /= NARROWED
+        else:
+            continue
+        inner = Space(where.names, low, high, where.integer, where.values, where.ends)
+        again = _search(question, inner, work, time.monotonic() + seconds)
+        if again.best > found.best * (1 + question.gap):
+            return where.names[j]
+    return ""

@@ -1,0 +1,226 @@
+"""Which limits of an infeasible question contradict each other, and what value of each would do.
+
+Works on any question a few variables wide: designs are found and their absence is proved by enumeration and by interval
+branch and bound, so that nothing here needs structure.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from formulations import evaluation
+from results.solution import Status
+from scenarios.question import Decision, Objective, Question
+from solvers import boxes, interval, scan
+from solvers.boxes import FEASIBLE
+from solvers.outcome import Outcome
+
+MOST = 12
+ENUMERATED = 2_000_000
+WORK = 20_000
+SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """All minimal sets of limits that no design meets, by the user's names.
+
+    ``would_do``: for each limit in one of the sets, the value that would do with all others kept (for a model's own
+    limit the least ratio, i.e. the factor by which it is missed), or None where another conflict remains.
+    ``certain``: False where some set could neither be met nor refuted within the work allowed; it then counts as met.
+    """
+
+    minimal: tuple[tuple[str, ...], ...]
+    would_do: dict[str, float | None]
+    certain: bool = True
+
+
+@dataclass(slots=True)
+class _Known:
+    """What designs have shown: the sets of limits that some design breaks (all others it holds)."""
+
+    names: tuple[str, ...]
+    broken: set[int] = field(default_factory=set)
+    certain: bool = True
+
+    def met(self, kept: int) -> bool:
+        return any(not kept & b for b in self.broken)
+
+
+def limit_names(question: Question) -> tuple[str, ...]:
+    """Names of all limits that may be in conflict, in file order: limits, bounds or whole numbers of variables, model's own."""
+    names = dict.fromkeys(limit.name for limit in question.limits)
+    names |= dict.fromkeys(d.name for d in question.decide if _bounded(d))
+    names |= dict.fromkeys(own.name for own in question.model.limits if own.name not in question.waive)
+    return tuple(names)
+
+
+def _bounded(d: Decision) -> bool:
+    return d.integer or d.values is not None or d.minimum is not None or d.maximum is not None
+
+
+def without(question: Question, names: Iterable[str]) -> Question:
+    """The question with these limits dropped; a variable's name drops its bounds and makes it continuous."""
+    dropped = frozenset(names)
+    return replace(
+        question,
+        limits=tuple(limit for limit in question.limits if limit.name not in dropped),
+        decide=tuple(
+            replace(d, minimum=None, maximum=None, integer=False, values=None) if d.name in dropped else d
+            for d in question.decide
+        ),
+        waive=question.waive | dropped,
+    )
+
+
+def conflicts(question: Question) -> Conflicts:
+    """Find every minimal set of limits of an infeasible question that contradict each other.
+
+    Sets are examined by size; a set is met when a known design breaks only limits outside it, and otherwise decided by
+    interval branch and bound. Beyond 12 limits one minimal set is found by leaving out limits in turn. Empty where the
+    question is feasible.
+    """
+    names = limit_names(question)
+    known = _Known(names)
+    _sample(question, known)
+    if len(names) <= MOST:
+        minimal = _by_size(question, known)
+    else:
+        minimal = _by_deletion(question, known)
+    sets = tuple(tuple(n for i, n in enumerate(names) if kept >> i & 1) for kept in minimal)
+    would_do = {name: value_that_would_do(question, name) for name in dict.fromkeys(itertools.chain(*sets))}
+    return Conflicts(sets, would_do, known.certain)
+
+
+def _by_size(question: Question, known: _Known) -> list[int]:
+    minimal: list[int] = []
+    for size in range(1, len(known.names) + 1):
+        for members in itertools.combinations(range(len(known.names)), size):
+            kept = sum(1 << i for i in members)
+            if not any(kept & m == m for m in minimal) and not _can_meet(question, known, kept):
+                minimal.append(kept)
+    return minimal
+
+
+def _by_deletion(question: Question, known: _Known) -> list[int]:
+    kept = (1 << len(known.names)) - 1
+    if _can_meet(question, known, kept):
+        return []
+    for i in range(len(known.names)):
+        if not _can_meet(question, known, kept & ~(1 << i)):
+            kept &= ~(1 << i)
+    return [kept]
+
+
+def _can_meet(question: Question, known: _Known, kept: int) -> bool:
+    """Whether some design meets the limits ``kept``; a new design is remembered."""
+    if known.met(kept):
+        return True
+    dropped = [n for i, n in enumerate(known.names) if not kept >> i & 1]
+    found = solve(replace(without(question, dropped), objectives=()))
+    if found.status is Status.INFEASIBLE:
+        return False
+    if found.x is None:
+        known.certain = False
+        known.broken.add(((1 << len(known.names)) - 1) & ~kept)
+        return True
+    x = np.array([[found.x[d.name] for d in question.decide]])
+    known.broken |= {int(mask) & ~kept for mask in broken(question, known.names, x)}
+    return True
+
+
+def _sample(question: Question, known: _Known) -> None:
+    """Learn from enumerable combinations (of the whole box) and from designs scattered over the domain."""
+    combinations = scan.grid(without(question, [own.name for own in question.model.limits]))
+    if combinations is not None and combinations.size <= ENUMERATED:
+        for start in range(0, combinations.size, scan.CHUNK):
+            points = combinations.at(np.arange(start, min(start + scan.CHUNK, combinations.size)))
+            known.broken |= set(np.unique(broken(question, known.names, points)).tolist())
+    wide = boxes.space(without(question, known.names))
+    generator = np.random.default_rng(0)
+    u = generator.random((4096, len(wide.names)))
+    points = np.exp(np.log(wide.low) + u * (np.log(wide.high) - np.log(wide.low)))
+    known.broken |= set(np.unique(broken(question, known.names, points)).tolist())
+
+
+def broken(question: Question, names: tuple[str, ...], points: np.ndarray) -> np.ndarray:
+    """For each design (rows) the set of limits it breaks, as bits in the order of ``names``."""
+    x = {d.name: points[:, j] for j, d in enumerate(question.decide)}
+    place = {name: i for i, name in enumerate(names)}
+    masks = np.zeros(len(points), dtype=np.int64)
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, x)
+        for key, value in evaluation.ratios(question, x, at).items():
+            masks |= np.where(np.asarray(value) <= 1 + FEASIBLE, 0, 1 << place[key.name])
+    for d in question.decide:
+        allowed = x[d.name]
+        if d.integer:
+            allowed = np.round(x[d.name])
+        elif d.values is not None:
+            values = np.array(d.values)
+            allowed = values[np.abs(x[d.name][:, None] - values).argmin(1)]
+        masks |= np.where(np.abs(allowed - x[d.name]) <= 1e-9 * np.abs(allowed), 0, 1 << place[d.name]) if _gaps(d) else 0
+    return masks
+
+
+def _gaps(d: Decision) -> bool:
+    return d.integer or d.values is not None
+
+
+def value_that_would_do(question: Question, name: str) -> float | None:
+    """The value of one limit that would make the question feasible with all others kept, or None.
+
+    For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole numbers kept;
+    listed values give way to the nearest value in between or beyond.
+    """
+    for relaxed, goal in _relaxations(question, name):
+        found = solve(replace(relaxed, objectives=(goal,)))
+        if found.x is not None:
+            x = {d.name: np.array(found.x[d.name]) for d in question.decide}
+            return float(evaluation.objective(replace(relaxed, objectives=(goal,)), x, evaluation.metrics(relaxed, x)))
+    return None
+
+
+def _relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:
+    """Questions with one side of the limit open, each with what then measures how far it has to move."""
+    down, up = Objective(name), Objective(name, maximize=True)
+    out: list[tuple[Question, Objective]] = []
+    for i, limit in enumerate(question.limits):
+        if limit.name == name:
+            before, after = question.limits[:i], question.limits[i + 1 :]
+            if limit.maximum is not None:
+                out.append((replace(question, limits=(*before, replace(limit, maximum=None), *after)), down))
+            if limit.minimum is not None:
+                out.append((replace(question, limits=(*before, replace(limit, minimum=None), *after)), up))
+    for i, d in enumerate(question.decide):
+        if d.name == name:
+            for free, goal in _moved(d):
+                decide = (*question.decide[:i], free, *question.decide[i + 1 :])
+                out.append((replace(question, decide=decide), goal))
+    if any(own.name == name for own in question.model.limits):
+        out.append((replace(question, waive=question.waive | {name}), down))
+    return out
+
+
+def _moved(d: Decision) -> list[tuple[Decision, Objective]]:
+    down, up = Objective(d.name), Objective(d.name, maximize=True)
+    out = []
+    if d.maximum is not None and d.values is None:
+        out.append((replace(d, maximum=None), down))
+    if d.minimum is not None and d.values is None:
+        out.append((replace(d, minimum=None), up))
+    if _gaps(d):
+        out.append((replace(d, integer=False, values=None, minimum=None, maximum=None), down))
+    return out
+
+
+def solve(question: Question) -> Outcome:
+    """Answer by enumeration where combinations are few, else by interval branch and bound."""
+    count = scan.enumerable(question)
+    if count is not None and count <= ENUMERATED:
+        return scan.scan(question)
+    return interval.solve(question, work=WORK, seconds=SECONDS)
