@@ -1,0 +1,35 @@
+"""The papers' tables, figures and stated results, set beside our own answers.
+
+``run("demmel2013", out)`` answers every question again in that run; nothing is looked up but what the paper says.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from dse.reproduction.report import Picture, Report, Row, Statement, Verdict, to_json
+
+__all__ = ["Picture", "Report", "Row", "Statement", "Verdict", "papers", "run", "to_json"]
+
+_PAPERS = ("demmel2013",)
+
+
+def papers() -> tuple[str, ...]:
+    """Names of the papers that can be reproduced."""
+    return _PAPERS
+
+
+def run(paper: str, out: Path | None = None) -> Report:
+    """Reproduce one paper; write its pictures, CSV files and a Markdown page into ``out``.
+
+    ``out`` defaults to ``reproduce-<paper>`` in the current folder and is made where it is missing.
+    Raises KeyError for a paper that is not in ``papers()`` and OSError where ``out`` cannot be written.
+    """
+    if paper not in _PAPERS:
+        msg = f"no paper {paper!r} here; there is: {', '.join(_PAPERS)}"
+        raise KeyError(msg)
+    folder = Path(f"reproduce-{paper}") if out is None else Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    report: Report = import_module(f"dse.reproduction.{paper}").reproduce(folder)
+    return report
