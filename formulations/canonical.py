@@ -78,11 +78,11 @@ def canonical(
 ) -> Canonical:
     """Arrays for a goal over the problem's rows.
 
-    ``extra``: more rows. ``drop``: limits left out by name; a dropped variable name loses its bounds and, unless
+    ``extra``: more rows. ``drop``: limits of the problem left out by name; a dropped variable name loses its bounds and, unless
     ``relax_sets`` is False, its integrality. ``fixed``: variables held at a value.
     """
     assert problem.rows is not None, "only structured problems have arrays"
-    rows = [r for r in (*problem.rows, *extra) if r.key.name not in drop]
+    rows = [*(r for r in problem.rows if r.key.name not in drop), *extra]
     names = tuple(v.name for v in problem.variables)
     one = Posynomial({(): 1.0})
     pairs = [(goal.numerator, goal.denominator) if goal else (one, one)]

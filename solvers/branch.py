@@ -41,7 +41,7 @@ class _Node:
     bound: float
 
 
-def minimise(c: Canonical, *, gap: float = 1e-8, incumbent: Array | None = None) -> Found:
+def minimise(c: Canonical, *, gap: float = 1e-10, incumbent: Array | None = None) -> Found:
     """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start."""
     if np.any(c.low > c.high + 1e-12):
         return Found(INFEASIBLE, None, np.inf, np.inf, 0)

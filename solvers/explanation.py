@@ -8,14 +8,15 @@ import math
 from formulations import canonical as canon
 from formulations import evaluation
 from formulations.evaluation import RowKey
-from formulations.problem import Problem, formulate
+from formulations.problem import Goal, Problem, formulate
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Question
 from solvers import branch, sensitivity, ties
 from solvers.structured import Optimum
 
-CHANGED = 1e-9
-STEPS = 24
+CHANGED = 1e-7
+STEPS = 20
+RESOLVED = 1e-5
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
@@ -32,6 +33,9 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
     for key, lam, one_sided in zip(d.keys, d.value, d.one_sided, strict=True):
         label = evaluation.label(key, d.keys)
         if key.side == "model" or not d.known:
+            continue
+        if not limits[label].binding:
+            limits[label] = dataclasses.replace(limits[label], elasticity=0.0)
             continue
         e = sensitivity.limit_elasticity(problem, found.y, key, float(lam))
         limits[label] = dataclasses.replace(limits[label], elasticity=e, one_sided=bool(one_sided))
@@ -59,58 +63,77 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
 def next_change(
     problem: Problem, solution: Solution, state: LimitState, key: RowKey
 ) -> tuple[float, float] | None:
-    """Relax one limit until another choice of the discrete values is better; None where none ever is.
-
-    Bisection on the limit's logarithm, each step a certified branch and bound.
-    """
+    """Relax one limit until another choice of the discrete values is better; None where none ever is."""
     question = problem.question
-    names = [v.name for v in problem.variables if v.discrete]
-    now = tuple(solution.variables[n] for n in names)
     free = _best(sensitivity.with_limit(question, key, None))
-    if free is None or free[0] == now or not _better(problem, free[1], solution.objective):
+    if free is None or key.name == "halvings" or state.bound <= 0 or not _better(problem, free[1], solution.objective):
         return None
+    far = free[0].get(key.name, state.bound)
     sign = 1.0 if key.side == "max" else -1.0
-    far = free[2].get(key.name)
-    if key.name == "halvings" or far is None or not far > 0 or state.bound <= 0:
+    least = _least_bound(problem, key, free[1]) if not state.binding else None
+    if least is None:
+        reach = abs(math.log(far) - math.log(state.bound)) + 1e-9
+        least = _bisected(problem, solution, key, state.bound, sign * reach)
+    if least is None:
         return None
-    low, high = 0.0, abs(math.log(far) - math.log(state.bound)) + 1e-9
-    there = free
+    there = _best(sensitivity.with_limit(question, key, least * math.exp(sign * 1e-9)))
+    return None if there is None else (least, there[1])
+
+
+def _least_bound(problem: Problem, key: RowKey, free: float) -> float | None:
+    """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation."""
+    goal = problem.goal
+    assert goal is not None and problem.rows is not None, "only structured problems with a goal get here"
+    row = next(r for r in problem.rows if r.key == key)
+    now = branch.minimise(canon.canonical(problem, goal))
+    better = ties.no_worse(goal, now.value - 2 * ties.TIE - CHANGED * max(1.0, abs(now.value)))
+    others = [r for r in problem.rows if r.key.name == key.name and r.key != key]
+    c = canon.canonical(
+        problem,
+        Goal(key.name, row.numerator, row.denominator),
+        extra=[*others, better],
+        drop=frozenset([key.name]),
+        relax_sets=False,
+    )
+    found = branch.minimise(c)
+    bound = sensitivity.bound_of(problem.question, key)
+    if found.y is None or bound is None or not math.isfinite(free):
+        return None
+    return bound * math.exp(found.value if key.side == "max" else -found.value)
+
+
+def _bisected(problem: Problem, solution: Solution, key: RowKey, bound: float, reach: float) -> float | None:
+    """Bisection on the limit's logarithm: does any other choice beat today's discrete values, each at its best?"""
+    fixed = {v.name: float(solution.variables[v.name]) for v in problem.variables if v.discrete}
+    low, high, seen = 0.0, reach, False
     for _ in range(STEPS):
         middle = (low + high) / 2
-        best = _best(sensitivity.with_limit(question, key, state.bound * math.exp(sign * middle)))
-        if best is None or best[0] == now:
-            low = middle
+        moved = formulate(sensitivity.with_limit(problem.question, key, bound * math.exp(middle)))
+        same = branch.minimise(canon.canonical(moved, moved.goal, fixed=fixed), gap=1e-8)
+        best = branch.minimise(canon.canonical(moved, moved.goal), gap=1e-8, incumbent=same.y)
+        if best.value < same.value - CHANGED:
+            high, seen = middle, True
         else:
-            high, there = middle, best
-        if high - low < 1e-7:
+            low = middle
+        if abs(high - low) < RESOLVED:
             break
-    return state.bound * math.exp(sign * high), there[1]
+    return bound * math.exp(high) if seen else None
 
 
 def _better(problem: Problem, objective: float, now: float | None) -> bool:
     goal = problem.goal
     assert goal is not None and now is not None, "there is an objective"
-    return goal.sign * (now - objective) > CHANGED * max(abs(now), 1e-12)
+    return goal.sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)
 
 
-def _best(question: Question) -> tuple[tuple[float, ...], float, dict[str, float]] | None:
-    """Discrete values, objective and all named values of the best design, ties by the rule; None where there is none."""
+def _best(question: Question) -> tuple[dict[str, float], float] | None:
+    """All named values and the objective of an optimal design; None where there is none."""
     problem = formulate(question)
     goal = problem.goal
     assert goal is not None, "only problems with a goal get here"
     found = branch.minimise(canon.canonical(problem, goal))
     if found.y is None:
         return None
-    chosen = ties.choose(problem, goal, found.y)
-    x = {v.name: math.exp(t) for v, t in zip(problem.variables, chosen.y, strict=True)}
-    discrete = tuple(_exact(v.decision.values, x[v.name]) for v in problem.variables if v.discrete)
-    return discrete, goal.to_user(found.value), _named(question, x)
-
-
-def _exact(values: tuple[float, ...] | None, x: float) -> float:
-    return float(round(x)) if values is None else min(values, key=lambda v: abs(v / x - 1))
-
-
-def _named(question: Question, x: dict[str, float]) -> dict[str, float]:
+    x = {v.name: math.exp(t) for v, t in zip(problem.variables, found.y, strict=True)}
     at = evaluation.metrics(question, x)
-    return x | {n: float(v) for n, v in at.items()}
+    return x | {n: float(v) for n, v in at.items()}, goal.to_user(found.value)

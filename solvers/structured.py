@@ -38,7 +38,8 @@ class Optimum:
 
 def optimise(problem: Problem) -> Optimum:
     """Solve a structured problem; the design is unique by the tie rule."""
-    goal = problem.goal
+    stated = problem.goal
+    goal = stated or next(iter(ties.tie_goals(problem, "")), None)
     c = canon.canonical(problem, goal)
     solver = f"dse {METHODS.get(problem.kind, 'branch and bound')}"
     found = branch.minimise(c)
@@ -47,16 +48,16 @@ def optimise(problem: Problem) -> Optimum:
         return Optimum(Outcome(Status.INFEASIBLE, certificate=proof, solver=solver))
     if found.y is None:
         return Optimum(Outcome(Status.ERROR, solver=solver, message="the search ended before a design was found"))
-    gone = _runs_away(problem, c, found.y) if goal is not None else ""
+    gone = _runs_away(problem, c, found.y) if stated is not None else ""
     if gone:
         proof = f"the objective keeps improving as {gone} runs away; no limit stops it"
         return Optimum(Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=gone))
     y = _sharpened(problem, goal, found.y)
     chosen = ties.choose(problem, goal, y)
     x = _values(problem, c, chosen.y)
-    if goal is None:
+    if goal is None or stated is None:
         text = "all limits hold; nothing was to be optimised"
-        return Optimum(Outcome(Status.FEASIBLE, x, certificate=text, solver=solver), chosen.y, chosen.ranges)
+        return Optimum(Outcome(Status.FEASIBLE, x, certificate=text, solver=solver), chosen.y)
     bound = goal.to_user(found.bound) if math.isfinite(found.bound) else None
     text = f"{PROOFS[problem.kind]}" + (f"; {found.nodes} nodes" if found.nodes > 1 else "")
     status = Status.OPTIMAL if found.status == branch.OPTIMAL else Status.FEASIBLE

@@ -7,6 +7,7 @@ too small to matter (below TIE) are let go, and then the goal itself stays as a 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,11 +18,14 @@ from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
 from formulations.posynomial import Posynomial
-from formulations.problem import Goal, Problem, Row, metric_symbol
+from formulations.problem import Goal, Problem, Row, Variable, metric_symbol
+from scenarios.question import Decision
 from solvers import branch, gp
 
 TIE = 1e-9
-SAME = 1e-3
+SAME = 1e-2
+NUDGE = 1e-7
+NEXT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +84,15 @@ def choose(problem: Problem, goal: Goal | None, y: Array) -> Chosen:
 def _settle(
     problem: Problem, goal: Goal | None, c: Canonical, stages: Sequence[Goal], y: Array
 ) -> tuple[Array, dict[str, tuple[float, float]]]:
-    """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching."""
-    keep = [no_worse(goal, float(canon.values(c, y[None])[0, 0]))] if goal else []
+    """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching.
+
+    The goal is nudged by a tiny power of what decides the tie: unlike a row that holds the goal at its optimum this leaves
+    the feasible set as wide as it is.
+    """
     ranges: dict[str, tuple[float, float]] = {}
     loose = False
     for direction in [*np.eye(len(c.names))[list(c.allowed)], *c.forms]:
-        low, high = (_reach(problem, direction * sign, keep, y) * sign for sign in (1.0, -1.0))
+        low, high = (sign * _reach(problem, goal, c, sign * direction, y) for sign in (1.0, -1.0))
         alone = np.flatnonzero(direction)
         whole = alone.size == 1 and int(alone[0]) in c.allowed
         if high - low > (1e-12 if whole else SAME):
@@ -94,21 +101,47 @@ def _settle(
                 ranges[c.names[alone[0]]] = (float(np.exp(low)), float(np.exp(high)))
     if not loose:
         return y, ranges
-    for stage in stages:
-        found = branch.minimise(canon.canonical(problem, stage, extra=keep), gap=TIE, incumbent=y)
-        if found.y is None:
-            break
-        y = found.y
-        keep = [*keep, no_worse(stage, found.value)]
-    return y, ranges
+    nudged_problem, nudged_goal = _nudged(problem, goal, stages, y)
+    found = branch.minimise(canon.canonical(nudged_problem, nudged_goal))
+    return (y if found.y is None else found.y[: y.size]), ranges
 
 
-def _reach(problem: Problem, direction: Array, keep: Sequence[Row], y: Array) -> float:
+def _reach(problem: Problem, goal: Goal | None, c: Canonical, direction: Array, y: Array) -> float:
+    """The least value of a linear form over the optimal designs."""
     names = [v.name for v in problem.variables]
-    key = tuple((n, float(e)) for n, e in zip(names, direction, strict=True) if e != 0)
-    goal = Goal("reach", Posynomial({key: 1.0}), Posynomial({(): 1.0}))
-    found = branch.minimise(canon.canonical(problem, goal, extra=keep), gap=1e-6, incumbent=y)
-    return found.value if found.y is not None else float(direction @ y)
+    power = 1.0 if goal is None else NUDGE
+    key = tuple(sorted((n, power * float(e)) for n, e in zip(names, direction, strict=True) if e != 0))
+    nudged = _times(goal, Posynomial({key: 1.0}))
+    found = branch.minimise(canon.canonical(problem, nudged), gap=NUDGE * SAME / 10, incumbent=y)
+    if found.y is None or (goal and np.ptp(canon.values(c, np.stack([y, found.y]))[:, 0]) > 10 * TIE):
+        return float(direction @ y)
+    return float(direction @ found.y)
+
+
+def _nudged(
+    problem: Problem, goal: Goal | None, stages: Sequence[Goal], y: Array
+) -> tuple[Problem, Goal]:
+    """The problem with one more variable per stage, above that stage's value, and the goal times tiny powers of them."""
+    point = {v.name: float(x) for v, x in zip(problem.variables, np.exp(y), strict=True)}
+    variables, rows, weight = list(problem.variables), list(problem.rows or ()), 1.0 if goal is None else NUDGE
+    powers = []
+    for stage in stages:
+        if not stage.denominator.is_monomial:
+            continue
+        name, now = f"least {stage.name}", stage.numerator(**point) / stage.denominator(**point)
+        variables.append(Variable(name, now * 1e-30, now * 10.0, True, True, Decision(name)))
+        above = Posynomial({((name, 1.0),): 1.0})
+        rows.append(Row(RowKey(name, "model"), stage.numerator, stage.denominator * above))
+        powers.append((name, weight))
+        weight *= NEXT
+    wider = dataclasses.replace(problem, variables=tuple(variables), rows=tuple(rows))
+    return wider, _times(goal, Posynomial({tuple(sorted(powers)): 1.0}))
+
+
+def _times(goal: Goal | None, factor: Posynomial) -> Goal:
+    one = Posynomial({(): 1.0})
+    base = goal or Goal("tie", one, one)
+    return dataclasses.replace(base, numerator=base.numerator * factor)
 
 
 def _face(c: Canonical, y: Array, held: Array) -> Array:
