@@ -1,0 +1,208 @@
+"""Any question as a Pyomo model with variables of order one and constraints under the user's names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.core.expr.numvalue import NumericValue
+
+from dse.models import arithmetic
+from formulations.logprogram import Linear, LogProgram, LogRow, LogVariable, Term, log_program
+from formulations.posynomial import Posynomial
+from formulations.problem import Kind, Problem, linear_rows
+
+EVEN = 1e-12
+FORMATS = ("lp", "nl", "gams")
+
+
+class NotLinear(ValueError):
+    """A format for linear problems was asked for one that is not."""
+
+
+def pyomo_model(problem: Problem) -> pyo.ConcreteModel:
+    """Build the problem as a Pyomo model.
+
+    LP and MILP have variables ``x``, each in units of ``scale`` (SI per unit); all others log variables ``y``, the
+    decided ones under their own names. Limits are ``limits[name, side]`` in both. Raises ValueError where nothing is decided.
+    """
+    if problem.kind is Kind.EVALUATION:
+        raise ValueError("nothing is decided: there is no model to optimise")
+    if problem.kind in {Kind.LP, Kind.MILP}:
+        return linear_model(problem)
+    return log_model(log_program(problem.question))
+
+
+def write(problem: Problem, path: Path, form: str) -> None:
+    """Write the problem to a file as "lp", "nl" or "gams".
+
+    Raises ValueError for another form, and NotLinear where "lp" is asked of a problem that is not linear.
+    """
+    if form not in FORMATS:
+        raise ValueError(f"no format {form!r}: there are {', '.join(FORMATS)}")
+    if form == "lp" and problem.kind not in {Kind.LP, Kind.MILP}:
+        raise NotLinear(f"lp holds linear problems only and this is one of class {problem.kind}: use nl or gams")
+    pyomo_model(problem).write(str(path), format=form, io_options={"symbolic_solver_labels": True})
+
+
+def linear_model(problem: Problem) -> pyo.ConcreteModel:
+    """Build an LP or MILP in the original variables, each in units of its own size; the goal is in units of ``goal_scale``."""
+    m = pyo.ConcreteModel()
+    names = [v.name for v in problem.variables]
+    rows = linear_rows(problem)
+    m.scale = {name: _size(problem, name) for name in names}
+    m.x = pyo.Var(names, within=pyo.NonNegativeReals)
+    si = {n: m.x[n] * m.scale[n] for n in names}
+    for v in problem.variables:
+        d, unit = v.decision, m.scale[v.name]
+        # an end that is only there to have a box would be a number of 1e30: left open, and noticed when it is missed
+        m.x[v.name].setlb(v.low / unit if v.real_low else 0.0)
+        m.x[v.name].setub(v.high / unit if v.real_high else None)
+        ends = (v.low if d.minimum is None else d.minimum, v.high if d.maximum is None else d.maximum)
+        whole = _whole(m, v.name, d.integer, d.values, ends)
+        if whole is not None:
+            m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.x[v.name] == whole / unit))
+    m.limits = pyo.Constraint([tuple(key) for key, _, _ in rows])
+    for key, numerator, denominator in rows:
+        size = max([*numerator.terms.values(), *denominator.terms.values()])
+        m.limits[tuple(key)] = _sum(numerator, si, 1 / size) - _sum(denominator, si, 1 / size) <= 0.0
+    if problem.goal is None:
+        m.goal_scale, expression = 1.0, 0.0 * m.x[names[0]]
+    else:
+        m.goal_scale = max(c * math.prod(m.scale[v] for v, _ in k) for k, c in problem.goal.numerator.terms.items())
+        expression = _sum(problem.goal.numerator, si, 1 / m.goal_scale)
+    m.objective = pyo.Objective(expr=expression)
+    return m
+
+
+def _sum(p: Posynomial, si: Mapping[str, Any], factor: float) -> Any:
+    return Posynomial({key: c * factor for key, c in p.terms.items()})(**si)
+
+
+def _size(problem: Problem, name: str) -> float:
+    """A typical size of a variable: its bounds' middle, or what the limits make of it, or one."""
+    d = next(v.decision for v in problem.variables if v.name == name)
+    ends = [e for e in (d.minimum, d.maximum) if e]
+    if d.values is not None:
+        ends += [v for v in d.values if v > 0]
+    for _, numerator, denominator in linear_rows(problem):
+        sides = (numerator.terms, denominator.terms)
+        own = max((t.get(((name, 1.0),), 0.0) for t in sides), default=0.0)
+        rest = max((t.get((), 0.0) for t in sides), default=0.0)
+        if own > 0 and rest > 0:
+            ends.append(rest / own)
+    return math.exp(sum(math.log(e) for e in ends) / len(ends)) if ends else 1.0
+
+
+def _whole(
+    m: pyo.ConcreteModel, name: str, integer: bool, values: tuple[float, ...] | None, ends: tuple[float, float]
+) -> Any:
+    """Give what a discrete variable equals, SI, over new integer variables; None where it is continuous."""
+    if values is not None:
+        choice = pyo.Var(range(len(values)), within=pyo.Binary)
+        m.add_component(f"choice {name}", choice)
+        m.add_component(f"one {name}", pyo.Constraint(expr=sum(choice.values()) == 1))
+        return sum(value * choice[i] for i, value in enumerate(values))
+    if integer:
+        number = pyo.Var(within=pyo.Integers, bounds=ends)
+        m.add_component(f"number {name}", number)
+        return number
+    return None
+
+
+def log_model(program: LogProgram) -> pyo.ConcreteModel:
+    """Build a log program: variables ``y``, ``limits[name, side]``, ``equations`` of auxiliary variables, ``objective``."""
+    m = pyo.ConcreteModel()
+    at = {v.name: v for v in program.variables}
+    m.y = pyo.Var(list(at), bounds=lambda _, name: (at[name].low, at[name].high))
+    m.one = pyo.Var(bounds=(1.0, 1.0), initialize=1.0)
+    for v in program.variables:
+        m.y[v.name].set_value(0.5 * (v.low + v.high))
+        _make_discrete(m, v)
+    named = [r for r in program.rows if r.name]
+    m.limits = pyo.Constraint([(r.name, r.side) for r in named])
+    for r in named:
+        m.limits[r.name, r.side] = _row(m, r)
+    m.equations = pyo.ConstraintList()
+    for r in program.rows:
+        if not r.name:
+            m.equations.add(_row(m, r))
+    for name, a, b in program.maxima:
+        m.equations.add(2 * m.y[name] == m.y[a] + m.y[b] + abs(m.y[a] - m.y[b]))
+    m.objective = pyo.Objective(expr=m.y[program.goal] if program.goal else 0.0 * m.one)
+    return m
+
+
+def _row(m: pyo.ConcreteModel, r: LogRow) -> Any:
+    if not r.terms:
+        return m.one >= 1.0 - r.bound
+    alone = r.terms[0] if len(r.terms) == 1 else None
+    if alone is not None and r.bound == 1 and alone.sign > 0 and not alone.factors:
+        # one exponential <= 1 is linear in its exponent
+        form = _linear(m, {**alone.exponents, "": alone.constant})
+        return form == 0 if r.equal else form <= 0
+    total = sum(_term(m, t) for t in r.terms)
+    return total == r.bound if r.equal else total <= r.bound
+
+
+def _term(m: pyo.ConcreteModel, t: Term) -> Any:
+    """Write a term, its coefficient in the exponent so that no number leaves the order of one."""
+    found: Any = t.sign
+    if t.exponents:
+        found = found * pyo.exp(_linear(m, {**t.exponents, "": t.constant}))
+    else:
+        found = found * math.exp(t.constant) * m.one
+    for form in t.factors:
+        found = found * _linear(m, form)
+    return found
+
+
+def _linear(m: pyo.ConcreteModel, form: Linear) -> Any:
+    found: Any = form.get("", 0.0) * m.one
+    for name, a in form.items():
+        if name:
+            found = found + a * m.y[name]
+    return found
+
+
+def _make_discrete(m: pyo.ConcreteModel, v: LogVariable) -> None:
+    if v.values is not None and len(v.values) > 1:
+        m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.y[v.name] == _menu(m, v)))
+    elif v.integer and v.high > v.low:
+        number = pyo.Var(within=pyo.Integers, bounds=(round(math.exp(v.low)), round(math.exp(v.high))))
+        m.add_component(f"number {v.name}", number)
+        m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.y[v.name] == pyo.log(number)))
+
+
+def _menu(m: pyo.ConcreteModel, v: LogVariable) -> Any:
+    """The logarithm of one of the listed values: a ladder where they are powers of one number, else one binary each."""
+    assert v.values is not None, "only listed values make a menu"
+    logs = [math.log(value) for value in v.values]
+    step = (logs[-1] - logs[0]) / (len(logs) - 1)
+    if all(abs(logs[0] + i * step - y) <= EVEN * (1 + abs(y)) for i, y in enumerate(logs)):
+        rung = pyo.Var(within=pyo.Integers, bounds=(0, len(logs) - 1))
+        m.add_component(f"rung {v.name}", rung)
+        return logs[0] + step * rung
+    choice = pyo.Var(range(len(logs)), within=pyo.Binary)
+    m.add_component(f"choice {v.name}", choice)
+    m.add_component(f"one {v.name}", pyo.Constraint(expr=sum(choice.values()) == 1))
+    return sum(y * choice[i] for i, y in enumerate(logs))
+
+
+@arithmetic.log.register(NumericValue)
+def _log(x: NumericValue) -> Any:
+    return pyo.log(x)
+
+
+@arithmetic.exp.register(NumericValue)
+def _exp(x: NumericValue) -> Any:
+    return pyo.exp(x)
+
+
+@arithmetic.register_maximum(NumericValue)
+def _maximum(a: NumericValue, b: Any) -> Any:
+    # exact in every direction, unlike an epigraph
+    return 0.5 * (a + b + abs(a - b))
