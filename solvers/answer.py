@@ -11,10 +11,10 @@ import numpy as np
 
 from formulations import evaluation
 from formulations.evaluation import RowKey
-from formulations.problem import Kind, Problem, formulate
+from formulations.problem import Kind, formulate
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Question
-from solvers import choices, conflicts, explanation, methods, structured
+from solvers import choices, conflicts, explanation, methods, structured, subsets
 from solvers.outcome import Outcome
 from solvers.sensitivity import bound_of
 
@@ -52,12 +52,12 @@ def _answer(question: Question, neighbours: bool) -> Solution:
     if problem.kind is Kind.EVALUATION:
         return _evaluated(question)
     if problem.rows is None:
-        outcome, found = methods.unstructured(problem), None
+        found = structured.Optimum(methods.unstructured(question))
     else:
         found = structured.optimise(problem)
-        outcome = found.outcome
+    outcome = found.outcome
     if outcome.status is Status.INFEASIBLE:
-        why = conflicts.explain(problem) if problem.rows is not None else methods.conflicts_of(problem)
+        why = conflicts.explain(problem) if problem.rows is not None else subsets.conflicts(question)
         return Solution(
             Status.INFEASIBLE,
             conflict=why.would_do,
@@ -69,7 +69,7 @@ def _answer(question: Question, neighbours: bool) -> Solution:
         message = f"{outcome.runaway} runs away" if outcome.runaway else outcome.message
         return Solution(outcome.status, certificate=outcome.certificate, solver=outcome.solver, message=message)
     solution = _checked(question, outcome)
-    if solution.status in (Status.OPTIMAL, Status.FEASIBLE) and found is not None and found.y is not None:
+    if solution.status in (Status.OPTIMAL, Status.FEASIBLE):
         solution = explanation.explained(problem, solution, found, neighbours)
     return solution
 

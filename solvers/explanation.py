@@ -11,7 +11,7 @@ from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem, formulate
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Question
-from solvers import branch, sensitivity, ties
+from solvers import branch, methods, sensitivity, ties
 from solvers.structured import Optimum
 
 CHANGED = 1e-7
@@ -21,42 +21,44 @@ RESOLVED = 1e-5
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
     """The solution with what its limits and parameters are worth."""
-    assert found.y is not None, "only a design can be explained"
     solution = dataclasses.replace(solution, ranges=found.ranges or {})
-    if problem.goal is None or solution.status is not Status.OPTIMAL:
+    if not problem.question.objectives or solution.status is not Status.OPTIMAL:
         return solution
     if any(v.discrete for v in problem.variables):
         return _with_next_changes(problem, solution) if neighbours else solution
+    if problem.rows is None or found.y is None:
+        return _with_elasticities(problem, solution, sensitivity.numeric_duals(problem.question, _numbers(solution)))
     c = canon.canonical(problem, problem.goal)
-    d = sensitivity.duals(c, found.y)
-    limits = dict(solution.limits)
+    return _with_elasticities(problem, solution, sensitivity.duals(c, found.y))
+
+
+def _with_elasticities(problem: Problem, solution: Solution, d: sensitivity.Duals) -> Solution:
+    question, x, limits = problem.question, _numbers(solution), dict(solution.limits)
     for key, lam, one_sided in zip(d.keys, d.value, d.one_sided, strict=True):
         label = evaluation.label(key, d.keys)
         if key.side == "model" or not d.known:
             continue
-        if not limits[label].binding:
-            limits[label] = dataclasses.replace(limits[label], elasticity=0.0)
-            continue
-        e = sensitivity.limit_elasticity(problem, found.y, key, float(lam))
+        e = sensitivity.limit_elasticity(question, x, key, float(lam)) if limits[label].binding else 0.0
         limits[label] = dataclasses.replace(limits[label], elasticity=e, one_sided=bool(one_sided))
-    parameters = sensitivity.parameter_elasticities(problem, found.y, d)
+    parameters = sensitivity.parameter_elasticities(question, x, d)
     return dataclasses.replace(solution, limits=limits, parameters=parameters)
+
+
+def _numbers(solution: Solution) -> dict[str, float]:
+    return {n: float(v) for n, v in solution.variables.items()}
 
 
 def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     """For whole-number problems: the limit value at which the answer next changes, and the objective there."""
-    goal = problem.goal
-    assert goal is not None and problem.rows is not None, "only structured problems with a goal get here"
     limits = dict(solution.limits)
-    keys = [r.key for r in problem.rows]
-    for row in problem.rows:
-        if row.key.side != "model":
-            label = evaluation.label(row.key, keys)
-            changed = next_change(problem, solution, limits[label], row.key)
-            if changed is not None:
-                limits[label] = dataclasses.replace(
-                    limits[label], next_change=changed[0], next_objective=changed[1]
-                )
+    asked = evaluation.bounds(problem.question)
+    keys = [RowKey(n, side) for n, ends in asked.items() for side, end in zip(("min", "max"), ends, strict=True) if end]
+    for key in keys:
+        label = evaluation.label(key, keys)
+        find = next_change if problem.rows is not None else methods.next_change
+        changed = find(problem, solution, limits[label], key)
+        if changed is not None:
+            limits[label] = dataclasses.replace(limits[label], next_change=changed[0], next_objective=changed[1])
     return dataclasses.replace(solution, limits=limits)
 
 
@@ -84,7 +86,9 @@ def _least_bound(problem: Problem, key: RowKey, free: float) -> float | None:
     """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation."""
     goal = problem.goal
     assert goal is not None and problem.rows is not None, "only structured problems with a goal get here"
-    row = next(r for r in problem.rows if r.key == key)
+    row = next((r for r in problem.rows if r.key == key), None)
+    if row is None:
+        return None
     now = branch.minimise(canon.canonical(problem, goal))
     better = ties.no_worse(goal, now.value - 2 * ties.TIE - CHANGED * max(1.0, abs(now.value)))
     others = [r for r in problem.rows if r.key.name == key.name and r.key != key]

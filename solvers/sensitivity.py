@@ -13,7 +13,6 @@ from formulations import canonical as canon
 from formulations import evaluation
 from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
-from formulations.problem import Problem
 from scenarios.question import Question
 from solvers import gp
 from solvers.polish import derivatives
@@ -82,15 +81,42 @@ def _extremes(c: Canonical, y: Array, g: Array, active: np.ndarray, lam: Array) 
     return least, most, known
 
 
-def parameter_elasticities(problem: Problem, y: Array, d: Duals) -> dict[str, float]:
+def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
+    """Multipliers where the arithmetic gave no structure: gradients of logarithms by central differences.
+
+    Non-negative least squares on the active limits; ``known`` only where they explain the gradient of the objective.
+    """
+    from scipy.optimize import nnls
+
+    names = [d.name for d in question.decide]
+    count = len(names)
+    point = {n: np.full(2 * count + 1, float(x[n])) for n in names}
+    for i, n in enumerate(names):
+        point[n][1 + i] *= 1 + STEP
+        point[n][1 + count + i] *= 1 - STEP
+    goal, rows = _logs(question, point, 2 * count + 1)
+    keys = tuple(rows)
+    width = math.log1p(STEP) - math.log1p(-STEP)
+
+    def slope(f: Array) -> Array:
+        return np.asarray((f[1 : 1 + count] - f[1 + count :]) / width)
+
+    active = [k for k in keys if rows[k][0] > -1e-6]
+    g0 = slope(goal)
+    lam, left = nnls(np.array([slope(rows[k]) for k in active]).reshape(len(active), count).T, -g0) if active else (np.zeros(0), float(np.abs(g0).max(initial=0.0)))
+    value = np.array([lam[active.index(k)] if k in active else 0.0 for k in keys])
+    known = bool(left <= 1e-4 * max(1.0, float(np.abs(g0).max(initial=0.0))))
+    return Duals(keys, value, value, value, np.zeros(count), known)
+
+
+def parameter_elasticities(question: Question, x: Mapping[str, float], d: Duals) -> dict[str, float]:
     """Percent of the objective per percent of each given number, by the envelope theorem.
 
     The Lagrangian is differenced numerically in each parameter at the optimal point with optimal multipliers: one
     vectorised evaluation of the model.
     """
-    question, goal = problem.question, problem.goal
     names = [n for n, v in question.given.items() if not isinstance(v, str) and v > 0]
-    if not names or goal is None or not d.known or not np.all(np.isfinite(d.value)):
+    if not names or not question.objectives or not d.known or not np.all(np.isfinite(d.value)):
         return {}
     count = len(names)
     factors = np.ones((count, 2 * count))
@@ -98,52 +124,51 @@ def parameter_elasticities(problem: Problem, y: Array, d: Duals) -> dict[str, fl
     factors[np.arange(count), count + np.arange(count)] -= STEP
     given = dict(question.given) | {n: question.given[n] * factors[i] for i, n in enumerate(names)}
     moved = dataclasses.replace(question, given=given)
-    x = {v.name: np.full(2 * count, math.exp(t)) for v, t in zip(problem.variables, y, strict=True)}
-    with np.errstate(all="ignore"):
-        at = evaluation.metrics(moved, x)
-        total = _log_goal(problem, evaluation.objective(moved, x, at), at, 2 * count)
-        rows = evaluation.ratios(moved, x, at)
-        for key, lam in zip(d.keys, d.value, strict=True):
-            if lam > 0 and key in rows:
-                total = total + lam * _log_ratio(question, key, rows[key], at)
+    total, rows = _logs(moved, {n: np.full(2 * count, float(v)) for n, v in x.items()}, 2 * count)
+    for key, lam in zip(d.keys, d.value, strict=True):
+        if lam > 0 and key in rows:
+            total = total + lam * rows[key]
     slope = (total[:count] - total[count:]) / (math.log1p(STEP) - math.log1p(-STEP))
-    scaled = _per_objective(problem, y) * slope
+    scaled = per_objective(question, x) * slope
     return {n: float(s) for n, s in zip(names, scaled, strict=True) if math.isfinite(s) and abs(s) > 1e-9}
 
 
-def _log_goal(problem: Problem, value: Array, at: Mapping[str, Array], size: int) -> Array:
-    goal = problem.goal
-    assert goal is not None, "only problems with a goal have elasticities"
-    value = np.broadcast_to(np.asarray(value, dtype=float), (size,))
-    if goal.log2:
-        return np.asarray(goal.sign * value * math.log(2.0))
-    return np.asarray(goal.sign * np.log(value))
+def _logs(question: Question, x: Mapping[str, Array], size: int) -> tuple[Array, dict[RowKey, Array]]:
+    """Logarithm of what is minimised, and of every limit's ratio, at many points."""
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, x)
+        wanted = question.objectives[0]
+        value = np.broadcast_to(np.asarray(evaluation.objective(question, x, at), dtype=float), (size,))
+        log = value * math.log(2.0) if wanted.name == "halvings" else np.log(value)
+        rows = {
+            key: np.broadcast_to(_log_ratio(key, ratio, at), (size,))
+            for key, ratio in evaluation.ratios(question, x, at).items()
+        }
+    return np.asarray(-log if wanted.maximize else log), rows
 
 
-def _log_ratio(question: Question, key: RowKey, ratio: Array, at: Mapping[str, Array]) -> Array:
+def _log_ratio(key: RowKey, ratio: Array, at: Mapping[str, Array]) -> Array:
     if key.name == "halvings":
         return np.asarray(at["halvings"]) * (math.log(2.0) if key.side == "max" else -math.log(2.0))
     return np.log(ratio)
 
 
-def _per_objective(problem: Problem, y: Array) -> float:
-    """Turns a slope of the log of the goal into percent of the user's objective."""
-    goal = problem.goal
-    assert goal is not None, "only problems with a goal have elasticities"
-    if not goal.log2:
-        return float(goal.sign)
-    point = {v.name: math.exp(t) for v, t in zip(problem.variables, y, strict=True)}
-    log_value = math.log(goal.numerator(**point)) - math.log(goal.denominator(**point))
-    return goal.sign / log_value if abs(log_value) > 1e-12 else math.nan
+def per_objective(question: Question, x: Mapping[str, float]) -> float:
+    """Turns a slope of the log of what is minimised into percent of the user's objective."""
+    wanted = question.objectives[0]
+    sign = -1.0 if wanted.maximize else 1.0
+    if wanted.name != "halvings":
+        return sign
+    halved = float(evaluation.metrics(question, x)["halvings"]) * math.log(2.0)
+    return 1.0 / halved if abs(halved) > 1e-12 else math.nan
 
 
-def limit_elasticity(problem: Problem, y: Array, key: RowKey, multiplier: float) -> float | None:
+def limit_elasticity(question: Question, x: Mapping[str, float], key: RowKey, multiplier: float) -> float | None:
     """Percent of the objective per percent of the limit's value (negative: relaxing a max lowers a minimum)."""
     side = -1.0 if key.side == "max" else 1.0
     if key.name == "halvings":
-        bound = next((limit.maximum for limit in problem.question.limits if limit.name == "halvings"), None)
-        side *= math.log(2.0) * (bound or math.nan)
-    e = side * multiplier * _per_objective(problem, y)
+        side *= math.log(2.0) * (bound_of(question, key) or math.nan)
+    e = side * multiplier * per_objective(question, x)
     return e if math.isfinite(e) else None
 
 
