@@ -15,7 +15,7 @@ _HEAD = ("name", "symbol", "unit", "domain", "meaning", "source")
 
 
 def table(model: Model) -> str:
-    """Return a model's quantities and limits as Markdown tables, one line each with unit, meaning and source."""
+    """Return a model's quantities and limits as Markdown tables, with units, meanings and sources."""
     parts = [
         "## Inputs",
         _quantities(model.inputs, ""),

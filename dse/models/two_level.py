@@ -8,8 +8,8 @@
 
 The paper drops the messages of these two equations, so they cost nothing here unless the machine says
 otherwise; and it states no range of memories in which they hold. Therefore nothing is always on: the range
-that single-level theory implies is reported as the metrics ``node_copies`` (at least 1: the nodes hold the data
-once), ``node_replication`` and ``core_replication`` (at most 1: beyond, the counts fall below the
+that single-level theory implies is reported as the metrics ``node_copies`` (at least 1: the nodes hold the
+data once), ``node_replication`` and ``core_replication`` (at most 1: beyond, the counts fall below the
 memory-independent bounds), to be limited at will.
 """
 

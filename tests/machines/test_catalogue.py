@@ -1,0 +1,96 @@
+"""The machine catalogue: every value has a source, printed and corrected values stay apart."""
+
+import pytest
+
+from dse import machines, models
+
+PROCESSORS = {
+    "intel-sandy-bridge-2687w": (150.0, 396.80, 2.645),
+    "intel-ivy-bridge-3770k": (77.0, 307.20, 3.990),
+    "intel-ivy-bridge-3770t": (45.0, 243.20, 5.404),
+    "intel-westmere-ex-e7-8870": (130.0, 192.00, 1.477),
+    "intel-beckton-x7560": (130.0, 144.64, 1.113),
+    "intel-atom-d2500": (10.0, 29.76, 2.976),
+    "intel-atom-n2800": (6.5, 29.76, 4.578),
+    "nvidia-gtx480": (250.0, 1344.96, 5.380),
+    "nvidia-gtx590": (365.0, 2488.32, 6.817),
+    "arm-cortex-a9-2.0ghz": (1.9, 8.00, 4.211),
+    "arm-cortex-a9-0.8ghz": (0.5, 3.20, 6.400),
+}
+
+
+@pytest.mark.parametrize("name", machines.names())
+def test_every_value_has_a_source_and_lies_in_its_domain(name: str):
+    machine, known = machines.get(name), models.machine_parameters()
+    assert machine.name == name
+    assert machine.title
+    assert machine.source
+    assert set(machine.provenance) == set(machine.parameters)
+    assert all(machine.provenance.values())
+    assert set(machine.doubts) <= set(machine.parameters)
+    for parameter, value in machine.parameters.items():
+        assert known[parameter].minimum <= value <= known[parameter].maximum
+
+
+@pytest.mark.parametrize("name", PROCESSORS)
+def test_table_ii_holds_what_power_and_peak_rate_give(name: str):
+    """Three digits are printed; nothing beyond flops is given."""
+    watts, gflops, efficiency = PROCESSORS[name]
+    parameters = machines.get(name).parameters
+    assert set(parameters) == {"time_per_flop", "energy_per_flop"}
+    assert parameters["time_per_flop"] == pytest.approx(1e-9 / gflops, rel=5e-3)
+    assert parameters["energy_per_flop"] == pytest.approx(1e-9 * watts / gflops, rel=5e-3)
+    assert 1e-9 / parameters["energy_per_flop"] == pytest.approx(efficiency, rel=5e-3)
+
+
+def test_jaketown_is_corrected_in_two_values_only():
+    corrected, printed = machines.get("jaketown").parameters, machines.get("jaketown-printed").parameters
+    differing = {k for k in printed if corrected[k] != printed[k]}
+    assert differing == {"energy_per_word", "memory_power_per_word"}
+    assert corrected["memory_power_per_word"] == 8 * 3.1 / 2**34
+    assert printed["memory_power_per_word"] == pytest.approx(4 * corrected["memory_power_per_word"], rel=1e-4)
+    assert corrected["energy_per_word"] == pytest.approx(4 / 25.6e9 * 2.15, rel=1e-15)
+    assert printed["energy_per_word"] == printed["energy_per_flop"]
+
+
+def test_doubtful_values_say_why():
+    assert "4 times" in machines.get("jaketown-printed").doubts["memory_power_per_word"]
+    assert "max_message" in machines.get("jaketown").doubts
+
+
+@pytest.mark.parametrize("name", ["jaketown", "jaketown-printed", "balanced", "contrived"])
+@pytest.mark.parametrize("model", ["nbody", "matmul", "strassen", "lu", "fft"])
+def test_whole_machines_answer_every_single_level_model(name: str, model: str):
+    needed = {q.name for q in models.get(model).machine if not q.optional and q.default is None}
+    assert needed <= set(machines.get(name).parameters)
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [
+        ("gtx480", "nvidia-gtx480"),
+        ("Nvidia GTX480", "nvidia-gtx480"),
+        ("2687w", "intel-sandy-bridge-2687w"),
+        ("sandy_bridge", "intel-sandy-bridge-2687w"),
+        ("jaketown", "jaketown"),
+    ],
+)
+def test_an_alias_is_any_run_of_parts_that_one_machine_has(alias: str, name: str):
+    assert machines.get(alias).name == name
+
+
+def test_an_ambiguous_alias_lists_its_candidates():
+    with pytest.raises(models.UnknownName, match=r"arm-cortex-a9-0\.8ghz, arm-cortex-a9-2\.0ghz"):
+        machines.get("cortex-a9")
+
+
+@pytest.mark.parametrize("name", ["jaketwon", "Jaketon", "../jaketown"])
+def test_an_unknown_machine_is_told_what_was_meant(name: str):
+    with pytest.raises(KeyError, match=r"no machine is called .*did you mean 'jaketown"):
+        machines.get(name)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "-", "zzz"])
+def test_nonsense_is_shown_what_there_is(name: str):
+    with pytest.raises(KeyError, match=r"there are .*jaketown"):
+        machines.get(name)

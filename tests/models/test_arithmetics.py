@@ -1,0 +1,134 @@
+"""One model, many arithmetics: each gives what plain floats give."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import formulations.pyomo_model  # noqa: F401  (teaches log what a Pyomo expression is)
+from dse import models
+from dse.quantities import registry
+from formulations.posynomial import Ratio, symbol
+
+# other orders of multiplication and powers of the libraries: a few units in the last place
+RTOL = 1e-12
+
+Points = Callable[..., st.SearchStrategy[dict[str, Any]]]
+every_model = pytest.mark.parametrize("name", models.names())
+
+
+def numbers(x: Mapping[str, Any]) -> dict[str, float]:
+    return {k: v for k, v in x.items() if not isinstance(v, str)}
+
+
+@every_model
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_arrays_give_what_floats_give(points: Points, name: str, data: st.DataObject):
+    """NumPy, labelled arrays and floats agree, point by point and broadcast along named dimensions."""
+    model = models.get(name)
+    fixed = {"all_to_all": data.draw(st.sampled_from(["tree", "naive"]))}
+    rows = [data.draw(points(name, **fixed)) for _ in range(3)]
+    single = [models.evaluate(model, x) for x in rows]
+    columns = {k: np.array([x[k] for x in rows]) for k in numbers(rows[0])} | fixed
+    labelled = {k: v if isinstance(v, str) else xr.DataArray(v, dims="point") for k, v in columns.items()}
+    for found in (models.evaluate(model, columns), models.evaluate(model, labelled)):
+        for metric in single[0]:
+            np.testing.assert_allclose(found[metric], [s[metric] for s in single], rtol=RTOL, err_msg=metric)
+
+
+@every_model
+def test_labelled_axes_spread_over_a_grid(points: Points, name: str):
+    """Two axes of different names make a grid of the metrics."""
+    model = models.get(name)
+    quantities = model.parameters()
+    x = {k: q.choices[0] if q.choices else max(q.minimum, 2.0) for k, q in quantities.items()}
+    first, second = (k for k in ("processors", "nodes", "machine.time_per_flop") if k in x)
+    x[first] = xr.DataArray([1.0, 2.0, 4.0], dims="a")
+    x[second] = xr.DataArray([1.0, 2.0], dims="b")
+    assert dict(models.evaluate(model, x)["energy"].sizes) == {"a": 3, "b": 2}
+
+
+@every_model
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_pyomo_expressions_give_what_floats_give(points: Points, name: str, data: st.DataObject):
+    model = models.get(name)
+    x = data.draw(points(name))
+    block = pyo.ConcreteModel()
+    block.x = pyo.Var(list(numbers(x)), initialize=numbers(x))
+    found = models.evaluate(model, {k: block.x[k] if k in numbers(x) else x[k] for k in x})
+    for metric, wanted in models.evaluate(model, x).items():
+        assert pyo.value(found[metric]) == pytest.approx(wanted, rel=RTOL, abs=0), metric
+
+
+@pytest.mark.parametrize("name", [n for n in models.names() if n != "fft"])
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_every_metric_is_a_ratio_of_posynomials(points: Points, name: str, data: st.DataObject):
+    """With machine and design unknown alike, nothing but fft leaves the ratios; values agree."""
+    model = models.get(name)
+    x = data.draw(points(name))
+    given_ = {"exponent": x["exponent"]} if "exponent" in x else {}
+    unknown = {k: v for k, v in x.items() if k not in given_}
+    found = models.evaluate(model, {k: symbol(k) for k in unknown} | given_)
+    for metric, wanted in models.evaluate(model, x).items():
+        assert isinstance(found[metric], Ratio), metric
+        value = found[metric].numerator(**unknown) / found[metric].denominator(**unknown)
+        assert value == pytest.approx(wanted, rel=RTOL, abs=0), metric
+
+
+@every_model
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+def test_pint_proves_the_units_of_every_metric(points: Points, name: str, data: st.DataObject):
+    """With flop, word and message as labels, every metric has its declared unit and every limit has none."""
+    model = models.get(name)
+    x = data.draw(points(name))
+    units = registry()
+    quantities = model.parameters()
+    dressed = {k: v if isinstance(v, str) else units.Quantity(v, quantities[k].unit) for k, v in x.items()}
+    labels = {k: units.Quantity(1.0, k) for k in ("flop", "word", "message")}
+    found, wanted = models.evaluate(model, dressed, **labels), models.evaluate(model, x)
+    assert set(found) == {q.name for q in model.metrics} | {limit.name for limit in model.limits}
+    for q in model.metrics:
+        assert found[q.name].dimensionality == units.Quantity(1.0, q.unit).dimensionality, q.name
+        assert found[q.name].m_as(q.unit) == pytest.approx(wanted[q.name], rel=RTOL, abs=0), q.name
+    for limit in model.limits:
+        assert found[limit.name].m_as("") == pytest.approx(wanted[limit.name], rel=RTOL, abs=0), limit.name
+
+
+@every_model
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_metrics_follow_from_time_and_energy(points: Points, name: str, data: st.DataObject):
+    """Power is energy over time, energy_delay their product; performance/power is efficiency."""
+    model = models.get(name)
+    x = data.draw(points(name))
+    got = models.evaluate(model, x)
+    processors = x.get("processors") or x["nodes"] * x["cores"]
+    assert got["power"] == pytest.approx(got["energy"] / got["time"], rel=RTOL)
+    assert got["energy_delay"] == pytest.approx(got["energy"] * got["time"], rel=RTOL)
+    assert got["performance"] / got["power"] == pytest.approx(got["efficiency"], rel=RTOL)
+    assert got["performance"] * got["time"] == pytest.approx(got["flops"] * processors, rel=RTOL)
+    assert got["power_per_processor"] * processors == pytest.approx(got["power"], rel=RTOL)
+
+
+@every_model
+def test_a_machine_without_a_capacity_has_no_such_limit(name: str):
+    """What the machine does not state bounds nothing; word_size enters no equation."""
+    model = models.get(name)
+    x = {
+        k: q.choices[0] if q.choices else 2.0
+        for k, q in model.parameters().items()
+        if not q.optional or k == "machine.max_message"
+    }
+    found = models.evaluate(model, x)
+    assert not any("capacity" in limit for limit in found)
+    assert all(math.isfinite(v) for v in found.values())

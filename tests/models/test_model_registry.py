@@ -1,0 +1,97 @@
+"""Models by name, and what a declaration must hold."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dse import models
+from dse.models import registry
+from dse.models.pages import page
+from dse.quantities import Quantity, kind
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_names_to_rely_on_are_there():
+    demmel = {"nbody", "matmul", "strassen", "lu", "fft", "matmul_two_level", "nbody_two_level"}
+    assert demmel <= set(models.names())
+    wanted = {
+        "nbody": {"bodies", "flops_per_pair", "processors", "memory"},
+        "matmul": {"order", "processors", "memory"},
+        "strassen": {"order", "exponent", "processors", "memory"},
+        "lu": {"order", "processors", "memory"},
+        "fft": {"points", "all_to_all", "processors"},
+    }
+    for name, inputs in wanted.items():
+        assert {q.name for q in models.get(name).inputs} == inputs
+
+
+@pytest.mark.parametrize("name", ["nbody", "matmul", "strassen", "lu"])
+def test_limits_have_the_names_to_rely_on(name: str):
+    assert [x.name for x in models.get(name).limits] == ["one_copy", "replication", "memory_capacity"]
+
+
+def test_an_unknown_model_is_told_what_was_meant():
+    with pytest.raises(models.UnknownName, match="no model is called 'nbdy'; did you mean 'nbody'"):
+        models.get("nbdy")
+    with pytest.raises(KeyError, match="there are nbody, matmul"):
+        models.get("weather")
+
+
+def test_every_quantity_declares_a_readable_unit_a_meaning_and_a_source():
+    for name in models.names():
+        model = models.get(name)
+        for q in (*model.inputs, *model.machine, *model.metrics):
+            assert kind(q.unit), q
+            assert q.meaning, q
+            assert q.source, q
+            assert q.minimum <= q.floor < q.ceiling <= max(q.maximum, 1e30), q
+        assert len(model.parameters()) == len(model.inputs) + len(model.machine)
+
+
+def test_a_machine_parameter_means_the_same_in_every_model():
+    units: dict[str, str] = {}
+    for name in models.names():
+        for q in models.get(name).machine:
+            assert units.setdefault(q.name, q.unit) == q.unit
+
+
+def test_a_model_of_ones_own_can_be_registered(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    mine = replace(models.get("nbody"), name="mine")
+    models.register(mine)
+    assert models.get("mine") is mine
+    assert "mine" in models.names()
+
+
+def test_registration_refuses_what_would_contradict():
+    nbody = models.get("nbody")
+    with pytest.raises(ValueError, match="already a model called 'nbody'"):
+        models.register(replace(nbody, title="another"))
+    with pytest.raises(ValueError, match="declares memory more than once"):
+        models.register(replace(nbody, name="twice", inputs=(*nbody.inputs, nbody.inputs[-1])))
+    other = Quantity("time_per_flop", "γ", "s", "a time")
+    with pytest.raises(ValueError, match=r"machine\.time_per_flop in 's', others in 's/flop'"):
+        models.register(replace(nbody, name="odd", machine=(other,)))
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_the_committed_page_is_current(name: str):
+    """Run ``python -m dse.models`` where this fails."""
+    committed = (ROOT / "docs" / "models" / f"{name}.md").read_text(encoding="utf-8")
+    assert committed == page(models.get(name))
+
+
+def test_pages_are_written_by_one_command(tmp_path: Path):
+    subprocess.run([sys.executable, "-m", "dse.models", str(tmp_path)], check=True, cwd=ROOT)
+    assert {p.stem for p in tmp_path.iterdir()} == set(models.names())
+
+
+def test_asking_for_names_imports_nothing_heavy():
+    code = "import sys, dse.models, dse.machines; dse.models.names(); dse.machines.names()\n"
+    code += "print([m for m in ('numpy', 'pint', 'pydantic', 'pyomo', 'xarray') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout.strip() == "[]"

@@ -1,0 +1,43 @@
+"""SI numbers shown for people can be read again."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.quantities import show, to_si
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (12300.0, "W", "12.3 kW"),
+        (75e9, "flop/J", "75 GFLOPS/W"),
+        (3.968e11, "flop/s", "396.8 GFLOPS"),
+        (1.5e-4, "s", "150 µs"),
+        (3600.0, "s", "3600 s"),
+        (2.0**32, "word", "4.29497 Gword"),
+        (999.9999, "W", "1 kW"),
+        (999.999, "W", "999.999 W"),
+        (1.44355e-9, "W/word", "1.44355 nW/word"),
+        (-3e-6, "J", "-3 µJ"),
+        (0.0, "s", "0 s"),
+        (65536.0, "", "65536"),
+        (663.900414938, "", "663.9"),
+        (2.5, "byte", "2.5 B"),
+    ],
+)
+def test_numbers_are_shown_with_a_fitting_prefix(value: float, unit: str, text: str):
+    assert show(value, unit) == text
+
+
+@given(
+    st.floats(1e-28, 1e28), st.sampled_from(["s", "J", "W", "flop", "word", "flop/s", "flop/J", "J*s", ""])
+)
+def test_what_is_shown_can_be_read_again(value: float, unit: str):
+    # six digits are shown
+    assert to_si(show(value, unit), unit) == pytest.approx(value, rel=1e-5)
+
+
+@given(st.floats(1e-25, 1e25))
+def test_seventeen_digits_lose_nothing_but_rounding(value: float):
+    assert to_si(show(value, "W", digits=17), "W") == pytest.approx(value, rel=1e-15)
