@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.gp_steps import FAILED, FEASIBLE, INFEASIBLE, OPTIMAL, Bools, run
+from solvers.gp_steps import FAILED, FEASIBLE, INFEASIBLE, OPTIMAL, Bools, close, run
 from solvers.gp_terms import (
     LOG_ZERO,
     Array,
@@ -25,22 +25,31 @@ from solvers.gp_terms import (
 )
 
 __all__ = [
-    "FAILED", "INFEASIBLE", "OPTIMAL", "Result", "evaluate", "gradients", "lagrangian_bound", "solve", "weights",
-]  # fmt: skip
+    "FAILED",
+    "INFEASIBLE",
+    "OPTIMAL",
+    "Result",
+    "evaluate",
+    "gradients",
+    "lagrangian_bound",
+    "solve",
+    "weights",
+]
 
 FIXED = 1e-11  # a narrower interval counts as one value
-BLOCK = 512  # instances in step: their arrays stay in cache
+BLOCK = 256  # instances in step: their arrays stay in cache
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """Answers of N geometric programs with n variables and m limits; nothing is NaN.
 
-    ``value``: F_0 at y. ``bound``: proven lower bound of F_0 (for infeasible instances it means nothing).
-    ``multipliers``: of the limits, d F_0 / d (right-hand side) with the sign turned; ``lower_multipliers`` and
-    ``upper_multipliers``: of the box. ``status``: 0 optimal, 2 infeasible, 3 failed. ``violation``: max F_k at y
-    (-inf without limits). ``proof``: for status 2 the number > 0 by which the limits miss, at least, at every point
-    of the box. ``penalised``: the limits have no common interior and multipliers are artefacts of the penalty.
+    ``value``: F_0 at y. ``bound``: proven lower bound of F_0 (means nothing where infeasible).
+    ``multipliers``: of the limits, minus the change of the optimum per change of the right-hand side;
+    ``lower_multipliers``, ``upper_multipliers``: of the box. ``status``: 0 optimal, 2 infeasible, 3 failed.
+    ``violation``: max F_k at y (-inf without limits). ``proof``: for status 2 a number > 0 by which the
+    limits miss, at least, at every point of the box (``multipliers`` are then its weights). ``penalised``:
+    the limits have no common interior, and the multipliers are artefacts of the penalty.
     """
 
     y: Array
@@ -69,11 +78,14 @@ def solve(
 ) -> Result:
     """Solve N geometric programs.
 
-    ``A``: exponents, (K, n) shared or (N, K, n). ``logc``: log coefficients (N, K), -inf for an absent term; a limit
-    without terms is absent. ``ptr``: (m+2,) row offsets into the K terms, row 0 the objective. ``lo``, ``hi``: the
-    finite box, (n,) or (N, n); equal ends fix a variable, and a row without a free variable is decided by its value.
-    ``start``: (n,) or (N, n), a guess. An instance is optimal when ``|value - bound| <= tol`` and no limit is
-    violated by more than 1e-9. Raises ValueError when the arrays do not fit together.
+    ``A``: exponents, (K, n) shared or (N, K, n). ``logc``: log coefficients (N, K), -inf for an absent term;
+    a limit without terms is absent. ``ptr``: (m+2,) row offsets into the K terms, row 0 the objective.
+    ``lo``, ``hi``: the finite box, (n,) or (N, n); equal ends fix a variable, and a row without a free
+    variable is decided by its value. ``start``: (n,) or (N, n), a guess.
+
+    An instance is optimal when no limit is violated by more than 1e-9 and ``|value - bound| <= tol`` (a bit
+    more, 1e-13 of the multipliers' sum, where limits without interior make that sum huge; see ``close``). An
+    infeasible box (lo > hi) or instance has status 2. Raises ValueError when the arrays do not fit together.
     """
     T = terms(A, logc, ptr)
     N, n = len(T.logc), T.A.shape[-1]
@@ -94,8 +106,26 @@ def solve(
                 block = which[k : k + BLOCK]
                 part = T if len(block) == N else T.take(block)
                 g = None if guess is None else guess[block]
-                _solve_block(result, block, part, lo[block], hi[block], free, g, tol, max_iterations)
+                _write(
+                    result, block, _solve_block(part, lo[block], hi[block], free, g, tol, max_iterations), tol
+                )
     return result
+
+
+@dataclass(slots=True)
+class _Answers:
+    """Raw answers of a block, before they are judged by the original rows."""
+
+    terms: Terms
+    lo: Array
+    hi: Array
+    y: Array
+    lam: Array
+    box: Array
+    infeasible: Bools
+    slight: Array
+    iterations: NDArray[np.int64]
+    penalised: Bools
 
 
 def _patterns(free: Bools) -> list[tuple[NDArray[np.int64], Bools]]:
@@ -108,95 +138,89 @@ def _patterns(free: Bools) -> list[tuple[NDArray[np.int64], Bools]]:
 
 
 def _solve_block(
-    r: Result, block: NDArray[np.int64], T: Terms, lo: Array, hi: Array, free: Bools,
-    guess: Array | None, tol: float, limit: int,
-) -> None:  # fmt: skip
-    """Solve instances with the same free variables and write the answers into r."""
+    T: Terms, lo: Array, hi: Array, free: Bools, guess: Array | None, tol: float, limit: int
+) -> _Answers:
+    """Solve instances with the same free variables."""
+    B, m, n = len(lo), len(T.starts) - 1, len(free)
     middle = 0.5 * (lo + hi)
-    m, n = len(T.starts) - 1, len(free)
-    R, dead, worst = _reduce(T, middle, free)
-    y, lam = middle.copy(), np.zeros((len(block), m))
-    box = np.zeros((len(block), 2 * n))
-    status = np.zeros(len(block), np.int8)
-    slight = np.zeros(len(block))
-    wrong = (worst > FEASIBLE) | (lo > hi).any(1)
-    status[wrong] = INFEASIBLE
-    if free.any() and not wrong.all():
-        live = np.flatnonzero(~wrong)
-        R = R if len(live) == len(block) else R.take(live)
-        a, b = lo[live][:, free], hi[live][:, free]
-        found = run(R, a, b, _guess(R) if guess is None else guess[live][:, free], tol, limit)
-        y[np.ix_(live, np.flatnonzero(free))] = found.y
-        lam[live] = found.L[:, :m]
-        box[np.ix_(live, np.flatnonzero(np.r_[free, free]))] = found.L[:, m + 1 :]
-        status[live], slight[live] = np.where(found.infeasible, INFEASIBLE, OPTIMAL), found.slight
-        r.iterations[block[live]], r.penalised[block[live]] = found.iterations, found.penalised
-    dead_now = dead & (wrong[:, None])
-    lam[dead_now] = np.where(worst[:, None] == T.at(y)[0][:, 1:], 1.0, 0.0)[dead_now]
-    _write(r, block, T, lo, hi, y, lam, box, status, slight, tol)
+    R, decided, worst = _reduce(T, middle, free)
+    no = np.zeros(B, bool)
+    out = _Answers(
+        T,
+        lo,
+        hi,
+        middle,
+        np.zeros((B, m)),
+        np.zeros((B, 2 * n)),
+        no,
+        np.zeros(B),
+        np.zeros(B, int),
+        no.copy(),
+    )
+    out.infeasible = (worst > FEASIBLE) | (lo > hi).any(1)
+    out.lam[out.infeasible] = (decided == worst[:, None])[out.infeasible]
+    live = np.flatnonzero(~out.infeasible)
+    if free.any() and len(live):
+        R = R if len(live) == B else R.take(live)
+        start = _guess(R) if guess is None else guess[live][:, free]
+        found = run(R, lo[live][:, free], hi[live][:, free], start, tol, limit)
+        out.y[np.ix_(live, np.flatnonzero(free))] = found.y
+        out.lam[live] = found.L[:, :m]
+        out.box[np.ix_(live, np.flatnonzero(np.r_[free, free]))] = found.L[:, m + 1 :]
+        out.infeasible[live], out.slight[live] = found.infeasible, found.slight
+        out.iterations[live], out.penalised[live] = found.iterations, found.penalised
+    return out
 
 
-def _reduce(T: Terms, y: Array, free: Bools) -> tuple[Terms, Bools, Array]:
-    """Put in the fixed variables; rows left without a variable are judged and switched off.
+def _reduce(T: Terms, y: Array, free: Bools) -> tuple[Terms, Array, Array]:
+    """Put in the fixed variables; rows left without a variable are decided by their value and switched off.
 
-    Returns the smaller table, the rows (B, m) that were decided, and their worst value (B,).
+    Returns the smaller table, the values (B, m) of the decided limits (-inf elsewhere) and the worst (B,).
     """
-    if free.all():
-        live_term = np.abs(T.A).max(-1) > 0
-        logc = T.logc
-    else:
-        live_term = np.abs(T.A[..., free]).max(-1, initial=0.0) > 0
-        logc = np.maximum(Terms(T.A[..., ~free], T.logc, *T_rest(T)).exponents(y[:, ~free]), LOG_ZERO)
-    there = (T.logc > 0.1 * LOG_ZERO) & live_term
-    dead = ~np.logical_or.reduceat(there, T.starts, axis=1)[:, 1:] & present(T)[:, 1:]
+    moving = (np.abs(T.A[..., free]).max(-1, initial=0.0) > 0) & (T.logc > 0.1 * LOG_ZERO)
+    dead = ~np.logical_or.reduceat(moving, T.starts, axis=1)[:, 1:] & present(T)[:, 1:]
     if free.all() and not dead.any():
-        return T, dead, np.full(len(y), -np.inf)
-    worst = np.where(dead, T.at(y)[0][:, 1:], -np.inf).max(1, initial=-np.inf)
+        return T, np.full(dead.shape, -np.inf), np.full(len(y), -np.inf)
+    decided = np.where(dead, T.at(y)[0][:, 1:], -np.inf)
+    logc = replace(T, A=T.A[..., ~free]).exponents(y[:, ~free])
     off = np.concatenate([np.zeros((len(y), 1), bool), dead], axis=1)[:, T.row_of]
-    return Terms(T.A[..., free], np.where(off, LOG_ZERO, logc), *T_rest(T)), dead, worst
-
-
-def T_rest(T: Terms) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-    """The row layout."""
-    return T.starts, T.row_of, T.member
+    logc = np.where(off | (T.logc <= 0.1 * LOG_ZERO), LOG_ZERO, logc)
+    return replace(T, A=T.A[..., free], logc=logc), decided, decided.max(1, initial=-np.inf)
 
 
 def _guess(T: Terms) -> Array:
-    """The point where all terms are nearest to 1, least squares."""
+    """Find the point where all terms are nearest to 1, least squares."""
     there = T.logc > 0.1 * LOG_ZERO
     logc = np.where(there, T.logc, 0.0)
-    n = T.A.shape[-1]
-    if T.A.ndim == 2 and there.all():
-        M = T.A.T @ T.A
-        return -logc @ T.A @ np.linalg.inv(M + (1e-9 * np.trace(M) + 1e-30) * np.eye(n))
-    X = T.A * there[:, :, None]
-    M = X.swapaxes(1, 2) @ X
-    M += (1e-9 * np.einsum("bii->b", M) + 1e-30)[:, None, None] * np.eye(n)
-    return -np.linalg.solve(M, (logc[:, None, :] @ X).swapaxes(1, 2))[:, :, 0]
+    X = T.A if T.A.ndim == 2 and there.all() else T.A * there[:, :, None]
+    M = X.swapaxes(-1, -2) @ X
+    ridge = 1e-9 * np.trace(M, axis1=-2, axis2=-1) + 1e-30
+    M = M + ridge[..., None, None] * np.eye(M.shape[-1])
+    if M.ndim == 2:
+        return -logc @ X @ np.linalg.inv(M)
+    return -np.linalg.solve(M, X.swapaxes(1, 2) @ logc[:, :, None])[:, :, 0]
 
 
-def _write(
-    r: Result, block: NDArray[np.int64], T: Terms, lo: Array, hi: Array, y: Array, lam: Array, box: Array,
-    status: NDArray[np.int8], slight: Array, tol: float,
-) -> None:  # fmt: skip
+def _write(r: Result, block: NDArray[np.int64], a: _Answers, tol: float) -> None:
     """Judge the final points by the original rows and store them."""
-    n = y.shape[1]
-    F = T.at(y)[0]
-    on = present(T)[:, 1:]
-    lam = np.where(on, lam, 0.0)
+    n = a.y.shape[1]
+    y = np.where(a.lo <= a.hi, np.clip(a.y, a.lo, a.hi), a.y)
+    F = a.terms.at(y)[0]
+    on = present(a.terms)[:, 1:]
+    lam = np.where(on, a.lam, 0.0)
+    total = lam.sum(1)
     value = F[:, 0]
     violation = np.where(on, F[:, 1:], -np.inf).max(1, initial=-np.inf)
-    bound = lagrangian(T, lo, hi, y, lam, 1.0)
-    # limits that miss by less than the tolerance are accepted, and then no finite bound is too high
-    bound = np.where((slight > 0) & (violation <= FEASIBLE), np.minimum(bound, value), bound)
-    total = lam.sum(1)
-    proof = lagrangian(T, lo, hi, y, lam, 0.0) / np.maximum(total, 1e-300)
-    crossed = (lo > hi).any(1)
-    proof = np.where(crossed, (lo - hi).max(1), proof)
-    rounding = 2e-14 * total
-    good = (np.abs(value - bound) <= tol + rounding) & (violation <= FEASIBLE) & ~crossed
-    verdict = np.where(good, OPTIMAL, np.where((status == INFEASIBLE) & (proof > 0), INFEASIBLE, FAILED))
+    met = (violation <= FEASIBLE) & (a.lo <= a.hi).all(1)
+    bound = lagrangian(a.terms, a.lo, a.hi, y, lam, 1.0)
+    # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
+    slip = met & ((a.slight > 0) | close(value - bound, total, tol))
+    bound = np.where(slip, np.minimum(bound, value), bound)
+    proof = lagrangian(a.terms, a.lo, a.hi, y, lam, 0.0) / np.maximum(total, 1e-300)
+    proof = np.where((a.lo > a.hi).any(1), (a.lo - a.hi).max(1), proof)
+    status = np.where(met & close(value - bound, total, tol), OPTIMAL, FAILED)
+    status = np.where(a.infeasible & (proof > 0), INFEASIBLE, status)
     r.y[block], r.value[block], r.bound[block], r.multipliers[block] = y, value, bound, lam
-    r.lower_multipliers[block], r.upper_multipliers[block] = box[:, :n], box[:, n:]
-    r.status[block], r.violation[block] = verdict, violation
-    r.proof[block] = np.where(verdict == INFEASIBLE, proof, 0.0)
+    r.lower_multipliers[block], r.upper_multipliers[block] = a.box[:, :n], a.box[:, n:]
+    r.status[block], r.violation[block], r.iterations[block] = status, violation, a.iterations
+    r.penalised[block], r.proof[block] = a.penalised, np.where(status == INFEASIBLE, proof, 0.0)

@@ -1,14 +1,16 @@
 """The interior-point iteration behind the geometric programs, many instances in step.
 
-Each instance is ``min w F_0(y) + rho t`` subject to ``F_k(y) <= t``, ``t >= 0`` and its box.  The elastic t makes
-every start interior; it is dropped once all limits hold with room.  Slacks are exact, the direction is Mehrotra's
-predictor-corrector, primal and dual take one common step (separate ones jam).  If t refuses to vanish, rho grows,
-then the objective is set aside (phase one) until the limits are proved to conflict or met.
+Each instance is ``min w F_0(y) + rho t`` subject to ``F_k(y) <= t``, ``t >= 0`` and its box. The elastic t
+makes every start interior; it is dropped once all limits hold with room. Slacks are exact, the direction is
+Mehrotra's predictor-corrector (SIAM J. Optim. 2, 1992), primal and dual take one common step (separate ones
+jam). If t refuses to vanish, rho grows, then the objective is set aside (phase one) until the limits are
+proved to conflict or met. What jams nevertheless goes on with a monotone barrier and a line search.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +20,11 @@ from solvers.gp_terms import Array, Terms, present
 FEASIBLE = 1e-9
 """A limit counts as met when its log ratio is at most this."""
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
-CARRIED_SLACK = 1e-4  # below it a slack may follow its linear prediction: near the end curvature is no obstacle
-EXACT_SLACK = 1e-11  # below it a slack recomputed from F is mostly rounding, and is carried on by its own steps
-FIRST_PENALTY, LAST_PENALTY = 1e2, 1e7
+CARRIED_SLACK = 1e-4
+"""Below it a slack may follow its linear prediction, so that curvature is no obstacle near the end."""
+EXACT_SLACK = 1e-11
+"""Below it a slack recomputed from F is mostly rounding, and is carried on by its own steps."""
+FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY = 1e2, 1e4, 1e7
 PATIENCE = 40  # iterations before an instance counts as jammed
 
 Bools = NDArray[np.bool_]
@@ -56,9 +60,9 @@ class State:
     target: Array  # its barrier parameter
 
     def take(self, keep: NDArray[np.int64]) -> State:
-        """The same for a choice of instances."""
-        values = (getattr(self, f.name) for f in fields(self))
-        return State(*(v.take(keep) if isinstance(v, Terms) else v[keep] for v in values))
+        """Return the same for a choice of instances."""
+        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        return State(**{k: v.take(keep) if k == "terms" else v[keep] for k, v in values.items()})
 
 
 @dataclass(slots=True)
@@ -94,7 +98,8 @@ def begin(T: Terms, lo: Array, hi: Array, y: Array, penalty: float) -> State:
     one, none = np.ones(B), np.zeros(B, np.int64)
     state = State(
         np.arange(B), T, lo, hi, y, t, S, active / S, active, F, T.slopes(W), W, J, elastic,
-        one, penalty * one, none, none.copy(), none.copy(), np.inf * one, 0 * one, none.copy(), np.zeros(B, bool), one.copy(),
+        one, penalty * one, none, none.copy(), none.copy(), np.inf * one, 0 * one, none.copy(),
+        np.zeros(B, bool), one.copy(),
     )  # fmt: skip
     _tilt(state)
     return state
@@ -148,7 +153,10 @@ class Newton:
         self.off = _slacks(s.F, s.t, s.y, s.lo, s.hi, s.active) - s.S
 
     def step(self, aim: Array) -> tuple[Array, Array, Array, Array]:
-        """Fall of the barrier, changes of (y, t), slacks, multipliers that bring slack x multiplier to ``aim``."""
+        """Return how the barrier falls, and the step that brings slack times multiplier to ``aim``.
+
+        The step is in (y, t), in the slacks and in the multipliers.
+        """
         s = self.s
         pull = aim / s.S - self.D * self.off
         rhs = self.scale * ((pull[:, None, :] @ s.J)[:, 0] - self.down)
@@ -160,13 +168,14 @@ class Newton:
 
 
 def _solve(H: Array, rhs: Array) -> Array:
-    """Solve all systems; the few that are singular to the last digit get a little more diagonal."""
+    """Solve all systems; the few that are singular to the last digit are solved by least squares."""
     try:
-        return np.linalg.solve(H, rhs[:, :, None])[:, :, 0]
+        return np.asarray(np.linalg.solve(H, rhs[:, :, None])[:, :, 0], float)
     except np.linalg.LinAlgError:
-        if len(H) == 1:
-            return np.linalg.lstsq(H[0], rhs[0])[0][None] if np.isfinite(H).all() else 0 * rhs
-        return np.concatenate([_solve(H[k : k + 1], rhs[k : k + 1]) for k in range(len(H))])
+        if len(H) > 1:
+            return np.concatenate([_solve(H[k : k + 1], rhs[k : k + 1]) for k in range(len(H))])
+        good = bool(np.isfinite(H).all() and np.isfinite(rhs).all())
+        return np.asarray(np.linalg.lstsq(H[0], rhs[0])[0][None], float) if good else 0 * rhs
 
 
 def _longest(s: State, dS: Array, dL: Array) -> tuple[Array, Array]:
@@ -187,7 +196,7 @@ def advance(s: State) -> Bools:
     # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
     trust = np.where(s.short > 0, 0.0, a[:, 0] ** 2)
     sigma = np.where(s.short > 0, np.maximum(sigma, 0.5), sigma)
-    sigma = np.maximum(sigma, np.minimum(1e-15 * np.maximum(s.rho, 1) / mu, 1))
+    sigma = np.maximum(sigma, np.minimum(np.where(s.elastic, 1e-14 * s.rho, 1e-13) / mu, 1))
     aim = s.active * np.where(s.cautious, s.target, sigma * mu)[:, None]
     aim -= np.where(s.cautious, 0.0, trust)[:, None] * dS * dL
     fall, d, dS, dL = newton.step(aim)
@@ -201,7 +210,8 @@ def advance(s: State) -> Bools:
     s.age += 1
     _lower_barrier(s, fall, count)
     _turn_cautious(s, ok)
-    return ok | (s.age == 0)
+    alive: Bools = ok | (s.age == 0)
+    return alive
 
 
 def _lower_barrier(s: State, fall: Array, count: Array) -> None:
@@ -211,7 +221,9 @@ def _lower_barrier(s: State, fall: Array, count: Array) -> None:
     near = s.target[:, None] * s.active / s.S
     s.L = np.where(s.cautious[:, None], np.clip(s.L, 1e-4 * near, 1e4 * near), s.L)
     ready = s.cautious & (fall < 0.1 * s.target * count)
-    s.target = np.where(ready, np.maximum(0.1 * s.target, 1e-15 * s.rho), s.target)
+    s.target = np.where(
+        ready, np.maximum(0.1 * s.target, np.where(s.elastic, 1e-14 * s.rho, 1e-13)), s.target
+    )
 
 
 def _turn_cautious(s: State, ok: Bools) -> None:
@@ -235,9 +247,10 @@ def _turn_cautious(s: State, ok: Bools) -> None:
 
 
 def _barrier(s: State, F: Array, t: Array, S: Array, which: NDArray[np.int64]) -> Array:
-    """The function that the cautious mode lowers."""
+    """Return the function that the cautious mode lowers."""
     penalty = np.where(s.elastic[which], s.rho[which] * t, 0.0)
-    return s.weight[which] * F[:, 0] + penalty - s.target[which] * np.log(S).sum(1)
+    value: Array = s.weight[which] * F[:, 0] + penalty - s.target[which] * np.log(S).sum(1)
+    return value
 
 
 def _shorten(s: State, d: Array, dS: Array, mu: Array, alpha: Array, fall: Array) -> tuple[Array, Bools]:
@@ -256,7 +269,8 @@ def _shorten(s: State, d: Array, dS: Array, mu: Array, alpha: Array, fall: Array
         ahead = s.S[pending] + a[:, None] * dS[pending]
         good = c >= 0.01 * (1 - a)[:, None] * s.S[pending] + floor[pending]
         miss = np.abs(c - ahead)
-        carried = (s.S[pending] < CARRIED_SLACK) & (miss <= np.maximum(0.1 * s.S, (1 - 0.5 * step[:, None]) * off)[pending])
+        bearable = np.maximum(0.1 * s.S, (1 - 0.5 * step[:, None]) * off)[pending]
+        carried = (s.S[pending] < CARRIED_SLACK) & (miss <= bearable)
         good |= carried | (ahead < 2 * EXACT_SLACK) & (c > -1e-13) | (s.active[pending] == 0)
         St = np.where(c >= np.where(carried, 0.5 * ahead, EXACT_SLACK), c, np.maximum(ahead, miss))
         fine = good.all(1) & np.isfinite(Ft[:, 0])
@@ -301,9 +315,17 @@ def change_stage(s: State, proof: Array, worst: Array) -> None:
     m = s.F.shape[1] - 1
     left = (s.S * s.L).sum(1)
     heavy = s.L[:, :m].sum(1) > 0.9 * s.rho
-    alone = s.elastic & (s.stage == 0) & heavy & (left < 0.5 * s.rho * s.t)
+    stuck = s.elastic & (s.stage == 0) & heavy & (left < 0.5 * s.rho * s.t)
+    raised = stuck & (s.rho < TOP_PENALTY)
+    if raised.any():
+        s.rho[raised] *= 100.0
+        s.L[raised] *= 100.0  # all products grow alike, so the iterate stays centred
+        s.target[raised] *= 100.0
+    alone = stuck & ~raised
     if alone.any():
         s.rho[alone], s.weight[alone], s.stage[alone] = 1.0, 0.0, 1
+        s.t[alone] += 0.1  # from close to the limits phase one would only creep
+        s.S[alone] = _slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[alone]
         _recentre(s, alone, 1 / (s.active[:, :m] / s.S[:, :m]).sum(1))
     back = s.elastic & (s.stage == 1) & (left < 1e-11) & (worst <= FEASIBLE)
     if back.any():
@@ -320,14 +342,28 @@ def _recentre(s: State, which: Bools, mu: Array) -> None:
     s.age[which] = 0
 
 
+def close(gap: Array, total: Array, tol: float) -> Bools:
+    """Whether value - bound counts as nothing.
+
+    With multipliers that sum to ``total``, limits shifted by 1e-12 move the optimum by 1e-12 * total: where
+    that exceeds the tolerance (limits without interior), floating point cannot do better.
+    """
+    return (gap <= tol + 1e-13 * total) & (gap >= -tol - 1e-12 * total)
+
+
 def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> tuple[Bools, Array, Array]:
     """Write down what this iterate proves; True where the instance is finished."""
     m = s.F.shape[1] - 1
     bound, proof, worst = certificates(s)
     impossible = (proof > FEASIBLE) & (worst > 0) & ~done
+    bound = np.where(s.slight > 0, np.minimum(bound, s.F[:, 0]), bound)
     gap = np.abs(s.F[:, 0] - bound)
     # a smaller complementarity pins the variables down where the objective no longer can
-    left = np.where(gap <= tol, gap + (s.S * s.L).sum(1) + np.maximum(worst, 0), 1 + gap)
+    left = np.where(
+        close(s.F[:, 0] - bound, s.L[:, :m].sum(1), tol),
+        gap + (s.S * s.L).sum(1) + np.maximum(worst, 0),
+        1 + gap,
+    )
     score = np.where(worst <= FEASIBLE, left, 1e9 + np.maximum(worst, 0))
     better = ((score < s.score) | impossible) & ~done
     s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)

@@ -1,6 +1,7 @@
-"""Rows of log-sum-exp terms for many instances at once: values, softmax weights, gradients and the Lagrangian bound.
+"""Rows of log-sum-exp terms, many instances at once: values, softmax weights, gradients, Lagrangian bound.
 
-Row k of an instance is ``F_k(y) = log sum_j exp(logc_j + A_j . y)`` over its terms j, a posynomial in log variables.
+Row k of an instance is ``F_k(y) = log sum_j exp(logc_j + A_j . y)`` over its terms j: the logarithm of a
+posynomial in the logarithms of its variables.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ class Terms:
     member: Array  # (m+1, K): 1 where the term belongs to the row
 
     def take(self, keep: NDArray[np.int64] | NDArray[np.bool_]) -> Terms:
-        """The same rows for a choice of instances."""
+        """Return the same rows for a choice of instances."""
         A = self.A if self.A.ndim == 2 else self.A[keep]
         return Terms(A, self.logc[keep], self.starts, self.row_of, self.member)
 
     def exponents(self, y: Array) -> Array:
-        """log of every term at y, (B, K)."""
+        """Return the log of every term at y, (B, K)."""
         if self.A.ndim == 2:
             return self.logc + y @ self.A.T
         return self.logc + (self.A @ y[:, :, None])[:, :, 0]
@@ -47,11 +48,7 @@ class Terms:
 
     def slopes(self, W: Array) -> Array:
         """Gradients (B, m+1, n) of all rows from the weights."""
-        spread = W[:, None, :] * self.member
-        if self.A.ndim == 2:
-            B, rows, K = spread.shape
-            return (spread.reshape(B * rows, K) @ self.A).reshape(B, rows, -1)
-        return spread @ self.A
+        return (W[:, None, :] * self.member) @ self.A
 
 
 def terms(A: Array, logc: Array, ptr: NDArray[np.int64]) -> Terms:
@@ -93,9 +90,9 @@ def gradients(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
 
 
 def lagrangian(T: Terms, lo: Array, hi: Array, y: Array, lam: Array, objective: float) -> Array:
-    """Least value over the box of the tangent, at y, of objective * F_0 + sum_k lam_k F_k; a proven lower bound.
+    """Return the least value over the box of the tangent, at y, of objective * F_0 + sum_k lam_k F_k.
 
-    Every F_k is convex, so the tangent lies below it.  What rounding may have added is taken off.
+    Every F_k is convex, so this is a lower bound of the sum. What rounding may have added is taken off.
     """
     F, W = T.at(y)
     coefficients = np.concatenate([np.full((len(y), 1), objective), lam], axis=1)
@@ -103,11 +100,12 @@ def lagrangian(T: Terms, lo: Array, hi: Array, y: Array, lam: Array, objective: 
     share = np.where(used, coefficients, 0.0)[:, T.row_of] * W
     g = (T.A.swapaxes(-1, -2) @ share[:, :, None])[:, :, 0]
     value = np.where(used, coefficients * F, 0.0)
-    # the k-th digit of F is lost to the size of the sums it is made of
+    # every sum loses digits in proportion to the size of what it adds up
     size = np.abs(T.logc) + (np.abs(T.A) @ np.abs(y)[:, :, None])[:, :, 0]
     reach = np.minimum(g * (lo - y), g * (hi - y))
     slip = (share * size).sum(1) + np.abs(value).sum(1) + share.sum(1) + np.abs(reach).sum(1)
-    return value.sum(1) + reach.sum(1) - 4 * np.finfo(float).eps * slip
+    least: Array = value.sum(1) + reach.sum(1) - 4 * np.finfo(float).eps * slip
+    return least
 
 
 def lagrangian_bound(
@@ -115,19 +113,16 @@ def lagrangian_bound(
 ) -> Array:
     """Proven lower bound (N,) of F_0 subject to F_k <= 0 in the box, from any y and any multipliers >= 0.
 
-    ``F_0 + sum l_k F_k`` is convex and below F_0 wherever the limits hold; its tangent at y is minimised over the
-    box in closed form.  No solver is trusted: a bad y or bad multipliers give a weak bound, never a wrong one.
+    ``F_0 + sum l_k F_k`` is convex and below F_0 wherever the limits hold; its tangent at y is minimised over
+    the box in closed form. No solver is trusted: bad y or multipliers give a weak bound, never a wrong one.
     """
     T = terms(A, logc, ptr)
     y = np.atleast_2d(y)
-    lam = np.where(_present(T)[:, 1:], np.maximum(np.atleast_2d(multipliers), 0.0), 0.0)
+    lam = np.where(present(T)[:, 1:], np.maximum(np.atleast_2d(multipliers), 0.0), 0.0)
     with np.errstate(all="ignore"):
         return lagrangian(T, np.broadcast_to(lo, y.shape), np.broadcast_to(hi, y.shape), y, lam, 1.0)
 
 
-def _present(T: Terms) -> NDArray[np.bool_]:
+def present(T: Terms) -> NDArray[np.bool_]:
     """Rows (B, m+1) with at least one term."""
     return np.maximum.reduceat(T.logc, T.starts, axis=1) > 0.1 * LOG_ZERO
-
-
-present = _present
