@@ -13,12 +13,7 @@ from typing import Any, NamedTuple
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 from dse.quantities import Quantity
-from scenarios.question import Question
-
-HALVINGS = Quantity(
-    "halvings", "h", "", "total log2 reduction of all decided machine parameters from their catalogue values"
-)
-
+from scenarios.question import HALVINGS, Question
 
 class RowKey(NamedTuple):
     """Names one limit: the user's name for it and its side ("max", "min" or "model")."""

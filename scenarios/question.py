@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dse.models.model import Model
+from dse.quantities import Quantity
+
+HALVINGS = Quantity(
+    "halvings", "h", "", "total log2 reduction of all decided machine parameters from their catalogue values"
+)
 
 
 @dataclass(frozen=True, slots=True)

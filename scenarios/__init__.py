@@ -1,0 +1,52 @@
+"""What is asked: the scenario language.
+
+``load`` reads a scenario; ``scenarios.questions.question`` and ``grid`` turn it into what formulations start from.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scenarios.errors import Problem, ScenarioError
+    from scenarios.grids import Grid, GridAxis
+    from scenarios.loading import from_text, load
+    from scenarios.questions import grid
+    from scenarios.scenario import Scenario
+    from scenarios.templates import json_schema, library, template
+
+__all__ = [
+    "Grid",
+    "GridAxis",
+    "Problem",
+    "Scenario",
+    "ScenarioError",
+    "from_text",
+    "grid",
+    "json_schema",
+    "library",
+    "load",
+    "template",
+]
+
+# imported when first asked for: pydantic is slow to import, and `scenarios.question` needs none of it
+_HOMES = {
+    "Grid": "grids",
+    "GridAxis": "grids",
+    "Problem": "errors",
+    "Scenario": "scenario",
+    "ScenarioError": "errors",
+    "from_text": "loading",
+    "grid": "questions",
+    "json_schema": "templates",
+    "library": "templates",
+    "load": "loading",
+    "template": "templates",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

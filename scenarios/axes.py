@@ -1,0 +1,241 @@
+"""Sweep axes: what each one changes, and its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dse.models.model import MACHINE_PREFIX
+from dse.quantities import Quantity
+from scenarios.decisions import MOST_HALVINGS
+from scenarios.errors import meant
+from scenarios.machine_tables import known
+from scenarios.reading import Reader, choice
+from scenarios.schema import Shape, Sweep
+
+MACHINE_PATHS = ("machine", "machine.base")
+WORD_SIZE = MACHINE_PREFIX + "word_size"
+MOST_VALUES = 10_000_000
+HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
+# names a dataset needs for itself
+RESERVED = frozenset(
+    [
+        "objective",
+        "bound",
+        "gap",
+        "status",
+        "seconds",
+        "elasticity",
+        "binding",
+        "limit",
+        "front",
+        "region",
+        "setting",
+        "message",
+        "certificate",
+        "value",
+        "slack",
+        "choice",
+        "variable",
+        "metric",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an axis changes: the machine, a given, one side of a limit, or one bound of a decision."""
+
+    kind: str
+    name: str
+    side: str = ""
+
+    @property
+    def structural(self) -> bool:
+        """Whether other numbers of the file change their meaning along the axis."""
+        return self.kind == "machine" or self.name == WORD_SIZE
+
+
+def target(reader: Reader, shape: Shape, axis: str) -> Target | None:
+    """What the axis changes; None, and a mistake noted, where its path leads nowhere."""
+    path, key = shape.sweep[axis].path, f"sweep.{axis}.path"
+    if path in MACHINE_PATHS:
+        return _machine(reader, shape, key, path)
+    section, _, rest = path.partition(".")
+    if section in {"limits", "decide"} and rest:
+        return _bound(reader, shape, key, section, rest)
+    name = rest if section == "given" and rest else path
+    if name not in reader.parameters:
+        _nowhere(reader, shape, key, path)
+    elif name in shape.decide:
+        right = "sweep a bound of it (decide.…), or take it out of [decide]"
+        reader.findings.add(key, f"{name} is decided, so it cannot be swept as well", right)
+    elif name.startswith(MACHINE_PREFIX) and name == WORD_SIZE and shape.sweep[axis].factors is not None:
+        reader.findings.add(f"sweep.{axis}.factors", "word sizes take no factors", "list them as values")
+    else:
+        return Target("given", name)
+    return None
+
+
+def _machine(reader: Reader, shape: Shape, key: str, path: str) -> Target | None:
+    changed = isinstance(shape.machine, Mapping) and set(shape.machine) != {"base"}
+    if "machine" in shape.decide:
+        right = "take it out of [decide] or out of [sweep]"
+        reader.findings.add(key, "the machine is decided, so it cannot be swept as well", right)
+    elif path == "machine" and changed:
+        right = 'write path = "machine.base" to keep them for every machine'
+        reader.findings.add(key, "sweeping whole machines would drop the entries of the machine table", right)
+    else:
+        return Target("machine", "machine" if path == "machine" else "base")
+    return None
+
+
+def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> Target | None:
+    name, _, side = rest.rpartition(".")
+    sides = ("min", "max") if section == "limits" else ("min", "max", "max_halvings")
+    if side not in sides or not name:
+        ways = " or ".join(f"{section}.{name or rest}.{s}" for s in sides[:2])
+        reader.findings.add(key, f"{section}.{rest} is no bound", f"write {ways}")
+    elif section == "decide" and name not in shape.decide:
+        right = (
+            f"add {name} under [decide], or sweep one of: {', '.join(shape.decide) or 'nothing is decided'}"
+        )
+        reader.findings.add(key, f"{name} is not decided, so it has no bounds", right)
+    elif section == "decide" and (side == "max_halvings") != (shape.decide[name].max_halvings is not None):
+        right = "sweep the kind of bound that the entry under [decide] has"
+        reader.findings.add(key, f"decide.{name} has no {side} to sweep", right)
+    elif section == "limits" and name not in reader.metrics and name not in shape.decide:
+        names = [f"limits.{n}.{side}" for n in (*reader.metrics, *shape.decide)]
+        reader.findings.unknown(key, f"limit of {reader.model.name}", f"limits.{rest}", names)
+    else:
+        return Target("limit" if section == "limits" else "decide", name, side)
+    return None
+
+
+def _nowhere(reader: Reader, shape: Shape, key: str, path: str) -> None:
+    if path in reader.metrics:
+        right = f'limit it: path = "limits.{path}.max"; or sweep an input: {", ".join(reader.inputs)}'
+        reader.findings.add(key, f"{path} is a metric, which {reader.model.name} computes", right)
+    elif path in reader.machine:
+        reader.findings.add(key, f"{path} is a machine parameter", f'write path = "machine.{path}"')
+    else:
+        limits = [f"limits.{n}.max" for n in ("time", "energy", "power") if n in reader.metrics]
+        names = [*reader.parameters, "machine", *limits, *(f"decide.{n}.max" for n in shape.decide)]
+        reader.findings.add(key, f'the path "{path}" leads nowhere', meant(path, names))
+
+
+def quantity(reader: Reader, aim: Target) -> Quantity | None:
+    """The quantity whose values stand on the axis; None for names of machines."""
+    if aim.kind == "machine":
+        return None
+    if aim.side == "max_halvings":
+        return HALVINGS_AXIS
+    return reader.parameters[aim.name] if aim.kind in {"given", "decide"} else reader.quantity(aim.name)
+
+
+def form(reader: Reader, axis: str, entry: Sweep) -> bool:
+    """Whether the axis says in exactly one way which values it has; where not, the mistake is noted."""
+    key, add = f"sweep.{axis}", reader.findings.add
+    steps = [n for n in ("start", "stop", "num", "spacing") if getattr(entry, n) is not None]
+    ways = [n for n in ("values", "factors") if getattr(entry, n) is not None]
+    before = len(reader.findings.problems)
+    if len(ways) + bool(steps) > 1:
+        add(
+            key,
+            f"{' and '.join([*ways, *steps])} exclude each other",
+            "keep values, factors, or start to num",
+        )
+    elif ways and not getattr(entry, ways[0]):
+        add(f"{key}.{ways[0]}", "the axis is empty", "list at least one value")
+    elif not ways:
+        lacking = [n for n in ("start", "stop", "num") if getattr(entry, n) is None]
+        if lacking and steps:
+            reader.findings.missing(
+                f"{key}.{lacking[0]}", f"{', '.join(lacking)} missing", "give start, stop and num"
+            )
+        elif lacking:
+            reader.findings.missing(key, "the axis is empty", "give values, factors, or start, stop and num")
+        elif entry.num is not None and not 2 <= entry.num <= MOST_VALUES:
+            wrong = f"an axis of {entry.num} values cannot lead from start to stop"
+            add(
+                f"{key}.num",
+                wrong,
+                f"write a whole number from 2 to {MOST_VALUES:.0e}; one value goes into values",
+            )
+    return len(reader.findings.problems) == before
+
+
+def names(reader: Reader, axis: str, entry: Sweep, q: Quantity | None) -> tuple[str, ...] | None:
+    """The values of an axis of names (machines, or a choice ``q``); None where there are none."""
+    key = f"sweep.{axis}.values"
+    if entry.values is None:
+        reader.findings.add(f"sweep.{axis}", "an axis of names needs its values", 'write values = ["…", "…"]')
+        return None
+    if q is None:
+        ok = all([known(reader, f"{key}[{i}]", v) for i, v in enumerate(entry.values)])
+    else:
+        ok = all([choice(reader, f"{key}[{i}]", v, q) is not None for i, v in enumerate(entry.values)])
+    found = tuple(str(v) for v in entry.values)
+    return found if ok and _distinct(reader, key, found) else None
+
+
+def numbers(
+    reader: Reader,
+    axis: str,
+    entry: Sweep,
+    aim: Target,
+    q: Quantity,
+    base: float | None,
+    word_size: float | None,
+) -> tuple[float, ...] | None:
+    """The values of an axis in SI units; ``base``: what factors multiply. None where they cannot be read."""
+    key = f"sweep.{axis}"
+    found: list[float | None]
+    if entry.values is not None:
+        found = [reader.number(f"{key}.values[{i}]", v, q, word_size) for i, v in enumerate(entry.values)]
+        places = [f"{key}.values[{i}]" for i in range(len(found))]
+    elif entry.factors is not None:
+        if base is None:
+            right = f"give {aim.name} a value in the file or use values instead of factors"
+            reader.findings.missing(
+                f"{key}.factors", "there is no value that the factors could multiply", right
+            )
+            return None
+        found = [base * f for f in entry.factors]
+        places = [f"{key}.factors[{i}]" for i in range(len(found))]
+    else:
+        found = list(_steps(reader, key, entry, q, word_size))
+        places = [f"{key}.start", *[f"{key}.stop"] * (len(found) - 1)]
+    positive = aim.kind == "decide" and aim.side != "max_halvings"
+    inside = [reader.inside(p, v, q, positive=positive) for p, v in zip(places, found, strict=True)]
+    read = tuple(v for v in inside if v is not None)
+    if not read or len(read) < len(inside):
+        return None
+    return read if _distinct(reader, places[0].partition("[")[0], read) else None
+
+
+def _steps(reader: Reader, key: str, entry: Sweep, q: Quantity, word_size: float | None) -> tuple[float, ...]:
+    start = reader.number(f"{key}.start", entry.start, q, word_size)
+    stop = reader.number(f"{key}.stop", entry.stop, q, word_size)
+    if start is None or stop is None or entry.num is None:
+        return ()
+    share = [i / (entry.num - 1) for i in range(entry.num)]
+    if entry.spacing != "log":
+        return (*(start + (stop - start) * x for x in share[:-1]), stop)
+    if start <= 0 or stop <= 0:
+        place = f"{key}.{'start' if start <= 0 else 'stop'}"
+        wrong = f"a logarithmic axis cannot pass through or end at {min(start, stop):g}"
+        reader.findings.add(place, wrong, 'start and stop above 0, or write spacing = "linear"')
+        return ()
+    return (start, *(start * (stop / start) ** x for x in share[1:-1]), stop)
+
+
+def _distinct(reader: Reader, key: str, values: tuple[float, ...] | tuple[str, ...]) -> bool:
+    twice = next((v for i, v in enumerate(values) if i and v == values[i - 1]), None)
+    if twice is None and len(set(values)) < len(values):
+        twice = next(v for i, v in enumerate(values) if v in values[:i])
+    if twice is None:
+        return True
+    text = twice if isinstance(twice, str) else f"{twice:.12g}"
+    reader.findings.add(key, f"{text} stands on the axis more than once", "list every value once")
+    return False

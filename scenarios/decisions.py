@@ -1,0 +1,147 @@
+"""Decided quantities: bounds, whole numbers, listed values, powers, halvings, choices among names."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import count, takewhile
+
+from dse.quantities import Quantity
+from scenarios.errors import shown
+from scenarios.question import Decision
+from scenarios.reading import Reader, box, choice
+from scenarios.schema import Decide
+
+MOST_HALVINGS = 500
+
+
+def roles(reader: Reader, key: str, entry: Decide) -> bool:
+    """Whether the keys of one entry agree with each other; where not, the mistakes are noted."""
+    before = len(reader.findings.problems)
+    add = reader.findings.add
+    sets = [n for n in ("values", "powers_of", "max_halvings") if getattr(entry, n) is not None]
+    if len(sets) > 1:
+        add(key, f"{' and '.join(sets)} exclude each other", "keep one of them")
+    if entry.values is not None and not entry.values:
+        add(f"{key}.values", "the list is empty", "list at least one value")
+    if entry.powers_of is not None and entry.powers_of < 2:
+        add(
+            f"{key}.powers_of",
+            f"{entry.powers_of} has no powers to choose from",
+            "write a whole number of at least 2",
+        )
+    if entry.max_halvings is not None:
+        _halving_roles(reader, key, entry, entry.max_halvings)
+    return len(reader.findings.problems) == before
+
+
+def _halving_roles(reader: Reader, key: str, entry: Decide, halvings: float) -> None:
+    add = reader.findings.add
+    if not key.startswith("decide.machine."):
+        right = "write min and max, or decide a machine parameter"
+        add(f"{key}.max_halvings", "only a machine parameter can be halved", right)
+    if entry.min is not None or entry.max is not None:
+        right = "leave min and max out, or write them instead of max_halvings"
+        add(key, "max_halvings sets both bounds already", right)
+    if not 0 <= halvings <= MOST_HALVINGS:
+        right = f"write a number from 0 to {MOST_HALVINGS}"
+        add(f"{key}.max_halvings", f"{halvings:g} halvings cannot be had", right)
+    if entry.integer and not halvings.is_integer():
+        right = "write a whole number, or leave integer out"
+        add(f"{key}.max_halvings", f"{halvings:g} is no whole number of halvings", right)
+
+
+def decision(
+    reader: Reader, name: str, entry: Decide, base: float | None, word_size: float | None
+) -> Decision | None:
+    """Read one decided quantity; ``base``: the machine's own value of a machine parameter, where it has one.
+
+    None where it cannot be read; every mistake is noted.
+    """
+    key, q = f"decide.{name}", reader.parameters[name]
+    if not roles(reader, key, entry):
+        return None
+    if q.choices:
+        return _choices(reader, key, name, entry, q)
+    if entry.max_halvings is not None:
+        return _halved(reader, key, name, entry, base)
+    low, high = bounds(reader, key, entry, q, word_size)
+    made = Decision(name, low, high, entry.integer, base=base if base else None)
+    if entry.values is not None:
+        return _listed(reader, key, entry.values, q, word_size, made)
+    if entry.powers_of is not None:
+        least, most = box(q)
+        return replace(
+            made, values=powers(entry.powers_of, min(low or least, least), max(high or most, most))
+        )
+    return made
+
+
+def bounds(
+    reader: Reader, key: str, entry: Decide, q: Quantity, word_size: float | None
+) -> tuple[float | None, float | None]:
+    """The user's own bounds, SI; None where not set or not readable."""
+    found: list[float | None] = []
+    for side, value in (("min", entry.min), ("max", entry.max)):
+        at = f"{key}.{side}"
+        number = None if value is None else reader.number(at, value, q, word_size)
+        found.append(reader.inside(at, number, q, positive=True))
+    low, high = found
+    if low is not None and high is not None and low > high:
+        reader.findings.add(key, f"min = {shown(entry.min)} is above max = {shown(entry.max)}", "swap them")
+    return low, high
+
+
+def _choices(reader: Reader, key: str, name: str, entry: Decide, q: Quantity) -> Decision | None:
+    asked = entry.model_dump(exclude_defaults=True, exclude={"values"}, exclude_none=True)
+    if asked:
+        right = f"write values = [{', '.join(shown(c) for c in q.choices)}]"
+        reader.findings.add(key, f"{name} is a choice among names and has no {', '.join(asked)}", right)
+        return None
+    names = [choice(reader, f"{key}.values", v, q) for v in entry.values or q.choices]
+    return Decision(name, choices=tuple(dict.fromkeys(n for n in names if n is not None)))
+
+
+def _halved(reader: Reader, key: str, name: str, entry: Decide, base: float | None) -> Decision | None:
+    halvings = entry.max_halvings or 0.0
+    if not base:
+        wrong = f"{name} is 0" if base == 0 else f"the machine has no {name}"
+        right = "give the machine a positive value of it to halve, or write min and max"
+        reader.findings.missing(f"{key}.max_halvings", f"{wrong}, so there is nothing to halve", right)
+        return None
+    values = _halvings(base, max(halvings, 0.0), box(reader.parameters[name])[0]) if entry.integer else None
+    return Decision(name, halved(base, halvings), base, values=values, base=base)
+
+
+def halved(base: float, halvings: float) -> float:
+    """The least value that so many halvings of ``base`` reach."""
+    return float(base / 2.0**halvings)
+
+
+def _halvings(base: float, halvings: float, least: float) -> tuple[float, ...]:
+    # beyond max_halvings too, down to the domain's end: the bound is a limit, and what would do may lie behind it
+    more = max(0, math.floor(math.log2(base / least)))
+    return tuple(base / 2.0**k for k in range(max(int(halvings), more), -1, -1))
+
+
+def powers(of: int, least: float, most: float) -> tuple[float, ...]:
+    """All whole powers of ``of`` from ``least`` to ``most``, ascending."""
+    first = math.ceil(math.log(least) / math.log(of) - 1e-9)
+    return tuple(takewhile(lambda v: v <= most * (1 + 1e-12), (float(of) ** k for k in count(first))))
+
+
+def _listed(
+    reader: Reader,
+    key: str,
+    values: tuple[float | str, ...],
+    q: Quantity,
+    word_size: float | None,
+    made: Decision,
+) -> Decision | None:
+    at = f"{key}.values"
+    numbers = [reader.inside(at, reader.number(at, v, q, word_size), q, positive=True) for v in values]
+    read = sorted({n for n in numbers if n is not None})
+    if made.integer and any(not n.is_integer() for n in read):
+        wrong = f"{next(n for n in read if not n.is_integer()):g} is no whole number"
+        reader.findings.add(at, wrong, "list whole numbers only, or leave integer out")
+    return replace(made, values=tuple(read)) if read else None

@@ -1,0 +1,90 @@
+"""What is wrong with a scenario: all mistakes together, each with its place and its repair."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from dse.names import did_you_mean
+
+
+class Problem(NamedTuple):
+    """One mistake: the file, the dotted key in it, what is wrong there and what would be right."""
+
+    file: str
+    key: str
+    wrong: str
+    right: str
+
+    def __str__(self) -> str:
+        place = f"{self.key}: " if self.key else ""
+        return f"{place}{self.wrong}" + (f"\n    {self.right}" if self.right else "")
+
+
+class ScenarioError(Exception):
+    """A scenario cannot be asked; ``problems`` lists every mistake found in it."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        count = len(self.problems)
+        files = ", ".join(dict.fromkeys(p.file for p in self.problems))
+        head = f"{count} mistake{'' if count == 1 else 's'} in {files}"
+        return "\n".join([head, *(f"  {p}" for p in self.problems)])
+
+
+class Findings:
+    """Collects the mistakes of one file.
+
+    ``broken`` holds the keys whose entries could not be read at all, so that nobody calls them missing as well.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+        self.broken: set[str] = set()
+
+    def add(self, key: str, wrong: str, right: str) -> None:
+        """Note one mistake; the same mistake at the same key is noted once."""
+        problem = Problem(self.file, key, wrong, right)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def missing(self, key: str, wrong: str, right: str) -> None:
+        """Note that something is missing, unless it was there and could not be read."""
+        if not any(_inside(key, b) or _inside(b, key) for b in self.broken):
+            self.add(key, wrong, right)
+
+    def unknown(self, key: str, kind: str, name: str, known: Iterable[str]) -> None:
+        """Note a name that does not exist, with what was probably meant and what there is."""
+        self.add(key, f"there is no {kind} {shown(name)}", meant(name, known))
+
+
+def _inside(key: str, outer: str) -> bool:
+    return key == outer or key.startswith((outer + ".", outer + "["))
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Say which of the ``known`` names was probably meant, and list them."""
+    known = list(known)
+    hint = did_you_mean(name, known).removeprefix("; ")
+    listed = ", ".join(known[:40]) + (", …" if len(known) > 40 else "")
+    return f"{hint} " * bool(hint) + (f"there are: {listed}" if known else "there are none")
+
+
+def shown(value: Any) -> str:
+    """Show a value as it would stand in the file, shortened to fit a message."""
+    if isinstance(value, str | bool):
+        text = json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, dict):
+        text = "{ " + ", ".join(f"{k} = {shown(v)}" for k, v in value.items()) + " }"
+    elif isinstance(value, list | tuple):
+        text = "[" + ", ".join(shown(v) for v in value[:20]) + "]"
+    elif isinstance(value, float):
+        text = f"{value:.12g}"
+    else:
+        text = str(value)
+    return text if len(text) <= 80 else text[:77] + "..."

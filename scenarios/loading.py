@@ -1,0 +1,93 @@
+"""From a file, a library name or a mapping to a checked scenario."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scenarios import shape
+from scenarios.errors import Findings, Problem, ScenarioError, meant, shown
+from scenarios.questions import check
+from scenarios.scenario import NAMELESS, Scenario, scenario
+from scenarios.templates import library
+
+_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+
+
+def load(source: str | Path | Mapping[str, Any]) -> Scenario:
+    """Read and check a scenario.
+
+    ``source``: path of a TOML file, name of a library scenario, or a mapping shaped like the file. Raises ScenarioError
+    with every mistake found.
+    """
+    if isinstance(source, Mapping):
+        return _checked(_plain(source), NAMELESS, None)
+    if not isinstance(source, str | Path):
+        raise TypeError(f"a scenario is a path or a mapping, not {type(source).__name__}")
+    return from_text(_read(source), str(source))
+
+
+def from_text(text: str, file: str = NAMELESS) -> Scenario:
+    """Read and check a scenario from the text of a file; ``file`` names it in messages. Raises as ``load``."""
+    try:
+        data = tomllib.loads(text.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError([_syntax(str(error), text, file)]) from None
+    except RecursionError:
+        wrong = "the file nests lists or tables too deeply"
+        raise ScenarioError([Problem(file, "", wrong, "a scenario needs three levels at most")]) from None
+    return _checked(data, file, text)
+
+
+def _checked(data: dict[str, Any], file: str, text: str | None) -> Scenario:
+    findings = Findings(file)
+    shaped = shape.check(data, findings)
+    if shaped is not None:
+        check(shaped, findings)
+    if findings.problems:
+        raise ScenarioError(findings.problems)
+    return scenario(data, file, text)
+
+
+def _read(source: str | Path) -> str:
+    path = Path(source)
+    name = str(source)
+    if not path.exists() and name in library():
+        return library()[name].read_text(encoding="utf-8")
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        near = meant(path.stem, library())
+        wrong, right = "there is no such file", f"give a path, or a name from the library: {near}"
+    except IsADirectoryError:
+        wrong, right = "this is a directory", "give the path of a scenario file (TOML)"
+    except UnicodeDecodeError as error:
+        wrong = f"the file is not UTF-8 text (byte {error.start})"
+        right = "save it as UTF-8; a scenario is a TOML text file"
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        wrong, right = f"the file cannot be read: {reason}", "give the path of a readable file"
+    raise ScenarioError([Problem(name, "", wrong, right)])
+
+
+def _syntax(message: str, text: str, file: str) -> Problem:
+    found = _PLACE.fullmatch(message)
+    lines = text.splitlines() or [""]
+    if found is None:
+        return Problem(file, "", f"not valid TOML: {message}", "see https-free TOML rules: key = value")
+    line, column = int(found[2] or len(lines)), int(found[3] or len(lines[-1]) + 1)
+    written = lines[line - 1] if line <= len(lines) else ""
+    wrong = f"not valid TOML: {found[1][:1].lower()}{found[1][1:]}"
+    return Problem(file, f"line {line}, column {column}", wrong, f"the line reads: {shown(written)[1:-1]}")
+
+
+def _plain(value: Any) -> Any:
+    """NumPy arrays and scalars, tuples and mappings as the plain lists, numbers and dicts TOML would give."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return _plain(value.tolist()) if hasattr(value, "tolist") else value

@@ -1,0 +1,104 @@
+"""The machine of a scenario: a name, a base with changes, or a whole machine as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from dse import machines
+from dse.names import UnknownName
+from dse.quantities import examples
+from scenarios.errors import meant, shown
+from scenarios.reading import Reader
+
+MachineSpec = str | Mapping[str, Any]
+
+
+def known(reader: Reader, key: str, name: Any) -> bool:
+    """Whether ``name`` is a machine (or alias) of the catalogue; where not, the mistake is noted at ``key``."""
+    if not isinstance(name, str):
+        reader.findings.add(
+            key, f"{shown(name)} is no machine", f"write a name; {meant('', machines.names())}"
+        )
+        return False
+    try:
+        machines.get(name)
+    except UnknownName as error:
+        ambiguous = "ambiguous" in str(error)
+        wrong = str(error) if ambiguous else f"there is no machine {shown(name)}"
+        reader.findings.add(
+            key, wrong, "write one of these in full" if ambiguous else meant(name, machines.names())
+        )
+        return False
+    return True
+
+
+def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] | None:
+    """The machine's parameters that the model knows, SI, by name (without "machine.").
+
+    None where the machine cannot be read; every mistake is noted under ``key``.
+    """
+    if isinstance(spec, str):
+        if not known(reader, key, spec):
+            return None
+        return {k: v for k, v in machines.get(spec).parameters.items() if k in reader.machine}
+    base = spec.get("base", {})
+    found = parameters(reader, f"{key}.base", base) if base != {} else {}
+    own = {k: v for k, v in spec.items() if k != "base" and _takes(reader, f"{key}.{k}", k, v)}
+    merged = dict(found or {})
+    # the word size first: other entries may be in bytes
+    for name in sorted(own, key=lambda n: n != "word_size"):
+        q = reader.machine[name]
+        value = reader.number(f"{key}.{name}", own[name], q, merged.get("word_size"))
+        value = reader.inside(f"{key}.{name}", value, q)
+        if value is not None:
+            merged[name] = value
+        else:
+            reader.findings.broken.add(f"{key}.{name}")
+    return None if found is None else merged
+
+
+def _takes(reader: Reader, key: str, name: str, value: Any) -> bool:
+    if name in reader.machine:
+        return True
+    model = reader.model.name
+    if isinstance(value, Mapping) or (isinstance(value, str) and value in machines.names()):
+        wrong = f"{model} runs on one machine, not on a map of machines"
+        reader.findings.add(key, wrong, 'write machine = "jaketown", or { base = "jaketown", … }')
+    else:
+        reader.findings.unknown(key, f"machine parameter of {model}", name, ["base", *reader.machine])
+    reader.findings.broken.add(key)
+    return False
+
+
+def label(spec: MachineSpec | None) -> str:
+    """What to call a machine in a message."""
+    if isinstance(spec, str):
+        return f"machine {shown(spec)}"
+    return (
+        "this machine"
+        if not spec or "base" not in spec
+        else f"machine {shown(spec['base'])}, as changed here,"
+    )
+
+
+def complete(
+    reader: Reader, key: str, spec: MachineSpec | None, found: Mapping[str, float], elsewhere: Collection[str]
+) -> None:
+    """Note which parameters the model needs and the machine lacks; ``elsewhere``: those decided or swept."""
+    lacking = [
+        q.name
+        for q in reader.model.machine
+        if q.name not in found and not q.optional and q.default is None and q.name not in elsewhere
+    ]
+    lacking = [n for n in lacking if not reader.findings.broken & {f"{key}.{n}", "machine", f"machine.{n}"}]
+    if not lacking:
+        return
+    base = f'base = "{spec}", ' if isinstance(spec, str) else "base = …, " if spec and "base" in spec else ""
+    supply = ", ".join(f'{n} = "{examples(reader.machine[n].unit)[0]}"' for n in lacking)
+    reader.findings.add(
+        key,
+        f"{label(spec)} has no {', '.join(lacking)}, which {reader.model.name} needs",
+        f"supply what is missing, such as machine = {{ {base}{supply} }}, or decide it: "
+        f'[decide] "machine.{lacking[0]}" = {{ min = …, max = … }}',
+    )

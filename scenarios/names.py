@@ -1,0 +1,249 @@
+"""The roles of a scenario's names: which are given, decided, swept, limited, ranked; and who has two of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dse import models
+from dse.names import UnknownName
+from scenarios import axes
+from scenarios.axes import RESERVED, Target
+from scenarios.errors import Findings
+from scenarios.machine_tables import known
+from scenarios.question import HALVINGS, Objective
+from scenarios.reading import Reader
+from scenarios.schema import Shape
+
+_AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Every name of a scenario that exists and has one role.
+
+    ``targets``: what each axis changes, by axis name; ``machines``: names of the machines to choose from, if any.
+    """
+
+    reader: Reader
+    given: tuple[str, ...]
+    decide: tuple[str, ...]
+    limits: tuple[str, ...]
+    objectives: tuple[Objective, ...]
+    targets: Mapping[str, Target]
+    machines: tuple[str, ...]
+
+    @property
+    def swept(self) -> frozenset[str]:
+        """Parameters whose value comes from an axis."""
+        return frozenset(t.name for t in self.targets.values() if t.kind == "given")
+
+
+def resolve(shape: Shape, findings: Findings, *, swept: bool) -> Roles | None:
+    """Find out every name's role, noting all mistakes; None where there is no such model."""
+    try:
+        reader = Reader(models.get(shape.model), findings)
+    except UnknownName:
+        findings.unknown("model", "model", shape.model, models.names())
+        return None
+    given = _given(reader, shape)
+    decide = tuple(n for n in shape.decide if _decided(reader, shape, n))
+    targets = _targets(reader, shape) if swept else {}
+    limits = tuple(n for n in shape.limits if _limited(reader, shape, n, targets))
+    fresh = [t.name for t in targets.values() if t.kind == "limit" and t.name not in limits]
+    _front(reader, shape)
+    _top(reader, shape)
+    return Roles(
+        reader,
+        given,
+        decide,
+        (*limits, *dict.fromkeys(fresh)),
+        _objectives(reader, shape),
+        targets,
+        _machines(reader, shape),
+    )
+
+
+def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
+    found = []
+    for name, value in shape.given.items():
+        key, add = f"given.{name}", reader.findings.add
+        plain = name.removeprefix("machine.")
+        if plain in reader.machine and name not in reader.inputs:
+            right = f'write machine = {{ base = "…", {plain} = … }}'
+            add(key, f"{plain} is a machine parameter and belongs in the machine table", right)
+        elif name == "machine":
+            add(key, "the machine is no input", 'write machine = "jaketown" at the top of the file')
+        elif name in shape.decide:
+            add(f"decide.{name}", f"{name} is given and decided", "take it out of [given] or out of [decide]")
+        elif name in reader.metrics and name not in reader.inputs:
+            reader.metric_misplaced(key, name)
+        elif name not in reader.inputs:
+            reader.findings.unknown(key, f"input of {reader.model.name}", name, reader.inputs)
+            almost = reader.almost(name)
+            reader.findings.broken.update({f"given.{almost}"} if almost else ())
+            if isinstance(value, list | dict):
+                reader.findings.broken.add(key)
+        else:
+            found.append(name)
+    return tuple(found)
+
+
+def _decided(reader: Reader, shape: Shape, name: str) -> bool:
+    key = f"decide.{name}"
+    if name == "machine":
+        if shape.machine is not None:
+            right = 'take the line machine = … out, or decide single parameters ("machine.energy_per_flop")'
+            reader.findings.add(key, "the machine is given and decided", right)
+            return False
+        return True
+    return reader.name_of_parameter(key, name)
+
+
+def _targets(reader: Reader, shape: Shape) -> dict[str, Target]:
+    found: dict[str, Target] = {}
+    for axis, entry in shape.sweep.items():
+        _axis_name(reader, shape, axis)
+        aim = axes.target(reader, shape, axis)
+        if aim is None:
+            continue
+        same = next((a for a, t in found.items() if t == aim or t.kind == aim.kind == "machine"), None)
+        if same is not None:
+            right = f"take one of sweep.{same} and sweep.{axis} out"
+            reader.findings.add(f"sweep.{axis}.path", f"{entry.path} is swept by {same} already", right)
+        else:
+            found[axis] = aim
+    return found
+
+
+def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
+    taken = RESERVED | set(reader.metrics) | set(shape.decide)
+    if axis in taken:
+        wrong = f"the dataset needs the name {axis} for itself"
+        reader.findings.add(f"sweep.{axis}", wrong, f'name the axis otherwise, such as "{axis}_axis"')
+    elif not _AXIS_NAME.fullmatch(axis):
+        wrong = f'"{axis}" cannot name a dimension of a dataset'
+        reader.findings.add(f"sweep.{axis}", wrong, "use letters, digits and _, beginning with a letter")
+
+
+def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[str, Target]) -> bool:
+    key, add = f"limits.{name}", reader.findings.add
+    bounds = shape.limits[name]
+    if name in shape.decide:
+        entry = shape.decide[name]
+        twice = [
+            s for s in ("min", "max") if getattr(bounds, s) is not None and getattr(entry, s) is not None
+        ]
+        if entry.max_halvings is not None:
+            add(key, f"{name} is bounded by its max_halvings already", "leave one of the two out")
+        elif twice:
+            add(key, f"{name} has its {twice[0]} under [decide] already", "leave one of the two out")
+    elif name in reader.inputs or name in reader.parameters:
+        add(key, f"{name} is not decided, so there is nothing to limit", "limit a metric, or decide it")
+        return False
+    elif name in {x.name for x in reader.model.limits}:
+        right = f'leave it out; waive = ["{name}"] at the top of the file sets it aside'
+        add(key, f"{name} is a limit of {reader.model.name} itself and always holds", right)
+        return False
+    elif name not in reader.metrics:
+        known_names = [*reader.metrics, *shape.decide]
+        reader.findings.unknown(key, f"metric of {reader.model.name}", name, known_names)
+        return False
+    _halvings_need_machine(reader, shape, key, name)
+    swept = any(t.kind == "limit" and t.name == name for t in targets.values())
+    if bounds.min is None and bounds.max is None and not swept:
+        reader.findings.missing(
+            key, "the limit has neither min nor max", 'write { max = "10 s" }, or { min = … }'
+        )
+    return True
+
+
+def _halvings_need_machine(reader: Reader, shape: Shape, key: str, name: str) -> None:
+    if name == HALVINGS.name and not any(n.startswith("machine.") for n in shape.decide):
+        right = 'decide some: [decide] "machine.energy_per_flop" = { max_halvings = 10 }'
+        reader.findings.add(key, "no machine parameter is decided, so there are no halvings", right)
+
+
+def _objectives(reader: Reader, shape: Shape) -> tuple[Objective, ...]:
+    goal, add = shape.objective, reader.findings.add
+    if goal is None:
+        return ()
+    if goal.minimize is not None and goal.maximize is not None:
+        right = "keep one; a front minimises (or maximises) all its metrics"
+        add("objective", "minimize and maximize exclude each other", right)
+    way = "minimize" if goal.minimize is not None else "maximize"
+    asked = goal.minimize if goal.minimize is not None else goal.maximize
+    if not asked:
+        right = 'write minimize = "energy", or leave [objective] out'
+        reader.findings.missing("objective", "nothing is minimised or maximised", right)
+        return ()
+    for i, name in enumerate(asked):
+        key = f"objective.{way}" + (f"[{i}]" if len(asked) > 1 else "")
+        if name in asked[:i]:
+            add(key, f"{name} is listed twice", "list every metric once")
+        _ranked(reader, shape, key, name)
+    return tuple(Objective(n, way == "maximize") for n in dict.fromkeys(asked))
+
+
+def _ranked(reader: Reader, shape: Shape, key: str, name: str) -> None:
+    if name in reader.metrics:
+        _halvings_need_machine(reader, shape, key, name)
+    elif name in reader.parameters:
+        if name not in shape.decide:
+            reader.findings.add(key, f"{name} is not decided", "name a metric or a decided quantity")
+        elif reader.parameters[name].choices:
+            reader.findings.add(key, f"{name} is a choice among names", "name a metric or a decided number")
+    else:
+        known_names = [*reader.metrics, *shape.decide]
+        reader.findings.unknown(key, f"metric of {reader.model.name}", name, known_names)
+
+
+def _front(reader: Reader, shape: Shape) -> None:
+    goal, add = shape.objective, reader.findings.add
+    if goal is None or goal.front is None:
+        return
+    front, names = goal.front, goal.minimize or goal.maximize or ()
+    if len(names) < 2:
+        add("objective.front", "a front needs at least two objectives", 'write minimize = ["energy", "time"]')
+    if front.points is not None and front.tolerance is not None:
+        add("objective.front", "points and tolerance exclude each other", "keep one of them")
+    if front.points is not None and front.points < 2:
+        add(
+            "objective.front.points",
+            f"{front.points} points make no front",
+            "write a whole number of at least 2",
+        )
+    if front.tolerance is not None and not 0 < front.tolerance < 1:
+        add(
+            "objective.front.tolerance",
+            f"{front.tolerance:g} is no tolerance",
+            "write a number between 0 and 1",
+        )
+
+
+def _top(reader: Reader, shape: Shape) -> None:
+    own = [x.name for x in reader.model.limits]
+    for i, name in enumerate(shape.waive):
+        if name not in own:
+            kind = f"limit of {reader.model.name} itself called"
+            reader.findings.unknown(f"waive[{i}]", kind, name, own)
+    if shape.gap is not None and not 0 < shape.gap < 1:
+        right = "write a number between 0 and 1, such as 1e-6"
+        reader.findings.add("gap", f"{shape.gap:g} is no relative gap", right)
+
+
+def _machines(reader: Reader, shape: Shape) -> tuple[str, ...]:
+    entry = shape.decide.get("machine")
+    if entry is None or shape.machine is not None:
+        return ()
+    if not entry.values:
+        right = '[decide] machine = { values = ["…", "…"] }'
+        reader.findings.add("decide.machine", "there is no machine to choose", right)
+        return ()
+    asked = entry.model_dump(exclude_defaults=True, exclude={"values"}, exclude_none=True)
+    if asked:
+        wrong = f"a choice among machines has no {', '.join(asked)}"
+        reader.findings.add("decide.machine", wrong, "keep values only")
+    found = [str(v) for i, v in enumerate(entry.values) if known(reader, f"decide.machine.values[{i}]", v)]
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,270 @@
+"""The numbers of a scenario: machine, givens, decisions, limits and axis values, for every machine that is swept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from dse.models.model import MACHINE_PREFIX
+from scenarios import axes, machine_tables
+from scenarios.axes import WORD_SIZE, Target
+from scenarios.decisions import decision
+from scenarios.errors import shown
+from scenarios.grids import Grid, GridAxis
+from scenarios.machine_tables import MachineSpec
+from scenarios.names import Roles
+from scenarios.question import HALVINGS, Decision, Limit, Question
+from scenarios.reading import choice, plain_names
+from scenarios.schema import Shape
+
+AxisValues = tuple[float, ...] | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One machine with one word size: what every other number is read with.
+
+    ``machines``: where the machine is decided, each choice's parameters under the names of a question.
+    """
+
+    parameters: Mapping[str, float]
+    word_size: float | None
+    machines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def build(shape: Shape, roles: Roles) -> Grid | None:
+    """Read every number, noting all mistakes with the reader of ``roles``; None where an axis has no values."""
+    aims = {a: t for a, t in roles.targets.items() if axes.form(roles.reader, a, shape.sweep[a])}
+    outer = {a: v for a in aims if aims[a].structural and (v := _outer(shape, roles, a)) is not None}
+    bases: dict[tuple[int, ...], Question] = {}
+    readings: list[dict[str, AxisValues]] = []
+    for index in product(*(range(len(v)) for v in outer.values())):
+        at = {aims[a].name: v[i] for (a, v), i in zip(outer.items(), index, strict=True)}
+        place = _place(shape, roles, at)
+        if place is not None:
+            bases[index] = _question(shape, roles, place)
+            readings.append(_axis_values(shape, roles, aims, place, bases[index]))
+    if not readings:
+        return None
+    _same_for_all(roles, readings)
+    found = {a: v for a in roles.targets if (v := outer.get(a, readings[0].get(a))) is not None}
+    return _grid(shape, roles, found, bases) if len(found) == len(roles.targets) else None
+
+
+def _grid(
+    shape: Shape, roles: Roles, values: Mapping[str, AxisValues], bases: Mapping[tuple[int, ...], Question]
+) -> Grid:
+    made = []
+    for name, aim in roles.targets.items():
+        q = axes.quantity(roles.reader, aim)
+        side = {"min": "least ", "max": "greatest "}.get(aim.side, "")
+        long_name = f"{side}{q.meaning}" if q is not None else "machine"
+        made.append(GridAxis(name, shape.sweep[name].path, q.unit if q else "", long_name, values[name]))
+    vacuous = {n: _vacuous(roles, n) for n in roles.limits if n in roles.reader.metrics or n in roles.decide}
+    return Grid(tuple(made), tuple(roles.targets.values()), dict(bases), vacuous)
+
+
+def _outer(shape: Shape, roles: Roles, axis: str) -> AxisValues | None:
+    aim, entry = roles.targets[axis], shape.sweep[axis]
+    q = axes.quantity(roles.reader, aim)
+    if q is None:
+        return axes.names(roles.reader, axis, entry, None)
+    return axes.numbers(roles.reader, axis, entry, aim, q, None, None)
+
+
+def _place(shape: Shape, roles: Roles, at: Mapping[str, Any]) -> _Place | None:
+    """Read the machine where the axes stand at ``at``; None where it cannot be read."""
+    reader = roles.reader
+    elsewhere = {n.removeprefix(MACHINE_PREFIX) for n in (*roles.decide, *roles.swept)}
+    if roles.machines:
+        return _choice_of_machines(roles, elsewhere)
+    spec = _spec(shape, at)
+    if spec is None:
+        lacking = [q for q in reader.model.machine if not q.optional and q.default is None]
+        if "machine" not in shape.decide and lacking and {q.name for q in lacking} - elsewhere:
+            right = 'write machine = "jaketown" at the top of the file; `dse machines` lists the machines'
+            reader.findings.missing(
+                "machine", f"no machine is named, and {reader.model.name} needs one", right
+            )
+        return _Place({}, None)
+    found = machine_tables.parameters(reader, "machine", spec)
+    if found is None:
+        return None
+    machine_tables.complete(reader, "machine", spec, found, elsewhere)
+    return _Place(found, found.get("word_size"))
+
+
+def _spec(shape: Shape, at: Mapping[str, Any]) -> MachineSpec | None:
+    spec: MachineSpec | None = at.get("machine", shape.machine)
+    changes = {"base": at["base"]} if "base" in at else {}
+    changes |= {"word_size": at[WORD_SIZE]} if WORD_SIZE in at else {}
+    if not changes:
+        return spec
+    own = {"base": spec} if isinstance(spec, str) else dict(spec or {})
+    return {**own, **changes}
+
+
+def _choice_of_machines(roles: Roles, elsewhere: set[str]) -> _Place | None:
+    reader, found = roles.reader, {}
+    for i, name in enumerate(roles.machines):
+        key = f"decide.machine.values[{i}]"
+        own = machine_tables.parameters(reader, key, name)
+        if own is None:
+            return None
+        machine_tables.complete(reader, key, name, own, elsewhere)
+        found[name] = own
+    sizes = {own.get("word_size") for own in found.values()}
+    word_size = sizes.pop() if len(sizes) == 1 else None
+    kept = {
+        n: {k: v for k, v in _with_defaults(roles, own).items() if k not in elsewhere}
+        for n, own in found.items()
+    }
+    return _Place({}, word_size, {n: plain_names(own) for n, own in kept.items()})
+
+
+def _with_defaults(roles: Roles, own: Mapping[str, float]) -> dict[str, float]:
+    defaults = {q.name: float(q.default) for q in roles.reader.model.machine if q.default is not None}
+    return {**defaults, **own}
+
+
+def _question(shape: Shape, roles: Roles, place: _Place) -> Question:
+    own = {} if place.machines else plain_names(_with_defaults(roles, place.parameters))
+    decisions = tuple(d for n in roles.decide if (d := _decision(shape, roles, place, n)) is not None)
+    given = own | _given(shape, roles, place)
+    return Question(
+        model=roles.reader.model,
+        given={k: v for k, v in given.items() if k not in roles.decide},
+        decide=decisions,
+        objectives=roles.objectives,
+        limits=tuple(_limit(shape, roles, place, n) for n in roles.limits),
+        waive=frozenset(shape.waive),
+        idle=shape.idle,
+        gap=1e-6 if shape.gap is None else shape.gap,
+        machines=place.machines,
+        title=shape.title,
+    )
+
+
+def _given(shape: Shape, roles: Roles, place: _Place) -> dict[str, float | str]:
+    reader = roles.reader
+    found: dict[str, float | str] = {}
+    for q in reader.model.inputs:
+        key = f"given.{q.name}"
+        if q.name in roles.given:
+            value: float | str | None
+            if q.choices:
+                value = choice(reader, key, shape.given[q.name], q)
+            else:
+                number = reader.number(key, shape.given[q.name], q, place.word_size)
+                value = reader.inside(key, number, q)
+            found.update({} if value is None else {q.name: value})
+        elif q.default is not None:
+            found[q.name] = q.default
+        elif not q.optional and q.name not in shape.decide and q.name not in roles.swept:
+            example = ", ".join(shown(c) for c in q.choices) or f"… ({q.unit or 'a plain number'})"
+            right = f"add {q.name} = {example} under [given], or decide it: [decide] {q.name} = {{ min = …, max = … }}"
+            reader.findings.missing(key, f"{q.name} ({q.meaning}) has no value", right)
+    return found
+
+
+def _decision(shape: Shape, roles: Roles, place: _Place, name: str) -> Decision | None:
+    entry = shape.decide[name]
+    if name == "machine":
+        return Decision(name, choices=roles.machines) if roles.machines else None
+    base = (
+        place.parameters.get(name.removeprefix(MACHINE_PREFIX)) if name.startswith(MACHINE_PREFIX) else None
+    )
+    _halvings_base(roles, name, base)
+    return decision(roles.reader, name, entry, base, place.word_size)
+
+
+def _halvings_base(roles: Roles, name: str, base: float | None) -> None:
+    used = HALVINGS.name in (*roles.limits, *(o.name for o in roles.objectives))
+    if used and name.startswith(MACHINE_PREFIX) and not base:
+        wrong = f"halvings of {name} cannot be counted: the machine has no positive value of it"
+        right = "give it one in the machine table, or minimise something else"
+        roles.reader.findings.missing(f"decide.{name}", wrong, right)
+
+
+def _limit(shape: Shape, roles: Roles, place: _Place, name: str) -> Limit:
+    reader, entry = roles.reader, shape.limits.get(name)
+    q, found = reader.quantity(name), dict[str, float | None](min=None, max=None)
+    for side in ("min", "max") if entry is not None else ():
+        value, key = getattr(entry, side), f"limits.{name}.{side}"
+        if value is not None:
+            number = reader.number(key, value, q, place.word_size)
+            found[side] = number if q is HALVINGS else reader.inside(key, number, q)
+    low, high = found["min"], found["max"]
+    if entry is not None and low is not None and high is not None and low > high:
+        wrong = f"min = {shown(entry.min)} is above max = {shown(entry.max)}"
+        reader.findings.add(f"limits.{name}", wrong, "swap them")
+    return Limit(name, low if low is not None and low > _vacuous(roles, name) else None, high)
+
+
+def _vacuous(roles: Roles, name: str) -> float:
+    """Return the least value a limit can have without saying anything."""
+    q = roles.reader.quantity(name)
+    return -float("inf") if q is HALVINGS else q.minimum
+
+
+def _axis_values(
+    shape: Shape, roles: Roles, aims: Mapping[str, Target], place: _Place, base: Question
+) -> dict[str, AxisValues]:
+    """Read the axes whose numbers may depend on the machine."""
+    found: dict[str, AxisValues] = {}
+    for axis, aim in aims.items():
+        entry, q = shape.sweep[axis], axes.quantity(roles.reader, aim)
+        if aim.structural or q is None:
+            continue
+        values: AxisValues | None
+        if q.choices:
+            values = axes.names(roles.reader, axis, entry, q)
+        else:
+            own = _own_value(shape, base, aim)
+            values = axes.numbers(roles.reader, axis, entry, aim, q, own, place.word_size)
+        if values is not None:
+            found[axis] = values
+            _not_reversed(roles, axis, aim, base, values)
+    return found
+
+
+def _own_value(shape: Shape, base: Question, aim: Target) -> float | None:
+    """The value in the file or catalogue that factors multiply."""
+    if aim.kind == "given":
+        value = base.given.get(aim.name)
+        return value if isinstance(value, float) else None
+    if aim.side == "max_halvings":
+        return shape.decide[aim.name].max_halvings
+    return _bound(base, aim, aim.side)
+
+
+def _bound(base: Question, aim: Target, side: str) -> float | None:
+    entries: tuple[Limit | Decision, ...] = base.limits if aim.kind == "limit" else base.decide
+    entry = next((e for e in entries if e.name == aim.name), None)
+    return None if entry is None else entry.minimum if side == "min" else entry.maximum
+
+
+def _not_reversed(roles: Roles, axis: str, aim: Target, base: Question, values: AxisValues) -> None:
+    other = {"min": "max", "max": "min"}.get(aim.side)
+    swept = any(t.kind == aim.kind and t.name == aim.name and t.side == other for t in roles.targets.values())
+    bound = _bound(base, aim, other) if other and not swept else None
+    numbers = [v for v in values if isinstance(v, float)]
+    if bound is None or not numbers:
+        return
+    wrong = max(numbers) > bound if aim.side == "min" else min(numbers) < bound
+    if wrong:
+        key, worst = f"sweep.{axis}", max(numbers) if aim.side == "min" else min(numbers)
+        how = "above" if aim.side == "min" else "below"
+        text = f"{aim.side} = {worst:.12g} on the axis is {how} {other} = {bound:.12g}"
+        roles.reader.findings.add(key, text, f"keep the axis on the right side, or sweep {other} as well")
+
+
+def _same_for_all(roles: Roles, readings: list[dict[str, AxisValues]]) -> None:
+    """Refuse axes whose SI values would differ between the machines of another axis."""
+    for axis in readings[0]:
+        if any(axis in r and r[axis] != readings[0][axis] for r in readings):
+            wrong = "the values of this axis differ between the machines (or word sizes) that are swept"
+            right = "give values that hold for all of them: SI numbers or words, not factors or bytes"
+            roles.reader.findings.add(f"sweep.{axis}", wrong, right)

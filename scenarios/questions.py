@@ -1,0 +1,46 @@
+"""From what a file says to what it asks: names resolved, numbers in SI, every mistake found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scenarios import names, points
+from scenarios.errors import Findings, ScenarioError
+from scenarios.grids import Grid
+from scenarios.question import Question
+from scenarios.scenario import Scenario
+from scenarios.schema import Shape
+
+
+def check(shape: Shape, findings: Findings, *, swept: bool = True) -> Grid | None:
+    """Check the meaning of a scenario whose shape is right, noting every mistake in ``findings``.
+
+    ``swept``: whether [sweep] counts. Returns the grid where nothing is wrong (one point where nothing is swept).
+    """
+    roles = names.resolve(shape, findings, swept=swept)
+    if roles is None:
+        return None
+    grid = points.build(shape, roles)
+    return None if findings.problems else grid
+
+
+def grid(scenario: Scenario) -> Grid:
+    """Return the grid of a scenario's axes; without [sweep] it has one point. Raises ScenarioError."""
+    return _grid(scenario, swept=True)
+
+
+def question(scenario: Scenario) -> Question:
+    """Return the question a scenario asks, leaving [sweep] aside. Raises ScenarioError.
+
+    A quantity that only an axis gives a value is missing here: ask ``grid`` for a point instead.
+    """
+    return _grid(scenario, swept=False).question(())
+
+
+def _grid(scenario: Scenario, *, swept: bool) -> Grid:
+    findings = Findings(scenario.file)
+    found = check(scenario, findings, swept=swept)
+    if found is None:
+        raise ScenarioError(findings.problems)
+    about = {"scenario_text": scenario.text, "scenario_hash": scenario.hash}
+    return replace(found, bases={i: replace(q, **about) for i, q in found.bases.items()})

@@ -1,0 +1,112 @@
+"""Reads names and numbers of a scenario against its model."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from dse.models.model import MACHINE_PREFIX, Model
+from dse.names import did_you_mean
+from dse.quantities import Quantity, UnitError, examples, show, to_si
+from scenarios.errors import Findings, meant, shown
+from scenarios.question import HALVINGS
+
+_REPAIR = re.compile(r"; (?=write )|: (?=give )|; (?=did you mean)")
+
+
+class Reader:
+    """A model's names, and where the mistakes of a file go."""
+
+    def __init__(self, model: Model, findings: Findings) -> None:
+        self.model = model
+        self.findings = findings
+        self.parameters = model.parameters()
+        self.inputs = {q.name: q for q in model.inputs}
+        self.machine = {q.name: q for q in model.machine}
+        self.metrics = {q.name: q for q in model.metrics} | {HALVINGS.name: HALVINGS}
+
+    def quantity(self, name: str) -> Quantity:
+        """The quantity of that name as a limit or objective means it: a metric, else a parameter."""
+        return self.metrics[name] if name in self.metrics else self.parameters[name]
+
+    def number(self, key: str, value: Any, q: Quantity, word_size: float | None) -> float | None:
+        """Read ``value`` in SI units of ``q``; None, and a mistake noted at ``key``, where that cannot be done."""
+        if isinstance(value, list | dict):
+            what = "a table" if isinstance(value, dict) else "a list"
+            self.findings.add(
+                key, f"{q.name} is one number, not {what}", f'write "{examples(q.unit)[0]}" or an SI number'
+            )
+            return None
+        try:
+            return to_si(value, q.unit, word_size)
+        except UnitError as error:
+            wrong, *right = _REPAIR.split(str(error), maxsplit=1)
+            self.findings.add(key, wrong, right[0] if right else f'write "{examples(q.unit)[0]}"')
+        return None
+
+    def inside(self, key: str, value: float | None, q: Quantity, *, positive: bool = False) -> float | None:
+        """Return ``value`` where it lies in the domain of ``q``; None, and a mistake noted, where it does not."""
+        if value is None:
+            return None
+        about = f"{q.name} ({q.meaning})"
+        if value < q.minimum:
+            what = f"{value:.12g} is negative" if value < 0 <= q.minimum else f"{value:.12g} is too small"
+            self.findings.add(key, what, f"{about} is at least {show(q.minimum, q.unit)}")
+        elif value > q.maximum:
+            self.findings.add(
+                key, f"{value:.12g} is too large", f"{about} is at most {show(q.maximum, q.unit)}"
+            )
+        elif positive and value <= 0:
+            self.findings.add(
+                key, "a decided quantity cannot be 0", f"give {q.name} a positive value, or leave it out"
+            )
+        else:
+            return value
+        return None
+
+    def name_of_parameter(self, key: str, name: str) -> bool:
+        """Whether ``name`` is an input or machine parameter; where not, the mistake is noted."""
+        if name in self.parameters:
+            return True
+        if name in self.machine:
+            self.findings.add(key, f"{name} is a machine parameter", f'write "{MACHINE_PREFIX}{name}"')
+        elif name in self.metrics:
+            self.metric_misplaced(key, name)
+        else:
+            self.findings.unknown(
+                key, f"input or machine parameter of {self.model.name}", name, self.parameters
+            )
+        return False
+
+    def metric_misplaced(self, key: str, name: str) -> None:
+        """Note that a metric was treated as an input."""
+        right = (
+            f"limit it under [limits], or name it under [objective]; inputs are: {', '.join(self.parameters)}"
+        )
+        self.findings.add(key, f"{name} is a metric, which {self.model.name} computes", right)
+
+    def almost(self, wrong: str) -> str | None:
+        """The input that a misspelt name most probably means."""
+        hint = did_you_mean(wrong, self.inputs)
+        return next((n for n in self.inputs if repr(n) in hint), None)
+
+
+def choice(reader: Reader, key: str, value: Any, q: Quantity) -> str | None:
+    """Read one name of a quantity that is a choice among names; None, and a mistake noted, where it is none."""
+    if isinstance(value, str) and value in q.choices:
+        return value
+    text = value if isinstance(value, str) else shown(value)
+    reader.findings.add(key, f"{shown(value)} is no {q.name}", meant(text, q.choices))
+    return None
+
+
+def box(q: Quantity) -> tuple[float, float]:
+    """The finite positive range of a decided quantity."""
+    return (q.minimum if q.minimum > 0 else q.floor), (q.maximum if math.isfinite(q.maximum) else q.ceiling)
+
+
+def plain_names(parameters: Mapping[str, float]) -> dict[str, float]:
+    """Machine parameters under the names a question uses ("machine.x")."""
+    return {MACHINE_PREFIX + k: v for k, v in parameters.items()}

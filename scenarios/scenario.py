@@ -1,0 +1,57 @@
+"""A scenario: one question as the user wrote it, with the text it came from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import PrivateAttr, ValidationError
+
+from scenarios.errors import ScenarioError
+from scenarios.schema import Shape, flattened
+from scenarios.shape import problems_of
+from scenarios.toml_text import to_toml
+
+NAMELESS = "scenario"
+
+
+class Scenario(Shape):
+    """One question about a machine and an algorithm, as written in a scenario file.
+
+    Made by ``load`` from a file or mapping, or directly from keywords shaped like the file. Raises ScenarioError
+    where the keywords do not have that shape; what the names mean is checked when the question is asked.
+    """
+
+    _text: str | None = PrivateAttr(default=None)
+    _file: str = PrivateAttr(default=NAMELESS)
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise ScenarioError(p for _, p in problems_of(error, flattened(data), NAMELESS)) from None
+
+    @property
+    def file(self) -> str:
+        """The file it came from, for messages; "scenario" where there is none."""
+        return self._file
+
+    @property
+    def text(self) -> str:
+        """The text of the file, or equivalent TOML where the scenario was made in Python."""
+        if self._text is None:
+            return to_toml(self.model_dump(exclude_defaults=True, exclude_none=True))
+        return self._text
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of ``text``, as hexadecimal digits."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def scenario(data: Mapping[str, Any], file: str, text: str | None) -> Scenario:
+    """Make a scenario that remembers where it came from; raises ScenarioError as ``Scenario`` does."""
+    made = Scenario(**data)
+    made._file, made._text = file, text
+    return made

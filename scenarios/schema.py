@@ -1,0 +1,228 @@
+"""The scenario language: what a file may say (its shape; what the names mean is read in ``questions``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, PlainValidator, model_validator
+from pydantic_core import PydanticCustomError
+
+
+def _wrong(wrong: str, right: str) -> PydanticCustomError:
+    return PydanticCustomError("scenario", "{wrong}; {right}", {"wrong": wrong, "right": right})
+
+
+def _bare(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise _wrong("this is not a number", "write a number such as 20 or 1e6")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise _wrong("the number is too large", "write a number below 1e308") from None
+    if not math.isfinite(number):
+        raise _wrong(f"{number} is not a finite number", "write a finite number, or leave the key out")
+    return number
+
+
+def _number(value: Any) -> float | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise _wrong("this is not a number", 'write a number, or text with a unit such as "10 kW"')
+    return _bare(value)
+
+
+def _count(value: Any) -> int:
+    number = _bare(value)
+    if not number.is_integer():
+        raise _wrong(f"{number:g} is not a whole number", "write a whole number such as 41")
+    return int(number)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong("this is neither true nor false", "write true or false")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _wrong("this is not text", 'write text in quotes, such as "nbody"')
+    return value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    listed = (value,) if isinstance(value, str) else value
+    if not isinstance(listed, list | tuple) or not all(isinstance(v, str) for v in listed):
+        raise _wrong("this is not a name or a list of names", 'write "energy" or ["energy", "time"]')
+    return tuple(listed)
+
+
+def _values(value: Any) -> tuple[float | str, ...]:
+    if not isinstance(value, list | tuple):
+        raise _wrong("this is not a list", "write a list such as [1, 2, 4]")
+    for i, v in enumerate(value):
+        if not isinstance(v, str) and (isinstance(v, bool) or not isinstance(v, Real)):
+            raise _wrong(f"entry {i + 1} is neither a number nor text", "write a list such as [1, 2, 4]")
+    return tuple(_number(v) for v in value)
+
+
+def _factors(value: Any) -> tuple[float, ...]:
+    if not isinstance(value, list | tuple):
+        raise _wrong("this is not a list", "write a list such as [1, 0.5, 0.25]")
+    if any(isinstance(v, str) for v in value):
+        raise _wrong("a factor is a plain number", "write a list such as [1, 0.5, 0.25], or use values")
+    return tuple(_bare(v) for v in value)
+
+
+def _spacing(value: Any) -> str:
+    if value not in {"linear", "log"}:
+        raise _wrong("this is no spacing", 'write "log" or "linear"')
+    return str(value)
+
+
+def _machine(value: Any) -> str | dict[str, Any]:
+    if isinstance(value, str | dict):
+        return value
+    raise _wrong("this is no machine", 'write a name such as "jaketown", or a table { base = "jaketown", … }')
+
+
+Number = Annotated[float | str, PlainValidator(_number, json_schema_input_type=float | str)]
+Bare = Annotated[float, PlainValidator(_bare, json_schema_input_type=float)]
+Count = Annotated[int, PlainValidator(_count, json_schema_input_type=float)]
+Flag = Annotated[bool, PlainValidator(_flag, json_schema_input_type=bool)]
+Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
+Names = Annotated[tuple[str, ...], PlainValidator(_names, json_schema_input_type=str | list[str])]
+Values = Annotated[tuple[float | str, ...], PlainValidator(_values, json_schema_input_type=list[float | str])]
+Factors = Annotated[tuple[float, ...], PlainValidator(_factors, json_schema_input_type=list[float])]
+Spacing = Annotated[str, PlainValidator(_spacing, json_schema_input_type=str)]
+MachineEntry = Annotated[
+    str | dict[str, Any],
+    PlainValidator(_machine, json_schema_input_type=str | dict[str, float | str | dict[str, float | str]]),
+]
+GivenEntry = Annotated[
+    Any,
+    PlainValidator(
+        lambda value: value, json_schema_input_type=float | str | list[dict[str, float | str | bool]]
+    ),
+]
+
+
+class Part(BaseModel):
+    """A frozen piece of a scenario that takes no unknown key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Decide(Part):
+    """A decided quantity; without any key it ranges over the quantity's own domain."""
+
+    min: Number | None = None
+    """Least value: an SI number or text with a unit."""
+    max: Number | None = None
+    """Greatest value: an SI number or text with a unit."""
+    integer: Flag = False
+    """Whole numbers only; with max_halvings, whole halvings only."""
+    values: Values | None = None
+    """The only values allowed: numbers, or names where the quantity is a choice among names."""
+    powers_of: Count | None = None
+    """Only whole powers of this number."""
+    max_halvings: Bare | None = None
+    """A machine parameter may be halved up to so many times from its catalogue value."""
+
+
+class Bounds(Part):
+    """A limit on a metric or on a decided quantity."""
+
+    min: Number | None = None
+    """Least value allowed: an SI number or text with a unit."""
+    max: Number | None = None
+    """Greatest value allowed: an SI number or text with a unit."""
+
+
+class Front(Part):
+    """How finely a Pareto front is drawn."""
+
+    points: Count | None = None
+    """Number of points along the front."""
+    tolerance: Bare | None = None
+    """Largest relative distance between neighbouring points."""
+
+
+class Goal(Part):
+    """What is to be as small or as large as possible; several names ask for a Pareto front."""
+
+    minimize: Names | None = None
+    """Metric or decided quantity to minimise, or a list of them."""
+    maximize: Names | None = None
+    """Metric or decided quantity to maximise, or a list of them."""
+    front: Front | None = None
+    """How finely the Pareto front of several objectives is drawn."""
+
+
+class Sweep(Part):
+    """An axis of a sweep; its name becomes a dimension of the dataset."""
+
+    path: Text
+    """What is swept: a given, machine parameter, "machine", limits.NAME.max or decide.NAME.max (also min)."""
+    start: Number | None = None
+    """First value: an SI number or text with a unit."""
+    stop: Number | None = None
+    """Last value: an SI number or text with a unit."""
+    num: Count | None = None
+    """Number of values from start to stop."""
+    spacing: Spacing | None = None
+    """How values are spaced from start to stop: linear (unless said otherwise) or log."""
+    values: Values | None = None
+    """The values themselves, instead of start, stop and num."""
+    factors: Factors | None = None
+    """Multiples of the value in the file or the machine catalogue, instead of values."""
+
+
+class Shape(Part):
+    """A scenario's keys."""
+
+    title: Text = ""
+    """One line that says what is asked."""
+    model: Text
+    """Name of the model: what is computed."""
+    machine: MachineEntry | None = None
+    """Name of a machine, a table with a base and what differs from it, or a whole machine as a table."""
+    given: dict[str, GivenEntry] = {}
+    """Inputs with a fixed value: SI numbers or text with a unit."""
+    decide: dict[str, Decide] = {}
+    """Quantities to be chosen, with their bounds; machine parameters as "machine.energy_per_flop"."""
+    objective: Goal | None = None
+    """What is minimised or maximised; without it any design within the limits is an answer."""
+    limits: dict[str, Bounds] = {}
+    """Limits on metrics and decided quantities."""
+    sweep: dict[str, Sweep] = {}
+    """Axes over which the question is asked again and again."""
+    waive: Names = ()
+    """The model's own limits that are set aside."""
+    idle: Flag = False
+    """Whether processors may idle (power is then not simply energy/time of the run)."""
+    gap: Bare | None = None
+    """Relative gap between answer and proved bound that is good enough (1e-6 unless set)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, data: Any) -> Any:
+        return flattened(data) if isinstance(data, Mapping) else data
+
+
+def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Write nested machine parameters of decide and limits as "machine.x": both forms mean the same."""
+    found = dict(data)
+    for section in ("decide", "limits"):
+        entries = found.get(section)
+        nested = entries.get("machine") if isinstance(entries, dict) else None
+        if isinstance(nested, dict) and any(isinstance(v, dict) for v in nested.values()):
+            whole = {k: v for k, v in nested.items() if not isinstance(v, dict)}
+            flat = {f"machine.{k}": v for k, v in nested.items() if isinstance(v, dict)}
+            rest = {k: v for k, v in entries.items() if k != "machine"}
+            found[section] = rest | ({"machine": whole} if whole else {}) | flat
+    return found

@@ -1,0 +1,115 @@
+"""Checks a scenario's shape, and says in the user's words what pydantic finds wrong with it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from dse.names import did_you_mean
+from scenarios.errors import Findings, Problem, meant, shown
+from scenarios.schema import Bounds, Decide, Front, Goal, Part, Shape, Sweep, flattened
+
+Place = tuple[str | int, ...]
+
+_PARTS: dict[str, type[Part]] = {"decide": Decide, "limits": Bounds, "sweep": Sweep}
+_TABLES = {
+    "given": "write a table: [given] and below it bodies = 1e6",
+    "decide": "write a table such as { min = 1, max = 64 }; a fixed value belongs under [given]",
+    "limits": 'write a table such as { max = "10 s" }',
+    "sweep": 'write a table such as { path = "limits.time.max", values = [1, 2] }',
+    "objective": 'write a table such as { minimize = "energy" }',
+}
+
+
+def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
+    """Check the shape of ``data``, noting every mistake in ``findings``.
+
+    Returns what can be read once the broken entries are left out, so that its meaning can be checked as well; None
+    where nothing can be.
+    """
+    rest = copy.deepcopy(flattened(data))
+    while True:
+        try:
+            return Shape.model_validate(rest)
+        except ValidationError as error:
+            broken = list(problems_of(error, rest, findings.file))
+        for place, problem in broken:
+            findings.add(problem.key, problem.wrong, problem.right)
+            findings.broken.add(dotted(place))
+        if not all([_cut(rest, place) for place, _ in broken]):
+            return None
+
+
+def problems_of(
+    error: ValidationError, data: Mapping[str, Any], file: str
+) -> Iterator[tuple[Place, Problem]]:
+    """Yield each mistake with the place that must go for the rest to be readable."""
+    for found in error.errors(include_url=False):
+        place: Place = found["loc"]
+        kind, context = found["type"], found.get("ctx", {})
+        if kind == "scenario":
+            wrong, right = str(context["wrong"]), str(context["right"])
+            wrong = wrong.replace("this is", f"{shown(_at(data, place))} is", 1)
+        elif kind == "extra_forbidden":
+            wrong, right = _unknown(place)
+        elif kind == "missing":
+            wrong, right = _missing(place, file)
+        else:
+            wrong = f"{shown(found['input'])} is not a table"
+            right = _TABLES.get(str(place[0]) if place else "", "write a table")
+        cut = place[:-1] if kind == "missing" else place
+        yield cut, Problem(file, dotted(place), wrong, right)
+
+
+def dotted(place: Place) -> str:
+    """Write a place as a dotted key: ("objective", "minimize", 1) is objective.minimize[1]."""
+    text = ""
+    for step in place:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def _fields(place: Place) -> type[Part]:
+    if not place:
+        return Shape
+    if place[0] == "objective":
+        return Front if place[1:2] == ("front",) else Goal
+    return _PARTS[str(place[0])]
+
+
+def _unknown(place: Place) -> tuple[str, str]:
+    name, fields = str(place[-1]), _fields(place[:-1]).model_fields
+    if place == ("uncertain",):
+        return "[uncertain] is reserved for distributions and cannot be used yet", "leave it out for now"
+    if name in Shape.model_fields and name not in fields:
+        return f"{name} does not belong here", f"move {name} to the top of the file, above the first [table]"
+    if len(place) == 1 and not did_you_mean(name, fields):
+        return f"unknown key {shown(name)}", f"inputs belong under [given]; {meant(name, fields)}"
+    return f"unknown key {shown(name)}", meant(name, fields)
+
+
+def _missing(place: Place, file: str) -> tuple[str, str]:
+    if place == ("model",):
+        return (
+            "no model is named",
+            f'write model = "nbody" at the top of {file}; `dse models` lists the models',
+        )
+    return "no path says what is swept", 'write path = "limits.time.max", or another input, limit or bound'
+
+
+def _at(data: Any, place: Place) -> Any:
+    for step in place:
+        data = data[step]
+    return data
+
+
+def _cut(data: dict[str, Any], place: Place) -> bool:
+    """Remove the entry at ``place``; False where the whole scenario would go."""
+    if not place:
+        return False
+    *outer, last = place
+    _at(data, tuple(outer)).pop(last, None)
+    return True

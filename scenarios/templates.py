@@ -1,0 +1,112 @@
+"""Where scenarios start from: the library of ready questions, a commented template, the JSON Schema."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from dse import machines, models
+from dse.models.model import Model
+from dse.quantities import Quantity, examples
+from scenarios.schema import Shape
+
+_EXAMPLES = {"bodies": "1e5", "order": "8192", "points": "2e6", "flops_per_pair": "20"}
+_FAVOURITE = "jaketown"
+
+
+def library() -> dict[str, Traversable]:
+    """Return the ready scenarios that come with the package: name -> file."""
+    entries = files("scenarios").joinpath("library").iterdir()
+    found = {e.name.removesuffix(".toml"): e for e in entries if e.name.endswith(".toml")}
+    return dict(sorted(found.items()))
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a scenario file, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Shape.model_json_schema(),
+        "title": "dse scenario",
+        "description": "One question about a machine and an algorithm.",
+    }
+
+
+def template(model: str) -> str:
+    """Return a commented scenario file to start from, which can be asked as it stands.
+
+    Raises UnknownName (a KeyError) where there is no such model.
+    """
+    m = models.get(model)
+    decided = [q for q in m.inputs if _is_resource(q)]
+    given = [q for q in m.inputs if q not in decided]
+    lines = [
+        f'title   = "Least energy: {m.title}"',
+        f'model   = "{m.name}"'.ljust(30) + f"# {m.source}",
+        f"machine = {_machine(m)}".ljust(30) + "# `dse machines` lists them",
+        *(
+            ["# waive = [" + ", ".join(f'"{x.name}"' for x in m.limits) + "]   # limits to set aside"]
+            if m.limits
+            else []
+        ),
+        "",
+        "[given]   # SI numbers, or text with a unit",
+        *(_input(q) for q in given),
+        "",
+        "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of",
+        *(f"{q.name} = {_range(q)}".ljust(30) + f"# {_about(q)}" for q in decided),
+        '# "machine.energy_per_flop" = { max_halvings = 10 }',
+        "",
+        "[objective]  # or maximize; a list of metrics asks for a Pareto front",
+        f'minimize = "{_objective(m)}"',
+        "",
+        "[limits]  # min or max of a metric or a decided quantity",
+        *(
+            f'# {q.name} = {{ max = "{examples(q.unit)[0]}" }}'.ljust(30) + f"# {_about(q)}"
+            for q in m.metrics
+        ),
+        "",
+        "# [sweep.deadline]  # an axis of a dataset, for `dse sweep`",
+        '# path    = "limits.time.max"',
+        '# start   = "1 s"',
+        '# stop    = "100 s"',
+        "# num     = 41",
+        '# spacing = "log"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _is_resource(q: Quantity) -> bool:
+    return q.name.endswith(("processors", "memory", "nodes", "cores"))
+
+
+def _range(q: Quantity) -> str:
+    return "{ min = 1, max = 4096 }" if not q.unit else "{}"
+
+
+def _about(q: Quantity) -> str:
+    return f"{q.meaning} ({q.unit})" if q.unit else q.meaning
+
+
+def _input(q: Quantity) -> str:
+    if q.choices:
+        value = " or ".join(f'"{c}"' for c in q.choices)
+        return f'{q.name} = "{q.default or q.choices[0]}"'.ljust(30) + f"# {value}: {q.meaning}"
+    value = _EXAMPLES.get(q.name) or f"{q.default if q.default is not None else max(q.minimum, 1.0):g}"
+    start = "# " if q.default is not None else ""
+    return f"{start}{q.name} = {value}".ljust(30) + f"# {_about(q)}"
+
+
+def _objective(m: Model) -> str:
+    names = [q.name for q in m.metrics]
+    return "energy" if "energy" in names else names[0]
+
+
+def _machine(m: Model) -> str:
+    needed = [q for q in m.machine if not q.optional and q.default is None]
+    for name in (_FAVOURITE, *machines.names()):
+        if all(q.name in machines.get(name).parameters for q in needed):
+            return f'"{name}"'
+    own = machines.get(_FAVOURITE).parameters
+    lacking = ", ".join(f'{q.name} = "{examples(q.unit)[0]}"' for q in needed if q.name not in own)
+    return f'{{ base = "{_FAVOURITE}", {lacking} }}'

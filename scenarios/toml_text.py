@@ -1,0 +1,46 @@
+"""Plain data as TOML text, so that a scenario made in Python is stored like one from a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def to_toml(data: Mapping[str, Any]) -> str:
+    """Write nested mappings, lists, text, numbers and truth values as TOML.
+
+    The same data always gives the same text. Raises TypeError for anything TOML cannot hold.
+    """
+    top = {k: v for k, v in data.items() if not isinstance(v, Mapping)}
+    tables = {k: v for k, v in data.items() if isinstance(v, Mapping)}
+    lines = [f"{_key(k)} = {_value(v)}" for k, v in top.items()]
+    for name, table in tables.items():
+        lines += ["", f"[{_key(name)}]", *(f"{_key(k)} = {_value(v)}" for k, v in table.items())]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else _string(name)
+
+
+def _string(text: str) -> str:
+    # JSON escapes are TOML escapes, except that JSON leaves DEL as it stands
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(v) for v in value) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+    raise TypeError(f"{type(value).__name__} cannot be written as TOML")
