@@ -6,6 +6,7 @@ Each is open to further arithmetics: a package that brings a new kind of number 
 
 from __future__ import annotations
 
+import math
 from functools import singledispatch
 from typing import Any
 
@@ -47,6 +48,22 @@ register_maximum = _maximum.register
 def log2(x: Any) -> Any:
     """Logarithm to base 2 of a dimensionless positive number."""
     return log(x) / np.log(2.0)
+
+
+def per(a: Any, b: Any) -> Any:
+    """Return a/b, infinite where b is the plain number zero: no cost at all, not a mistake."""
+    return _per(b, a)
+
+
+@singledispatch
+def _per(b: Any, a: Any) -> Any:
+    return a / b
+
+
+@_per.register(int)
+@_per.register(float)
+def _per_number(b: float, a: Any) -> Any:
+    return a / b if b != 0 else math.inf
 
 
 @singledispatch

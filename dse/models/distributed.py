@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from dse.models.arithmetic import per
 from dse.models.model import ModelLimit
 from dse.quantities import Quantity
 
@@ -156,13 +157,13 @@ def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[st
 
 def summary(time: Any, energy: Any, work: Any, processors: Any) -> dict[str, Any]:
     """Return the metrics that follow from time, energy, all flops (``work``) and the number of processors."""
-    power = energy / time
+    power = per(energy, time)
     return {
         "time": time,
         "energy": energy,
         "power": power,
-        "performance": work / time,
-        "efficiency": work / energy,
+        "performance": per(work, time),
+        "efficiency": per(work, energy),
         "energy_delay": energy * time,
         "power_per_processor": power / processors,
     }

@@ -132,3 +132,15 @@ def test_a_machine_without_a_capacity_has_no_such_limit(name: str):
     found = models.evaluate(model, x)
     assert not any("capacity" in limit for limit in found)
     assert all(math.isfinite(v) for v in found.values())
+
+
+@every_model
+def test_a_machine_that_costs_nothing_is_infinitely_good(name: str):
+    """Any cost may be zero, even all of a kind: the quotients are infinite, nothing fails."""
+    model = models.get(name)
+    x = {k: q.choices[0] if q.choices else 2.0 for k, q in model.parameters().items()}
+    free = {k: 0.0 for k in x if "energy" in k or "power" in k}
+    assert models.evaluate(model, x | free)["efficiency"] == math.inf
+    instant = {k: 0.0 for k in x if "machine.time" in k or "_time_per" in k}
+    found = models.evaluate(model, x | instant)
+    assert (found["time"], found["performance"], found["power"]) == (0.0, math.inf, math.inf)
