@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import scenarios
-import solvers
 from results.solution import Solution, Status
+from scenarios.questions import question as as_question
+from solvers.answer import answer
 
-NOT_ATTAINABLE = "not attainable"
+NO_RUN = "no run"
 
 
 def ask(question: Mapping[str, Any]) -> Solution:
     """Answer a question shaped like a scenario file (SI numbers) by the way every scenario goes."""
-    return solvers.answer(scenarios.question(scenarios.load(question)))
+    return answer(as_question(scenarios.load(question)))
 
 
 def metrics(model: str, machine: Mapping[str, Any], given: Mapping[str, Any], *waive: str) -> Mapping[str, float]:
@@ -35,7 +36,7 @@ def metrics(model: str, machine: Mapping[str, Any], given: Mapping[str, Any], *w
 def told(solution: Solution, name: str) -> float | str:
     """A number of an answer: the objective, a decided variable or a metric; else why there is none."""
     if solution.status is Status.INFEASIBLE:
-        return NOT_ATTAINABLE
+        return NO_RUN
     if solution.status is not Status.OPTIMAL:
         return f"{solution.status} {solution.message}".strip()
     if name == "objective" and solution.objective is not None:

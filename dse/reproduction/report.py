@@ -135,7 +135,7 @@ def agree(ours: Value, expected: Value, tolerance: float) -> bool:
     return ours == expected if difference is None else difference <= tolerance
 
 
-def digits(value: Value | None, count: int = 7) -> str:
+def digits(value: Value | None, count: int = 6) -> str:
     """A value as text with that many significant digits; "" for None."""
     if value is None:
         return ""
@@ -151,12 +151,12 @@ def terminal(report: Report) -> RenderableType:
     parts: list[RenderableType] = [Text(report.title, style="bold"), Text(report.citation)]
     for place, rows in by_place(report.rows).items():
         parts += ["", Rule(place, align="left")]
-        for statement in dict.fromkeys(row.statement for row in rows):
-            parts += _statement(statement, [row for row in rows if row.statement == statement])
+        for number, statement in enumerate(dict.fromkeys(row.statement for row in rows)):
+            parts += _statement(statement, [row for row in rows if row.statement == statement], header=number == 0)
     return Group(*parts, "", Text(summary(report)))
 
 
-def _statement(statement: Statement, rows: Sequence[Row]) -> list[RenderableType]:
+def _statement(statement: Statement, rows: Sequence[Row], *, header: bool) -> list[RenderableType]:
     """A statement, what is wrong with it where it shows, and its cases as a table."""
     from rich.table import Table
     from rich.text import Text
@@ -164,13 +164,13 @@ def _statement(statement: Statement, rows: Sequence[Row]) -> list[RenderableType
     parts: list[RenderableType] = [Text(statement.text, style="bold")]
     if any(row.verdict.value == statement.fault for row in rows):
         parts.append(Text(f"{statement.fault}: {statement.correction}", style="italic"))
-    table = Table(box=None, show_edge=False, pad_edge=False, header_style="dim", expand=True)
+    table = Table(box=None, show_header=header, header_style="dim", padding=(0, 1, 0, 0), expand=True)
     table.add_column("", ratio=1)
-    for name, width in (("paper", 14), ("corrected", 14), ("ours", 14)):
-        table.add_column(name, justify="right", min_width=width if name != "corrected" else 9)
-    table.add_column("", min_width=8)
-    table.add_column("diff.", justify="right", min_width=7, no_wrap=True)
-    table.add_column("", min_width=12, no_wrap=True)
+    for name, width in (("paper", 12), ("corrected", 12), ("ours", 12)):
+        table.add_column(name, justify="right", width=width)
+    table.add_column("", width=11)
+    table.add_column("diff.", justify="right", width=5)
+    table.add_column("", width=12)
     for row in rows:
         item = Text(row.item)
         if row.remark:

@@ -39,12 +39,13 @@ class Reading:
 
 
 CHOSEN = Reading("M = 3n²/p", 3.0 * ORDER**2 / SOCKETS, "jaketown-printed")
+TABLE_I = Reading("M = 2^34 (Table I)", 2.0**34, "jaketown-printed")
 READINGS = (
     Reading("M = n²/p", ORDER**2 / SOCKETS, "jaketown-printed"),
     CHOSEN,
     Reading("M = 3n²", 3.0 * ORDER**2, "jaketown-printed"),
     Reading("M = 2^32", 2.0**32, "jaketown-printed"),
-    Reading("M = 2^34 (Table I)", 2.0**34, "jaketown-printed"),
+    TABLE_I,
     Reading("M = 2^34, delta_e corrected", 2.0**34, "jaketown-printed, delta_e corrected"),
 )
 
@@ -92,18 +93,18 @@ def rows() -> list[Row]:
 def _claims() -> list[Row]:
     says, found = statements("demmel2013"), curves()
     flop, word = found["energy_per_flop"], found["energy_per_word"]
-    gains = [after / before - 1.0 for before, after in zip(flop[5:-1], flop[6:], strict=True)]
+    gains = [after / before - 1.0 for before, after in zip(flop[6:-1], flop[7:], strict=True)]
     machine = as_machine(_machine("jaketown-printed"))
     inside = ask({"model": "matmul", "machine": machine, "given": _design(CHOSEN)})
     outside = inside.status is Status.INFEASIBLE and "replication" in inside.conflict
     message = efficiency(CHOSEN, ("energy_per_message",), 5) / flop[0]
     memory = found["memory_power_per_word"][5] / flop[0]
-    everything = first_passing(curves(READINGS[4])["together"])
+    everything = first_passing(curves(TABLE_I)["together"])
     return [
         Row(says["VI_outside"], CHOSEN.name, "yes", "yes" if outside else "no", remark="replication is waived for the curves"),
         Row(says["VI_together"], CHOSEN.name, 5.0, first_passing(found["together"]), "generation", tolerance=0.0),
         Row(
-            says["VI_printed"], READINGS[4].name, 5.0, everything, "generation", corrected=6.0, tolerance=0.0,
+            says["VI_printed"], TABLE_I.name, 5.0, everything, "generation", corrected=6.0, tolerance=0.0,
             remark="with the corrected delta_e 75 is missed by 3 % at generation 5",
         ),
         Row(
@@ -111,8 +112,8 @@ def _claims() -> list[Row]:
             remark=f"gain {word[-1] / word[0] - 1.0:.1e}",
         ),
         Row(
-            says["VI_gamma"], f"{CHOSEN.name}, under 10 % a generation from the sixth on", "yes",
-            "yes" if max(gains) < 0.1 else "no", remark=f"the sixth halving gains {gains[0]:.1%}",
+            says["VI_gamma"], f"{CHOSEN.name}, under 10 % per halving from generation 6 on", "yes",
+            "yes" if max(gains) < 0.1 else "no", remark=f"the next one gains {gains[0]:.1%}",
         ),
         Row(
             says["VI_alpha"], "third parameter that is scaled", "alpha_e",

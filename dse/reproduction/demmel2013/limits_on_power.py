@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from dse.reproduction.asking import NOT_ATTAINABLE, ask, told
+from dse.reproduction.asking import NO_RUN, ask, told
 from dse.reproduction.demmel2013 import nbody
 from dse.reproduction.demmel2013.questions import flatness, question, settings
 from dse.reproduction.demmel2013.symbols import Setting
@@ -99,7 +99,7 @@ def _processor_edges(s: Setting) -> list[Row]:
         Row(SAYS["VE_time"], f"{s.name}, P_max = {P:.6g} W, p <= {p:.4g}", nbody.time(s, p, 2.0 * M0), told(fast, "objective"), "s"),
         Row(SAYS["VE_M0"], f"{s.name}, P_max = {P:.6g} W", nbody.least_energy(s), told(enough, "objective"), "J"),
         Row(SAYS["VE_energy"], f"{s.name}, P_max = {P1:.6g} W", nbody.energy(s, M1), told(thrifty, "objective"), "J"),
-        Row(SAYS["VE_none"], f"{s.name}, P_max = {P0:.6g} W", NOT_ATTAINABLE, told(none, "objective")),
+        Row(SAYS["VE_none"], f"{s.name}, P_max = {P0:.6g} W", NO_RUN, told(none, "objective")),
     ]
 
 
@@ -111,9 +111,12 @@ def _target(s: Setting) -> list[Row]:
         Row(SAYS["VF_ratio"], f"{s.name}, n = {s.n:.4g}", best, told(here, "objective"), "flop/J", tolerance=SURE),
         Row(SAYS["VF_ratio"], f"{s.name}, n = {10 * s.n:.4g}", best, told(same, "objective"), "flop/J", tolerance=SURE),
     ]
+    tied = "gamma_t" if here.parameters.get("machine.time_per_flop", 0.0) != 0.0 else "gamma_e twice"
+    item = f"{s.name}, elasticity of the efficiency to gamma_t is not 0"
+    found.append(Row(SAYS["VF_list"], item, "gamma_e twice", tied, corrected="gamma_t"))
     for name, symbol, cheaper in (
-        ("energy_per_flop", "gamma_e", replace(s, gamma_e=s.gamma_e / 2.0)),
-        ("memory_power_per_word", "delta_e", replace(s, delta_e=s.delta_e / 2.0)),
+        ("energy_per_flop", "gamma_e", replace(s, gamma_e=s.gamma_e / 3.0)),
+        ("memory_power_per_word", "delta_e", replace(s, delta_e=s.delta_e / 3.0)),
     ):
         target = nbody.best_efficiency(cheaper)
         closed = nbody.flop_energy_for_target if symbol == "gamma_e" else nbody.memory_power_for_target

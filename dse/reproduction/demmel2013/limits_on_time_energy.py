@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dse.reproduction.asking import NOT_ATTAINABLE, ask, told
+from dse.reproduction.asking import NO_RUN, ask, told
 from dse.reproduction.demmel2013 import nbody
 from dse.reproduction.demmel2013.questions import cold_memory, flatness, question, settings
 from dse.reproduction.demmel2013.symbols import Setting
@@ -75,7 +75,7 @@ def _deadline(s: Setting) -> list[Row]:
         Row(SAYS["VB_loose"], f"{s.name}, T_max = {2 * T0:.4g} s", E0, told(loose, "objective"), "J", tolerance=SURE),
         Row(SAYS["VB_pmin"], item, p, told(held, "processors"), "", tolerance=PINNED),
         Row(SAYS["VB_2d"], item, nbody.energy(s, s.n / math.sqrt(p)), told(held, "objective"), "J", tolerance=SURE),
-        Row(SAYS["VB_fewer"], f"{item}, p <= p_min/2", NOT_ATTAINABLE, told(late, "objective")),
+        Row(SAYS["VB_fewer"], f"{item}, p <= p_min/2", NO_RUN, told(late, "objective")),
     ]
 
 
@@ -102,7 +102,7 @@ def _budget(s: Setting) -> list[Row]:
     return [
         Row(SAYS["VC_p"], item, p, told(solution, "processors"), "", tolerance=loose),
         Row(SAYS["VC_T"], item, nbody.least_time(s, p), told(solution, "objective"), "s", tolerance=max(SURE, loose)),
-        Row(SAYS["VC_below"], below, NOT_ATTAINABLE, told(none, "objective")),
+        Row(SAYS["VC_below"], below, NO_RUN, told(none, "objective")),
     ]
 
 
@@ -120,5 +120,5 @@ def _budget_edges(s: Setting) -> list[Row]:
         solution = ask(question(s, minimize="time", limits={"energy": far}))
         item = f"{s.name}, E_max = {far:.6g} J, far below E*: the root is real again, p"
         printed = nbody.p_for_energy(s, far)
-        found.append(Row(SAYS["VC_far"], item, printed, told(solution, "objective"), "", NOT_ATTAINABLE))
+        found.append(Row(SAYS["VC_far"], item, printed, told(solution, "objective"), "", NO_RUN))
     return found

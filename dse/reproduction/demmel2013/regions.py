@@ -61,7 +61,7 @@ def budgets() -> Budgets:
     g = nbody.processor_power(s, M0)
     return Budgets(
         E_max=1.15 * nbody.least_energy(s),
-        P_proc=nbody.processor_power(s, 2.0 * M0),
+        P_proc=nbody.processor_power(s, 1.25 * M0),
         T_max=2.0 * nbody.time_threshold(s),
         P_tot=g * 60.0,
     )
@@ -75,8 +75,9 @@ def plane(points: int = 241) -> Plane:
     values: dict[str, Any] = {"bodies": s.n, "flops_per_pair": s.f, "processors": p, "memory": M}
     values |= {f"machine.{name}": value for name, value in as_machine(s).items()}
     found = models.evaluate(models.get("nbody"), values)
+    spread = {name: np.broadcast_to(value, p.shape) for name, value in found.items()}
     allowed = (found["one_copy"] <= 1.0 + 1e-12) & (found["replication"] <= 1.0 + 1e-12)
-    return Plane(p, M, found, allowed)
+    return Plane(p, M, spread, allowed)
 
 
 @cache
@@ -101,19 +102,13 @@ def marks() -> Mapping[str, Mark]:
     return found
 
 
-def limits(s: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """p, and the 1D and 2D limits of memory over it (the red lines)."""
-    p = np.geomspace(1.0, s.n**2, 200)
-    return p, np.maximum(s.n / p, 1.0), s.n / np.sqrt(p)
-
-
 def records(step: int = 6) -> list[dict[str, float]]:
     """The plane as rows for CSV, every few grid points, where the algorithm runs."""
     grid = plane()
     names = ("energy", "time", "power", "power_per_processor")
     return [
         {"processors": grid.p[i, j], "memory": grid.M[i, j]}
-        | {name: float(np.broadcast_to(grid.metrics[name], grid.p.shape)[i, j]) for name in names}
+        | {name: float(grid.metrics[name][i, j]) for name in names}
         for i in range(0, grid.p.shape[0], step)
         for j in range(0, grid.p.shape[1], step)
         if grid.allowed[i, j]
