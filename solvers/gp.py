@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.gp_steps import FAILED, FEASIBLE, INFEASIBLE, OPTIMAL, Bools, close, run
+from solvers.gp_state import Bools
+from solvers.gp_steps import FAILED, FEASIBLE, INFEASIBLE, OPTIMAL, close, run
 from solvers.gp_terms import (
     LOG_ZERO,
     Array,

@@ -9,13 +9,13 @@ proved to conflict or met. What jams nevertheless goes on with a monotone barrie
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.gp_terms import Array, Terms, present
+from solvers.gp_state import Bools, Found, State, begin, certificates, slacks, tilt
+from solvers.gp_terms import Array, Terms
 
 FEASIBLE = 1e-9
 """A limit counts as met when its log ratio is at most this."""
@@ -27,107 +27,7 @@ EXACT_SLACK = 1e-11
 FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY = 1e2, 1e4, 1e7
 PATIENCE = 40  # iterations before an instance counts as jammed
 
-Bools = NDArray[np.bool_]
-
-
-@dataclass(slots=True)
-class State:
-    """All that an instance carries from step to step; every field has the instances as its first axis."""
-
-    index: NDArray[np.int64]  # place in the batch
-    terms: Terms
-    lo: Array
-    hi: Array
-    y: Array
-    t: Array
-    S: Array  # slacks of limits, t, lower ends, upper ends
-    L: Array  # their multipliers
-    active: Array  # 1 where the inequality exists
-    F: Array
-    G: Array
-    W: Array
-    J: Array  # derivative of the slacks by (y, t)
-    elastic: Bools
-    weight: Array  # of the objective: 1, or 0 in phase one
-    rho: Array
-    stage: NDArray[np.int64]  # 0 first go, 1 phase one, 2 after it
-    short: NDArray[np.int64]  # steps since the last good one, up to 3
-    late: NDArray[np.int64]  # iterations since optimal, without progress
-    score: Array
-    slight: Array  # proved least violation too small to count
-    age: NDArray[np.int64]  # iterations in this mode
-    cautious: Bools  # monotone barrier with a line search, for instances that jam
-    target: Array  # its barrier parameter
-
-    def take(self, keep: NDArray[np.int64]) -> State:
-        """Return the same for a choice of instances."""
-        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        return State(**{k: v.take(keep) if k == "terms" else v[keep] for k, v in values.items()})
-
-
-@dataclass(slots=True)
-class Found:
-    """Best point, multipliers and proofs of every instance so far."""
-
-    y: Array
-    L: Array
-    infeasible: Bools
-    iterations: NDArray[np.int64]
-    penalised: Bools
-    slight: Array
-
-
-def begin(T: Terms, lo: Array, hi: Array, y: Array, penalty: float) -> State:
-    """Interior first iterate: y pulled into the box, t above all limits, complementarity 1."""
-    B, n = y.shape
-    margin = np.minimum(0.05 * (hi - lo), 1.0)
-    y = np.minimum(np.maximum(y, lo + margin), hi - margin)
-    F, W = T.at(y)
-    on = present(T)[:, 1:]
-    m = on.shape[1]
-    worst = np.where(on, F[:, 1:], -np.inf).max(1, initial=-np.inf)
-    elastic = on.any(1) & (worst > -0.1)
-    t = np.where(elastic, np.maximum(worst, 0.0) + 1.0, 0.0)
-    active = np.concatenate([on, elastic[:, None], np.ones((B, 2 * n))], axis=1, dtype=float)
-    J = np.zeros((B, m + 1 + 2 * n, n + 1))
-    eye = np.arange(n)
-    J[:, m + 1 + eye, eye] = 1.0
-    J[:, m + 1 + n + eye, eye] = -1.0
-    J[:, : m + 1, n] = active[:, : m + 1] * elastic[:, None]
-    S = _slacks(F, t, y, lo, hi, active)
-    one, none = np.ones(B), np.zeros(B, np.int64)
-    state = State(
-        np.arange(B), T, lo, hi, y, t, S, active / S, active, F, T.slopes(W), W, J, elastic,
-        one, penalty * one, none, none.copy(), none.copy(), np.inf * one, 0 * one, none.copy(),
-        np.zeros(B, bool), one.copy(),
-    )  # fmt: skip
-    _tilt(state)
-    return state
-
-
-def _slacks(F: Array, t: Array, y: Array, lo: Array, hi: Array, active: Array) -> Array:
-    """Exact slacks of all inequalities; 1 for those that do not exist."""
-    c = np.concatenate([t[:, None] - F[:, 1:], t[:, None], y - lo, hi - y], axis=1)
-    return np.where(active > 0, c, 1.0)
-
-
-def _tilt(s: State) -> None:
-    """Bring the derivative of the slacks up to date with the gradients."""
-    m = s.F.shape[1] - 1
-    s.J[:, :m, :-1] = s.G[:, 1:] * -s.active[:, :m, None]
-
-
-def certificates(s: State) -> tuple[Array, Array, Array]:
-    """Lower bound of F_0, infeasibility number, worst limit: all from values at hand."""
-    m = s.F.shape[1] - 1
-    lam = s.L[:, :m]
-    total = lam.sum(1)
-    limits = (lam * s.F[:, 1:]).sum(1)
-    g = (lam[:, None, :] @ s.G[:, 1:])[:, 0]
-    both = np.concatenate([g[:, None], (g + s.G[:, 0])[:, None]], axis=1)
-    reach = np.minimum(both * (s.lo - s.y)[:, None], both * (s.hi - s.y)[:, None]).sum(2)
-    worst = np.where(s.active[:, :m] > 0, s.F[:, 1:], -np.inf).max(1, initial=-np.inf)
-    return s.F[:, 0] + limits + reach[:, 1], (limits + reach[:, 0]) / np.maximum(total, 1e-300), worst
+Choice = NDArray[np.int64] | slice
 
 
 class Newton:
@@ -150,7 +50,7 @@ class Newton:
         self.H = H * self.scale[:, :, None] * self.scale[:, None, :]
         np.einsum("bii->bi", self.H)[...] = 1 + 1e-14
         self.down = np.concatenate([s.weight[:, None] * s.G[:, 0], (s.rho * s.elastic)[:, None]], axis=1)
-        self.off = _slacks(s.F, s.t, s.y, s.lo, s.hi, s.active) - s.S
+        self.off = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active) - s.S
 
     def step(self, aim: Array) -> tuple[Array, Array, Array, Array]:
         """Return how the barrier falls, and the step that brings slack times multiplier to ``aim``.
@@ -196,7 +96,7 @@ def advance(s: State) -> Bools:
     # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
     trust = np.where(s.short > 0, 0.0, a[:, 0] ** 2)
     sigma = np.where(s.short > 0, np.maximum(sigma, 0.5), sigma)
-    sigma = np.maximum(sigma, np.minimum(np.where(s.elastic, 1e-14 * s.rho, 1e-13) / mu, 1))
+    sigma = np.maximum(sigma, np.minimum(least_mu(s) / mu, 1))
     aim = s.active * np.where(s.cautious, s.target, sigma * mu)[:, None]
     aim -= np.where(s.cautious, 0.0, trust)[:, None] * dS * dL
     fall, d, dS, dL = newton.step(aim)
@@ -204,7 +104,8 @@ def advance(s: State) -> Bools:
     fraction = np.maximum(0.99, 1 - mu)
     common = fraction / np.maximum(primal, dual)
     alpha = np.minimum(1.0, np.where(s.cautious, fraction / primal, common))
-    alpha, ok = _shorten(s, d, dS, mu, alpha, fall)
+    floor = 1e-4 * np.minimum(s.S, mu[:, None] / np.maximum(s.L, 1e-300))
+    alpha, ok = _shorten(s, Move(fall, d, dS, np.abs(newton.off), floor), alpha)
     s.L += np.minimum(alpha, common)[:, None] * dL
     s.short = np.where(alpha < 0.1, (s.short + 1) % 4, 0)
     s.age += 1
@@ -221,9 +122,7 @@ def _lower_barrier(s: State, fall: Array, count: Array) -> None:
     near = s.target[:, None] * s.active / s.S
     s.L = np.where(s.cautious[:, None], np.clip(s.L, 1e-4 * near, 1e4 * near), s.L)
     ready = s.cautious & (fall < 0.1 * s.target * count)
-    s.target = np.where(
-        ready, np.maximum(0.1 * s.target, np.where(s.elastic, 1e-14 * s.rho, 1e-13)), s.target
-    )
+    s.target = np.where(ready, np.maximum(0.1 * s.target, least_mu(s)), s.target)
 
 
 def _turn_cautious(s: State, ok: Bools) -> None:
@@ -241,56 +140,80 @@ def _turn_cautious(s: State, ok: Bools) -> None:
     s.J[k, : m + 1, -1] = s.active[k, : m + 1] * elastic[:, None]
     margin = 1e-6 * np.minimum(s.hi - s.lo, 1)
     y = np.minimum(np.maximum(s.y, s.lo + margin), s.hi - margin)
-    S = np.maximum(_slacks(s.F, s.t, y, s.lo, s.hi, s.active), 1e-3 * margin.min(1)[:, None])
+    S = np.maximum(slacks(s.F, s.t, y, s.lo, s.hi, s.active), 1e-3 * margin.min(1)[:, None])
     s.S[k] = S[k]
     _recentre(s, turn, np.ones(len(turn)))
 
 
-def _barrier(s: State, F: Array, t: Array, S: Array, which: NDArray[np.int64]) -> Array:
+def _barrier(s: State, F: Array, t: Array, S: Array, k: Choice) -> Array:
     """Return the function that the cautious mode lowers."""
-    penalty = np.where(s.elastic[which], s.rho[which] * t, 0.0)
-    value: Array = s.weight[which] * F[:, 0] + penalty - s.target[which] * np.log(S).sum(1)
+    penalty = np.where(s.elastic[k], s.rho[k] * t, 0.0)
+    value: Array = s.weight[k] * F[:, 0] + penalty - s.target[k] * np.log(S).sum(1)
     return value
 
 
-def _shorten(s: State, d: Array, dS: Array, mu: Array, alpha: Array, fall: Array) -> tuple[Array, Bools]:
-    """Take the step, shorter where the true slacks would not stay positive."""
-    step, pending = alpha, np.arange(len(alpha))
-    F, W, y, t, S = s.F.copy(), s.W.copy(), s.y.copy(), s.t.copy(), s.S.copy()
-    off = np.abs(_slacks(F, t, y, s.lo, s.hi, s.active) - S)
-    floor = 1e-4 * np.minimum(s.S, mu[:, None] / np.maximum(s.L, 1e-300))
-    for _ in range(40):
-        a = step[pending]
-        yt = s.y[pending] + a[:, None] * d[pending, :-1]
-        tt = s.t[pending] + a * d[pending, -1] * s.elastic[pending]
-        part = s.terms if len(pending) == len(alpha) else s.terms.take(pending)
-        Ft, Wt = part.at(yt)
-        c = _slacks(Ft, tt, yt, s.lo[pending], s.hi[pending], s.active[pending])
-        ahead = s.S[pending] + a[:, None] * dS[pending]
-        good = c >= 0.01 * (1 - a)[:, None] * s.S[pending] + floor[pending]
-        miss = np.abs(c - ahead)
-        bearable = np.maximum(0.1 * s.S, (1 - 0.5 * step[:, None]) * off)[pending]
-        carried = (s.S[pending] < CARRIED_SLACK) & (miss <= bearable)
-        good |= carried | (ahead < 2 * EXACT_SLACK) & (c > -1e-13) | (s.active[pending] == 0)
-        St = np.where(c >= np.where(carried, 0.5 * ahead, EXACT_SLACK), c, np.maximum(ahead, miss))
-        fine = good.all(1) & np.isfinite(Ft[:, 0])
-        if s.cautious.any():
-            before = _barrier(s, s.F[pending], s.t[pending], s.S[pending], pending)
-            allowed = before - 1e-4 * a * fall[pending] + 1e-12 * (1 + np.abs(before))
-            fine &= ~s.cautious[pending] | (_barrier(s, Ft, tt, St, pending) <= allowed)
-        took = pending[fine]
-        F[took], W[took], y[took], t[took], S[took] = Ft[fine], Wt[fine], yt[fine], tt[fine], St[fine]
-        pending = pending[~fine]
-        if not len(pending):
-            break
-        step[pending] *= 0.6
-    step[pending] = 0.0
-    s.F, s.W, s.y, s.t, s.S = F, W, y, t, S
-    s.G = s.terms.slopes(W)
-    _tilt(s)
-    ok = np.ones(len(alpha), bool)
-    ok[pending] = False
+@dataclass(slots=True)
+class Move:
+    """A direction: how the barrier falls along it, changes of (y, t) and slacks, what slacks may sink to."""
+
+    fall: Array
+    d: Array
+    slide: Array
+    off: Array
+    floor: Array
+
+
+def _trial(
+    s: State, move: Move, step: Array, k: Choice
+) -> tuple[tuple[Array, Array, Array, Array, Array], Bools]:
+    """Evaluate the rows at the end of a step for the instances k: (F, W, y, t, S), and where it will do."""
+    a = step[k]
+    by = a[:, None]
+    yt = s.y[k] + by * move.d[k, :-1]
+    tt = s.t[k] + a * move.d[k, -1] * s.elastic[k]
+    Ft, Wt = (s.terms if isinstance(k, slice) else s.terms.take(k)).at(yt)
+    c = slacks(Ft, tt, yt, s.lo[k], s.hi[k], s.active[k])
+    old = s.S[k]
+    ahead = old + by * move.slide[k]
+    miss = np.abs(c - ahead)
+    carried = (old < CARRIED_SLACK) & (miss <= np.maximum(0.1 * old, (1 - 0.5 * by) * move.off[k]))
+    good = carried | (c >= 0.01 * (1 - by) * old + move.floor[k]) | (s.active[k] == 0)
+    good |= (ahead < 2 * EXACT_SLACK) & (c > -1e-13)
+    St = np.where(c >= np.where(carried, 0.5 * ahead, EXACT_SLACK), c, np.maximum(ahead, miss))
+    fine = good.all(1) & np.isfinite(Ft[:, 0])
+    if s.cautious.any():
+        before = _barrier(s, s.F[k], s.t[k], old, k)
+        allowed = before - 1e-4 * a * move.fall[k] + 1e-12 * (1 + np.abs(before))
+        fine &= ~s.cautious[k] | (_barrier(s, Ft, tt, St, k) <= allowed)
+    return (Ft, Wt, yt, tt, St), fine
+
+
+def _shorten(s: State, move: Move, step: Array) -> tuple[Array, Bools]:
+    """Take the step, shorter where the true slacks would not stay positive; False where none will do."""
+    old = s.F, s.W, s.y, s.t, s.S
+    new, ok = _trial(s, move, step, slice(None))
+    if not ok.all():
+        for to, come in zip(new, old, strict=True):
+            to[~ok] = come[~ok]
+        for _ in range(40):
+            k = np.flatnonzero(~ok)
+            if not len(k):
+                break
+            step[k] *= 0.6
+            part, fine = _trial(s, move, step, k)
+            for to, come in zip(new, part, strict=True):
+                to[k[fine]] = come[fine]
+            ok[k[fine]] = True
+        step[~ok] = 0.0
+    s.F, s.W, s.y, s.t, s.S = new
+    s.G = s.terms.slopes(s.W)
+    tilt(s)
     return step, ok
+
+
+def least_mu(s: State) -> Array:
+    """Complementarity below which slacks drown in rounding."""
+    return np.where(s.elastic, 1e-14 * s.rho, 1e-13)
 
 
 def drop_elastic(s: State) -> None:
@@ -304,7 +227,7 @@ def drop_elastic(s: State) -> None:
         s.L[drop, m] = 0.0
         s.J[drop, : m + 1, -1] = 0.0
         s.t[drop] = 0.0
-        s.S[drop] = _slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[drop]
+        s.S[drop] = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[drop]
         again = drop & (s.stage == 1)
         s.stage[again], s.weight[again] = 2, 1.0
         _recentre(s, again, np.ones(len(again)))
@@ -325,7 +248,7 @@ def change_stage(s: State, proof: Array, worst: Array) -> None:
     if alone.any():
         s.rho[alone], s.weight[alone], s.stage[alone] = 1.0, 0.0, 1
         s.t[alone] += 0.1  # from close to the limits phase one would only creep
-        s.S[alone] = _slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[alone]
+        s.S[alone] = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[alone]
         _recentre(s, alone, 1 / (s.active[:, :m] / s.S[:, :m]).sum(1))
     back = s.elastic & (s.stage == 1) & (left < 1e-11) & (worst <= FEASIBLE)
     if back.any():
@@ -375,7 +298,9 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
     found.slight[j] = s.slight[k]
     found.iterations[s.index[~done]] = iteration
     found.infeasible[s.index[impossible]] = True
-    solved = (s.score < 1) & ((s.score < 1e-14) | (s.late >= np.where(s.cautious, 8, 3)))
+    at_floor = (s.S * s.L).max(1) <= 2 * least_mu(s)
+    sharp = better & (score < 1) & (gap < 1e-11) & at_floor
+    solved = sharp | (s.score < 1) & (s.late >= np.where(s.cautious, 8, 3))
     return impossible | solved, proof, worst
 
 
