@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ PROOFS = {
     Kind.NLP: "branch and bound with monomial secants above each divisor; every node bounded by Lagrangian duality",
     Kind.MINLP: "branch and bound on discrete values and monomial secants; every node bounded by Lagrangian duality",
 }
+STRAINED = 1e3
+PINNED = 1e-8
 METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
 
 
@@ -52,8 +55,11 @@ def optimise(problem: Problem) -> Optimum:
     if gone:
         proof = f"the objective keeps improving as {gone} runs away; no limit stops it"
         return Optimum(Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=gone))
-    y = _sharpened(problem, goal, found.y)
-    chosen = ties.choose(problem, goal, y)
+    y, multipliers = _sharpened(problem, goal, found.y)
+    pinned = _pinned(problem, goal, c, multipliers) if goal is not None else None
+    chosen = ties.choose(problem, goal, y) if pinned is None else pinned
+    if pinned is not None:
+        found = branch.Found(branch.OPTIMAL, pinned.y, pinned.first, pinned.first, found.nodes)
     x = _values(problem, c, chosen.y)
     if goal is None or stated is None:
         text = "all limits hold; nothing was to be optimised"
@@ -72,10 +78,8 @@ def _runs_away(problem: Problem, c: Canonical, y: Array) -> str:
     return held_by_box(c, problem.variables, y, np.maximum(r.lower_multipliers[0], r.upper_multipliers[0]))
 
 
-def _sharpened(problem: Problem, goal: Goal | None, y: Array) -> Array:
-    """Newton's polish with the whole numbers held."""
-    if goal is None:
-        return y
+def _sharpened(problem: Problem, goal: Goal | None, y: Array) -> tuple[Array, Array]:
+    """Newton's polish with the whole numbers held, and the multipliers of the rows."""
     c = canon.canonical(problem, goal)
     fixed = {c.names[i]: math.exp(y[i]) for i in c.allowed}
     c = canon.canonical(problem, goal, fixed=fixed)
@@ -85,7 +89,27 @@ def _sharpened(problem: Problem, goal: Goal | None, y: Array) -> Array:
     if canon.values(c, start[None])[0, 1:].max(initial=-np.inf) > branch.FEASIBLE:
         start = y
     at_end = (r.lower_multipliers[0] > start - c.low) | (r.upper_multipliers[0] > c.high - start)
-    return polish(c, start, r.multipliers[0], at_end)
+    return polish(c, start, r.multipliers[0], at_end), r.multipliers[0]
+
+
+def _pinned(problem: Problem, goal: Goal, c: Canonical, multipliers: Array) -> ties.Chosen | None:
+    """A limit set at the very least value it can have leaves only the designs that attain it.
+
+    Its multiplier is then boundless, and the slack that feasibility is granted would show in the objective. So the
+    limit's own metric is minimised first and the objective among the designs that attain it, exactly.
+    """
+    strained = np.flatnonzero(multipliers > STRAINED)
+    if not strained.size or c.allowed:
+        return None
+    key = c.keys[int(strained[multipliers[strained].argmax()])]
+    row = next(r for r in problem.rows or () if r.key == key)
+    rest = dataclasses.replace(problem, rows=tuple(r for r in problem.rows or () if r is not row))
+    least = Goal(key.name, row.numerator, row.denominator)
+    found = branch.minimise(canon.canonical(rest, least))
+    if found.y is None or found.value < -PINNED:
+        return None
+    y, _ = _sharpened(rest, least, found.y)
+    return ties.choose(rest, least, y, [goal, *ties.tie_goals(problem, goal.name)])
 
 
 def _values(problem: Problem, c: Canonical, y: Array) -> dict[str, float]:

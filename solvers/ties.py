@@ -30,10 +30,14 @@ NEXT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The design handed out (log variables), and the interval of optimal values of each variable that is not unique."""
+    """The design handed out (log variables), and the interval of optimal values of each variable that is not unique.
+
+    ``first``: proven lower bound (log) of the first tie breaker over the optimal face.
+    """
 
     y: Array
     ranges: dict[str, tuple[float, float]]
+    first: float
 
 
 def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
@@ -58,27 +62,29 @@ def no_worse(goal: Goal, log_value: float) -> Row:
     return Row(RowKey("optimum", "model"), goal.numerator * scale, goal.denominator)
 
 
-def choose(problem: Problem, goal: Goal | None, y: Array) -> Chosen:
-    """Break ties among the designs that are as good as ``y``.
+def choose(problem: Problem, goal: Goal | None, y: Array, stages: Sequence[Goal] | None = None) -> Chosen:
+    """Break ties among the designs that are as good as ``y``; ``stages``: what decides, by default the tie rule.
 
     Whole numbers and the forms that make a problem signomial are settled first by branching; the rest inside the face.
     """
     c = canon.canonical(problem, goal)
-    stages = tie_goals(problem, goal.name if goal else "")
+    stages = tie_goals(problem, goal.name if goal else "") if stages is None else stages
     ranges: dict[str, tuple[float, float]] = {}
     if c.allowed or c.divisors:
         y, ranges = _settle(problem, goal, c, stages, y)
     fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
-    held = c.forms
-    flat = _face(canon.canonical(problem, goal, fixed=fixed), y, held)
-    if flat.shape[1] == 0:
-        return Chosen(y, ranges)
-    ranges |= _extent(problem, goal, fixed, y, flat)
+    flat = _face(canon.canonical(problem, goal, fixed=fixed), y, c.forms)
+    if flat.shape[1]:
+        ranges |= _extent(problem, goal, fixed, y, flat)
+    first = None
     for stage in stages:
         if flat.shape[1] == 0:
             break
-        y, flat = _descend(problem, goal, stage, fixed, y, flat)
-    return Chosen(y, ranges)
+        y, flat, bound = _descend(problem, goal, stage, fixed, y, flat)
+        first = bound if first is None else first
+    if first is None:
+        first = float(canon.values(canon.canonical(problem, stages[0]), y[None])[0, 0]) if stages else 0.0
+    return Chosen(y, ranges, first)
 
 
 def _settle(
@@ -231,13 +237,13 @@ def _extent(
 
 def _descend(
     problem: Problem, goal: Goal | None, stage: Goal, fixed: dict[str, float], y: Array, flat: Array
-) -> tuple[Array, Array]:
-    """Move inside the face to the least ``stage``; the new face is what it leaves open."""
+) -> tuple[Array, Array, float]:
+    """Move inside the face to the least ``stage``; the new face is what it leaves open; the stage's proven bound."""
     c, a, b, ptr = _reduced(problem, goal, stage, fixed, y, flat)
     span = np.full((1, flat.shape[1]), _span(c))
     r = gp.solve(a, b[None], ptr, -span, span)
     if r.status[0] != 0:
-        return y, flat
+        return y, flat, float(r.bound[0])
     moved = y + flat @ r.y[0]
     multipliers = np.concatenate([[1.0], r.multipliers[0]])
     row = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
@@ -245,4 +251,4 @@ def _descend(
     slack = -gp.evaluate(a[None], b[None], ptr, r.y)[0]
     slack[0] = 0.0
     stiff = (multipliers[row] > 1e-7) & (slack[row] < 1e-6) & (weights * multipliers[row] > TIE)
-    return moved, flat @ _null(a[stiff])
+    return moved, flat @ _null(a[stiff]), float(r.bound[0])

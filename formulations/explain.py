@@ -1,0 +1,152 @@
+"""A problem in words: variables, objective, limits as formulas, class, method and the certificate to expect."""
+
+from __future__ import annotations
+
+import math
+
+from dse.quantities import show
+from formulations import evaluation
+from formulations.evaluation import RowKey
+from formulations.posynomial import Posynomial
+from formulations.problem import Kind, Problem, Variable
+from scenarios.question import Question
+
+EXPECT = {
+    Kind.EVALUATION: ("one evaluation of the model", "none needed: nothing is decided"),
+    Kind.LP: ("interior point in log variables", "optimal, bound by Lagrangian duality"),
+    Kind.GP: ("interior point in log variables, where the problem is convex", "optimal, bound by Lagrangian duality"),
+    Kind.MILP: (
+        "branch and bound on the discrete values",
+        "optimal, every node bounded by Lagrangian duality",
+    ),
+    Kind.MIGP: (
+        "branch and bound on the discrete values, each node a geometric program",
+        "optimal, every node bounded by Lagrangian duality",
+    ),
+    Kind.NLP: (
+        "branch and bound: each divisor that is a sum lies below its secant, a monomial, so each node is a geometric program",
+        "optimal, every node bounded by Lagrangian duality",
+    ),
+    Kind.MINLP: (
+        "branch and bound on discrete values and on secants, each node a geometric program",
+        "optimal, every node bounded by Lagrangian duality",
+    ),
+}
+UNSTRUCTURED = (
+    "enumeration where all is discrete; else interval branch and bound; a global solver or a sampler only as the last resort",
+    "optimal with bound by enumeration or intervals; feasible, never optimal, from a sampler",
+)
+LONGEST = 12
+
+
+def explain(problem: Problem) -> str:
+    """The problem for a human, as plain text."""
+    question = problem.question
+    parts = [
+        question.title or question.model.title,
+        "",
+        f"model      {question.model.name}: {question.model.title} ({question.model.source})",
+        f"class      {problem.kind.value}",
+        *_why(problem),
+        "",
+        "variables",
+        *(_variable(question, v) for v in problem.variables),
+        *(["  none: everything is given"] if not problem.variables else []),
+        "",
+        "objective",
+        f"  {_objective(problem)}",
+        "",
+        "limits",
+        *_limits(problem),
+        "",
+        "given",
+        *(f"  {n} = {_value(question, n, v)}" for n, v in question.given.items()),
+        "",
+        *_method(problem),
+    ]
+    return "\n".join(parts)
+
+
+def _why(problem: Problem) -> list[str]:
+    if not problem.refusal:
+        return []
+    start = "no geometric program: " if problem.rows is not None else "not posynomial: "
+    return [f"           {start}{problem.refusal}"]
+
+
+def _method(problem: Problem) -> list[str]:
+    without = problem.rows is None and problem.kind is not Kind.EVALUATION
+    how, proof = UNSTRUCTURED if without else EXPECT[problem.kind]
+    return [f"solved by  {how}", f"expect     {proof}"]
+
+
+def _value(question: Question, name: str, value: float | str) -> str:
+    return value if isinstance(value, str) else show(float(value), evaluation.quantity(question.model, name).unit)
+
+
+def _variable(question: Question, v: Variable) -> str:
+    unit, d = evaluation.quantity(question.model, v.name).unit, v.decision
+    low = show(d.minimum if d.minimum is not None else v.low, unit)
+    high = show(d.maximum if d.maximum is not None else v.high, unit)
+    kind = "whole number" if d.integer else f"one of {len(d.values)} values" if d.values is not None else "real"
+    whose = "" if d.maximum is not None else " (the upper end is the box of the search, not a limit)"
+    return f"  {v.name}: {kind} in {low} … {high}{whose}"
+
+
+def _objective(problem: Problem) -> str:
+    if not problem.question.objectives:
+        return "none: any design that meets all limits"
+    wanted = problem.question.objectives[0]
+    verb = "maximise" if wanted.maximize else "minimise"
+    if problem.goal is None:
+        return f"{verb} {wanted.name}"
+    top, bottom = problem.goal.numerator, problem.goal.denominator
+    if wanted.maximize:
+        top, bottom = bottom, top
+    fraction = _fraction(top, bottom)
+    return f"{verb} {wanted.name} = {f'log2({fraction})' if problem.goal.log2 else fraction}"
+
+
+def _limits(problem: Problem) -> list[str]:
+    question = problem.question
+    lines = []
+    for name, (low, high) in evaluation.bounds(question).items():
+        unit = evaluation.quantity(question.model, name).unit
+        for side, end, sign in (("min", low, "≥"), ("max", high, "≤")):
+            if end is not None:
+                lines.append(f"  {name} {sign} {show(end, unit)}{_as_row(problem, RowKey(name, side))}")
+    known = {r.key for r in problem.rows or ()}
+    for own in question.model.limits:
+        key = RowKey(own.name, "model")
+        if problem.rows is not None and key not in known and own.name not in question.waive:
+            continue
+        waived = " (waived by the scenario)" if own.name in question.waive else ""
+        formula = _as_row(problem, key)
+        lines.append(f"  {own.name}: {own.formula}, always on{waived}{formula}")
+    return lines or ["  none"]
+
+
+def _as_row(problem: Problem, key: RowKey) -> str:
+    row = next((r for r in problem.rows or () if r.key == key), None)
+    if row is None or key.name in {v.name for v in problem.variables}:
+        return ""
+    return f"\n      {_sum(row.numerator)} ≤ {_sum(row.denominator)}"
+
+
+def _fraction(top: Posynomial, bottom: Posynomial) -> str:
+    if len(bottom.terms) == 1 and () in bottom.terms and math.isclose(bottom.terms[()], 1.0):
+        return _sum(top)
+    return f"({_sum(top)}) / ({_sum(bottom)})"
+
+
+def _sum(p: Posynomial) -> str:
+    terms = [_term(key, c) for key, c in p.terms.items()]
+    more = f" + … ({len(terms)} terms)" if len(terms) > LONGEST else ""
+    return " + ".join(terms[:LONGEST]) + more
+
+
+def _term(key: tuple[tuple[str, float], ...], c: float) -> str:
+    powers = [name if e == 1 else f"{name}^{e:.4g}" for name, e in key]
+    if not powers:
+        return f"{c:.4g}"
+    return "·".join(powers if math.isclose(c, 1.0) else [f"{c:.4g}", *powers])

@@ -1,0 +1,271 @@
+"""Answers and their promises, against the paper's closed forms, brute force over whole numbers, and each other."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dse import models
+from results.solution import Solution, Status
+from scenarios.question import Decision, Limit, Objective, Question
+from solvers.answer import answer
+
+BALANCED = {
+    "machine.time_per_flop": 1e-9,
+    "machine.time_per_word": 4e-8,
+    "machine.time_per_message": 1e-5,
+    "machine.energy_per_flop": 2e-10,
+    "machine.energy_per_word": 3e-6,
+    "machine.energy_per_message": 1e-5,
+    "machine.memory_power_per_word": 2e-5,
+    "machine.leakage_power": 0.05,
+    "machine.max_message": 1000.0,
+}
+N, F = 1e5, 10.0
+P, M = Decision("processors"), Decision("memory")
+# constants of Demmel section V for this machine: b of (16), the energy that does not depend on M, and M0
+LINK_TIME = 4e-8 + 1e-5 / 1e3
+LINK = 3e-6 + 1e-5 / 1e3 + 0.05 * LINK_TIME
+FIXED = F * (2e-10 + 1e-9 * 0.05) + 2e-5 * LINK_TIME
+M0 = math.sqrt(LINK / (2e-5 * 1e-9 * F))
+LEAST = N**2 * (FIXED + 2 * math.sqrt(2e-5 * 1e-9 * F * LINK))
+
+
+def nbody(
+    objective: str | None,
+    *limits: Limit,
+    p: Decision = P,
+    m: Decision = M,
+    maximize: bool = False,
+    waive: frozenset[str] = frozenset(),
+    machine: dict[str, float] | None = None,
+) -> Question:
+    given_ones = {**(machine or BALANCED), "bodies": N, "flops_per_pair": F}
+    wanted = () if objective is None else (Objective(objective, maximize),)
+    return Question(models.get("nbody"), given_ones, (p, m), wanted, limits, waive)
+
+
+def below(x: float) -> Decision:
+    return Decision("processors", maximum=x)
+
+
+def time(p: float, m: float) -> float:
+    return N**2 / p * (1e-9 * F + LINK_TIME / m)
+
+
+def energy(m: float) -> float:
+    return N**2 * (FIXED + LINK / m + 2e-5 * 1e-9 * F * m)
+
+
+def test_least_energy_is_the_closed_form_and_ties_go_to_the_fastest() -> None:
+    """Demmel (18): E* at M0, any p in [n/M0, n²/M0²]; the tie rule hands out the largest p."""
+    s = answer(nbody("energy"))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(LEAST, rel=1e-9)
+    assert s.variables["memory"] == pytest.approx(M0, rel=1e-7)
+    assert s.variables["processors"] == pytest.approx(N**2 / M0**2, rel=1e-7)
+    low, high = s.ranges["processors"]
+    assert (low, high) == (pytest.approx(N / M0, rel=1e-6), pytest.approx(N**2 / M0**2, rel=1e-6))
+    assert "memory" not in s.ranges
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(0.0008, 0.14))
+def test_tight_deadlines_follow_section_v_b(deadline: float) -> None:
+    """Demmel V.B: below T(M0, n²/M0²) the design sits at the 2D limit with p_min processors."""
+    s = answer(nbody("energy", Limit("time", maximum=deadline)))
+    root = (LINK_TIME * N + math.sqrt((LINK_TIME * N) ** 2 + 4 * deadline * 1e-9 * F * N**2)) / (2 * deadline)
+    assert s.variables["processors"] == pytest.approx(root**2, rel=1e-7)
+    assert s.objective == pytest.approx(energy(N / root), rel=1e-8)
+    assert s.limits["time"].binding
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.floats(30.0, 3000.0))
+def test_fastest_run_under_a_power_cap(cap: float) -> None:
+    """When power binds inside the scaling range T = E(M)/P, so M goes to M0 (erratum to V.D); gap closed by branching."""
+    s = answer(nbody("time", Limit("power", maximum=cap)))
+    assert s.status is Status.OPTIMAL
+    assert s.gap is not None
+    assert s.gap <= 1e-6
+    p = cap * time(1, M0) / energy(M0)
+    if N / M0 <= p <= N**2 / M0**2:
+        assert s.objective == pytest.approx(LEAST / cap, rel=1e-7)
+        assert s.variables["memory"] == pytest.approx(M0, rel=1e-6)
+    assert s.metrics["power"] <= cap * (1 + 1e-8)
+
+
+def test_whole_processors_equal_a_scan_over_p() -> None:
+    """Every p up to 400 with its best M in closed form (E is convex in M, so the best is M0 clipped to its interval)."""
+    s = answer(nbody("energy_delay", p=Decision("processors", maximum=400.0, integer=True)))
+    best = math.inf
+    for p in range(1, 401):
+        ms = np.geomspace(N / p, N / math.sqrt(p), 20001)
+        best = min(best, float(np.min(energy(ms) * time(p, ms))))
+    # the scan over M is 2e-4 fine in log M and quadratic at its best, so it is right to 1e-7
+    assert s.objective == pytest.approx(best, rel=1e-6)
+    assert s.variables["processors"] == 400.0
+
+
+def test_powers_of_two_and_next_change() -> None:
+    """At twice the next power's energy need the answer stays; at the reported limit value it changes, not before."""
+    q = nbody("time", Limit("energy", maximum=41.0), p=Decision("processors", values=tuple(2.0**k for k in range(20))))
+    s = answer(q)
+    state = s.limits["energy"]
+    assert state.next_change is not None
+    for factor, changed in ((1 - 1e-4, False), (1 + 1e-4, True)):
+        moved = dataclasses.replace(q, limits=(Limit("energy", maximum=state.next_change * factor),))
+        assert (answer(moved, neighbours=False).variables["processors"] != s.variables["processors"]) is changed
+    assert state.elasticity is None
+
+
+def test_elasticities_equal_central_differences() -> None:
+    """Multipliers against re-solving with each limit and parameter 1e-4 up and down (error of that: about 1e-7)."""
+    q = nbody("energy", Limit("time", maximum=0.05))
+    s = answer(q)
+    up, down = (answer(nbody("energy", Limit("time", maximum=0.05 * f))) for f in (1 + 1e-4, 1 - 1e-4))
+    assert up.objective is not None
+    assert down.objective is not None
+    slope = math.log(up.objective / down.objective) / math.log((1 + 1e-4) / (1 - 1e-4))
+    assert s.limits["time"].elasticity == pytest.approx(slope, abs=1e-6)
+    for name in ("machine.energy_per_word", "machine.time_per_flop"):
+        values = []
+        for f in (1 + 1e-4, 1 - 1e-4):
+            machine = {**BALANCED, name: BALANCED[name] * f}
+            got = answer(nbody("energy", Limit("time", maximum=0.05), machine=machine)).objective
+            assert got is not None
+            values.append(got)
+        slope = math.log(values[0] / values[1]) / math.log((1 + 1e-4) / (1 - 1e-4))
+        assert s.parameters[name] == pytest.approx(slope, abs=1e-6)
+
+
+def test_degenerate_optimum_reports_what_relaxing_buys() -> None:
+    """Cap on p and cap on memory meet at one corner of the 2D limit: three limits, two variables."""
+    m = 2000.0
+    q = nbody("time", p=below((N / m) ** 2), m=Decision("memory", maximum=m))
+    s = answer(q)
+    eased = answer(nbody("time", p=below((N / m) ** 2 * 1.0001), m=Decision("memory", maximum=m)))
+    assert s.objective is not None
+    assert eased.objective is not None
+    slope = math.log(eased.objective / s.objective) / math.log(1.0001)
+    state = s.limits["processors"]
+    assert state.one_sided
+    # one-sided difference over 1e-4: the second-order term is of that size
+    assert state.elasticity == pytest.approx(slope, abs=2e-4)
+
+
+def conflict_sets(s: Solution) -> set[frozenset[str]]:
+    return {frozenset(c) for c in s.conflicts}
+
+
+def test_conflict_names_all_minimal_sets_and_values_that_would_do() -> None:
+    q = nbody("energy", Limit("time", maximum=0.01), Limit("power", maximum=100.0), p=below(500.0))
+    s = answer(q)
+    assert s.status is Status.INFEASIBLE
+    assert conflict_sets(s) == {frozenset({"time", "power"}), frozenset({"time", "processors", "replication"})} or conflict_sets(
+        s
+    ) == {frozenset({"time", "power"}), frozenset({"time", "processors"})}
+    assert s.conflict["time"] is not None
+    assert s.conflict["power"] is None  # the processors are too few as well
+    would = nbody("energy", Limit("time", maximum=s.conflict["time"] * (1 + 1e-7)), Limit("power", maximum=100.0), p=below(500.0))
+    assert answer(would).status is Status.OPTIMAL
+    too_tight = nbody("energy", Limit("time", maximum=s.conflict["time"] * (1 - 1e-6)), Limit("power", maximum=100.0), p=below(500.0))
+    assert answer(too_tight).status is Status.INFEASIBLE
+
+
+def test_a_limit_exactly_at_its_minimum_is_feasible_and_just_below_is_not() -> None:
+    assert answer(nbody("time", Limit("energy", maximum=LEAST))).status is Status.OPTIMAL
+    assert answer(nbody("time", Limit("energy", maximum=LEAST * (1 - 1e-7)))).status is Status.INFEASIBLE
+
+
+def test_one_processor_pins_the_memory() -> None:
+    """p = 1 makes one copy and replication meet: a feasible set of a single point."""
+    s = answer(nbody("energy", p=Decision("processors", maximum=1.0)))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(energy(N), rel=1e-8)
+    assert s.variables["memory"] == pytest.approx(N, rel=1e-8)
+
+
+@pytest.mark.parametrize("waived", [frozenset({"replication"}), frozenset({"replication", "one_copy"})])
+def test_unbounded_names_the_variable(waived: frozenset[str]) -> None:
+    s = answer(nbody("time", p=below(100.0), waive=waived))
+    assert s.status is Status.UNBOUNDED
+    assert "memory" in s.message
+
+
+def test_zero_cost_parameters_vanish() -> None:
+    """No energy for memory: more memory is free, so energy falls to the 2D limit of the smallest p."""
+    s = answer(nbody("energy", p=below(100.0), machine={**BALANCED, "machine.memory_power_per_word": 0.0}))
+    assert s.status is Status.OPTIMAL
+    assert s.variables["memory"] == pytest.approx(N, rel=1e-7)
+
+
+def test_nothing_decided_is_evaluated_and_a_broken_limit_said() -> None:
+    given_ones = {**BALANCED, "bodies": N, "flops_per_pair": F, "processors": 100.0, "memory": 4000.0}
+    q = Question(models.get("nbody"), given_ones, (), (), (Limit("power", maximum=50.0),))
+    s = answer(q)
+    assert s.status is Status.EVALUATED
+    assert s.metrics["time"] == pytest.approx(time(100.0, 4000.0), rel=1e-12)
+    s = answer(dataclasses.replace(q, limits=(Limit("power", maximum=40.0),)))
+    assert s.status is Status.INFEASIBLE
+    assert s.conflict == {"power": pytest.approx(energy(4000.0) / time(100.0, 4000.0))}
+
+
+def test_without_objective_any_feasible_design() -> None:
+    s = answer(nbody(None, Limit("power", maximum=50.0)))
+    assert s.status is Status.FEASIBLE
+    assert s.metrics["power"] <= 50.0 * (1 + 1e-8)
+
+
+def test_machine_choice_is_decided_and_alternatives_told() -> None:
+    slow = {**BALANCED, "machine.time_per_flop": 1e-6}
+    q = nbody("energy", Limit("time", maximum=0.01), p=below(5000.0))
+    given_ones = {n: v for n, v in q.given.items() if not n.startswith("machine.")}
+    choice = Decision("machine", choices=("slow", "fast"))
+    q = dataclasses.replace(q, given=given_ones, decide=(choice, *q.decide), machines={"slow": slow, "fast": BALANCED})
+    s = answer(q)
+    assert s.status is Status.INFEASIBLE or s.variables["machine"] == "fast"
+    q = dataclasses.replace(q, limits=(Limit("time", maximum=0.05),))
+    s = answer(q)
+    assert s.status is Status.OPTIMAL
+    assert s.variables["machine"] == "fast"
+    told = {a.choice["machine"]: a for a in s.alternatives}
+    assert told["slow"].status is Status.INFEASIBLE
+    assert told["slow"].conflict
+    assert told["fast"].objective == s.objective
+
+
+def test_a_failing_model_becomes_an_error_not_a_crash() -> None:
+    q = nbody("energy")
+    s = answer(dataclasses.replace(q, given={n: v for n, v in q.given.items() if n != "bodies"}))
+    assert s.status is Status.ERROR
+    assert "bodies" in s.message
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(-7, -4), st.floats(0.3, 3.0), st.floats(0.02, 2.0), st.floats(10.0, 4000.0))
+def test_every_answer_holds_its_limits_and_bound(delta: float, cap: float, deadline: float, p: float) -> None:
+    """Claim: optimal means within the gap of a bound never above it; infeasible means no point of a dense grid is feasible."""
+    machine = {**BALANCED, "machine.memory_power_per_word": 10**delta}
+    limits = (Limit("time", maximum=deadline), Limit("power_per_processor", maximum=cap))
+    s = answer(nbody("energy", *limits, p=below(p), machine=machine), neighbours=False)
+    assume(s.status is not Status.ERROR)
+    ps = np.geomspace(1.0, p, 300)[:, None]
+    ms = N / ps ** np.linspace(0.5, 1.0, 301)[None, :]
+    t = N**2 / ps * (1e-9 * F + LINK_TIME / ms)
+    fixed = F * (2e-10 + 1e-9 * 0.05) + 10**delta * LINK_TIME
+    e = N**2 * (fixed + LINK / ms + 10**delta * 1e-9 * F * ms)
+    good = (t <= deadline) & (e / t / ps <= cap)
+    if s.status is Status.INFEASIBLE:
+        assert not good.any()
+        return
+    assert s.status is Status.OPTIMAL
+    assert s.objective is not None
+    assert s.bound is not None
+    assert s.bound <= s.objective * (1 + 1e-9)
+    if good.any():
+        assert s.objective <= float(e[good].min()) * (1 + 1e-9)
+    assert all(state.slack >= -1e-8 for state in s.limits.values())
