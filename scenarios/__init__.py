@@ -1,6 +1,7 @@
 """What is asked: the scenario language.
 
-``load`` reads a scenario; ``scenarios.questions.question`` and ``grid`` turn it into what formulations start from.
+``load`` reads a scenario; ``grid`` and ``scenarios.questions.question`` turn it into what formulations take.
+The function ``question`` is not offered here: ``scenarios.question`` is the module of the class it returns.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity
@@ -18,28 +19,9 @@ WORD_SIZE = MACHINE_PREFIX + "word_size"
 MOST_VALUES = 10_000_000
 HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
 # names a dataset needs for itself
-RESERVED = frozenset(
-    [
-        "objective",
-        "bound",
-        "gap",
-        "status",
-        "seconds",
-        "elasticity",
-        "binding",
-        "limit",
-        "front",
-        "region",
-        "setting",
-        "message",
-        "certificate",
-        "value",
-        "slack",
-        "choice",
-        "variable",
-        "metric",
-    ]
-)
+_OWN_NAMES = """objective bound gap status seconds elasticity binding limit front region setting message
+certificate value slack choice variable metric"""
+RESERVED = frozenset(_OWN_NAMES.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +39,7 @@ class Target:
 
 
 def target(reader: Reader, shape: Shape, axis: str) -> Target | None:
-    """What the axis changes; None, and a mistake noted, where its path leads nowhere."""
+    """Find what the axis changes; None, and a mistake noted, where its path leads nowhere."""
     path, key = shape.sweep[axis].path, f"sweep.{axis}.path"
     if path in MACHINE_PATHS:
         return _machine(reader, shape, key, path)
@@ -125,7 +107,7 @@ def _nowhere(reader: Reader, shape: Shape, key: str, path: str) -> None:
 
 
 def quantity(reader: Reader, aim: Target) -> Quantity | None:
-    """The quantity whose values stand on the axis; None for names of machines."""
+    """Return the quantity whose values stand on the axis; None for names of machines."""
     if aim.kind == "machine":
         return None
     if aim.side == "max_halvings":
@@ -166,17 +148,17 @@ def form(reader: Reader, axis: str, entry: Sweep) -> bool:
 
 
 def names(reader: Reader, axis: str, entry: Sweep, q: Quantity | None) -> tuple[str, ...] | None:
-    """The values of an axis of names (machines, or a choice ``q``); None where there are none."""
+    """Read an axis of names (machines, or a choice ``q``); None where it cannot be read."""
     key = f"sweep.{axis}.values"
     if entry.values is None:
         reader.findings.add(f"sweep.{axis}", "an axis of names needs its values", 'write values = ["…", "…"]')
         return None
-    if q is None:
-        ok = all([known(reader, f"{key}[{i}]", v) for i, v in enumerate(entry.values)])
-    else:
-        ok = all([choice(reader, f"{key}[{i}]", v, q) is not None for i, v in enumerate(entry.values)])
-    found = tuple(str(v) for v in entry.values)
-    return found if ok and _distinct(reader, key, found) else None
+    found = tuple(str(v) for i, v in enumerate(entry.values) if _is_name(reader, f"{key}[{i}]", v, q))
+    return found if len(found) == len(entry.values) and _distinct(reader, key, found) else None
+
+
+def _is_name(reader: Reader, key: str, value: float | str, q: Quantity | None) -> bool:
+    return known(reader, key, value) if q is None else choice(reader, key, value, q) is not None
 
 
 def numbers(
@@ -188,7 +170,7 @@ def numbers(
     base: float | None,
     word_size: float | None,
 ) -> tuple[float, ...] | None:
-    """The values of an axis in SI units; ``base``: what factors multiply. None where they cannot be read."""
+    """Read an axis of numbers, in SI units; ``base``: what factors multiply. None where it cannot be read."""
     key = f"sweep.{axis}"
     found: list[float | None]
     if entry.values is not None:
@@ -227,13 +209,12 @@ def _steps(reader: Reader, key: str, entry: Sweep, q: Quantity, word_size: float
         wrong = f"a logarithmic axis cannot pass through or end at {min(start, stop):g}"
         reader.findings.add(place, wrong, 'start and stop above 0, or write spacing = "linear"')
         return ()
-    return (start, *(start * (stop / start) ** x for x in share[1:-1]), stop)
+    return (start, *(start ** (1 - x) * stop**x for x in share[1:-1]), stop)
 
 
 def _distinct(reader: Reader, key: str, values: tuple[float, ...] | tuple[str, ...]) -> bool:
-    twice = next((v for i, v in enumerate(values) if i and v == values[i - 1]), None)
-    if twice is None and len(set(values)) < len(values):
-        twice = next(v for i, v in enumerate(values) if v in values[:i])
+    ordered: list[float | str] = sorted(values)
+    twice = next((v for v, after in pairwise(ordered) if v == after), None)
     if twice is None:
         return True
     text = twice if isinstance(twice, str) else f"{twice:.12g}"

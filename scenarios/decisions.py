@@ -80,7 +80,7 @@ def decision(
 def bounds(
     reader: Reader, key: str, entry: Decide, q: Quantity, word_size: float | None
 ) -> tuple[float | None, float | None]:
-    """The user's own bounds, SI; None where not set or not readable."""
+    """Return the user's own bounds, SI; None where not set or not readable."""
     found: list[float | None] = []
     for side, value in (("min", entry.min), ("max", entry.max)):
         at = f"{key}.{side}"
@@ -114,12 +114,12 @@ def _halved(reader: Reader, key: str, name: str, entry: Decide, base: float | No
 
 
 def halved(base: float, halvings: float) -> float:
-    """The least value that so many halvings of ``base`` reach."""
+    """Return the least value that so many halvings of ``base`` reach."""
     return float(base / 2.0**halvings)
 
 
 def _halvings(base: float, halvings: float, least: float) -> tuple[float, ...]:
-    # beyond max_halvings too, down to the domain's end: the bound is a limit, and what would do may lie behind it
+    # to the domain's end, not to max_halvings: the bound is a limit, and what would do may lie behind it
     more = max(0, math.floor(math.log2(base / least)))
     return tuple(base / 2.0**k for k in range(max(int(halvings), more), -1, -1))
 

@@ -39,7 +39,7 @@ class ScenarioError(Exception):
 class Findings:
     """Collects the mistakes of one file.
 
-    ``broken`` holds the keys whose entries could not be read at all, so that nobody calls them missing as well.
+    ``broken`` holds the keys whose entries could not be read, so that nobody calls them missing as well.
     """
 
     def __init__(self, file: str) -> None:

@@ -32,7 +32,7 @@ class Grid:
     """The product of the axes, in file order; without any axis it has the one point ``()``.
 
     ``bases``: one question for each combination of machines and word sizes on the axes (all else follows from
-    these), ``targets``: what each axis changes, ``vacuous``: the least value of each limit that limits anything.
+    these); ``targets``: what each axis changes; ``vacuous``: value up to which a lower limit says nothing.
     """
 
     axes: tuple[GridAxis, ...]

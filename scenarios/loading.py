@@ -20,8 +20,8 @@ _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)",
 def load(source: str | Path | Mapping[str, Any]) -> Scenario:
     """Read and check a scenario.
 
-    ``source``: path of a TOML file, name of a library scenario, or a mapping shaped like the file. Raises ScenarioError
-    with every mistake found.
+    ``source``: path of a TOML file, name of a library scenario, or a mapping shaped like the file. Raises
+    ScenarioError with every mistake found.
     """
     if isinstance(source, Mapping):
         return _checked(_plain(source), NAMELESS, None)
@@ -31,7 +31,7 @@ def load(source: str | Path | Mapping[str, Any]) -> Scenario:
 
 
 def from_text(text: str, file: str = NAMELESS) -> Scenario:
-    """Read and check a scenario from the text of a file; ``file`` names it in messages. Raises as ``load``."""
+    """Read and check a scenario from a file's text; ``file`` names it in messages. Raises as ``load``."""
     try:
         data = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
@@ -77,7 +77,7 @@ def _syntax(message: str, text: str, file: str) -> Problem:
     found = _PLACE.fullmatch(message)
     lines = text.splitlines() or [""]
     if found is None:
-        return Problem(file, "", f"not valid TOML: {message}", "see https-free TOML rules: key = value")
+        return Problem(file, "", f"not valid TOML: {message}", "write lines such as key = value")
     line, column = int(found[2] or len(lines)), int(found[3] or len(lines[-1]) + 1)
     written = lines[line - 1] if line <= len(lines) else ""
     wrong = f"not valid TOML: {found[1][:1].lower()}{found[1][1:]}"

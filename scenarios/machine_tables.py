@@ -15,7 +15,7 @@ MachineSpec = str | Mapping[str, Any]
 
 
 def known(reader: Reader, key: str, name: Any) -> bool:
-    """Whether ``name`` is a machine (or alias) of the catalogue; where not, the mistake is noted at ``key``."""
+    """Whether ``name`` is a machine (or alias) of the catalogue; where not, note the mistake at ``key``."""
     if not isinstance(name, str):
         reader.findings.add(
             key, f"{shown(name)} is no machine", f"write a name; {meant('', machines.names())}"
@@ -34,7 +34,7 @@ def known(reader: Reader, key: str, name: Any) -> bool:
 
 
 def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] | None:
-    """The machine's parameters that the model knows, SI, by name (without "machine.").
+    """Return the machine's parameters that the model knows, SI, by name (without "machine.").
 
     None where the machine cannot be read; every mistake is noted under ``key``.
     """
@@ -72,7 +72,7 @@ def _takes(reader: Reader, key: str, name: str, value: Any) -> bool:
 
 
 def label(spec: MachineSpec | None) -> str:
-    """What to call a machine in a message."""
+    """Say what to call a machine in a message."""
     if isinstance(spec, str):
         return f"machine {shown(spec)}"
     return (

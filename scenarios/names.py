@@ -1,4 +1,4 @@
-"""The roles of a scenario's names: which are given, decided, swept, limited, ranked; and who has two of them."""
+"""The roles of a scenario's names: given, decided, swept, limited, ranked; and which contradict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 class Roles:
     """Every name of a scenario that exists and has one role.
 
-    ``targets``: what each axis changes, by axis name; ``machines``: names of the machines to choose from, if any.
+    ``targets``: what each axis changes, by axis name; ``machines``: the machines to choose from, if any.
     """
 
     reader: Reader

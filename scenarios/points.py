@@ -1,4 +1,4 @@
-"""The numbers of a scenario: machine, givens, decisions, limits and axis values, for every machine that is swept."""
+"""The numbers of a scenario: machine, givens, decisions, limits, axis values; for every swept machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Place:
 
 
 def build(shape: Shape, roles: Roles) -> Grid | None:
-    """Read every number, noting all mistakes with the reader of ``roles``; None where an axis has no values."""
+    """Read every number, noting all mistakes; None where an axis or the machine cannot be read."""
     aims = {a: t for a, t in roles.targets.items() if axes.form(roles.reader, a, shape.sweep[a])}
     outer = {a: v for a in aims if aims[a].structural and (v := _outer(shape, roles, a)) is not None}
     bases: dict[tuple[int, ...], Question] = {}
@@ -164,7 +164,8 @@ def _given(shape: Shape, roles: Roles, place: _Place) -> dict[str, float | str]:
             found[q.name] = q.default
         elif not q.optional and q.name not in shape.decide and q.name not in roles.swept:
             example = ", ".join(shown(c) for c in q.choices) or f"… ({q.unit or 'a plain number'})"
-            right = f"add {q.name} = {example} under [given], or decide it: [decide] {q.name} = {{ min = …, max = … }}"
+            decide = f"[decide] {q.name} = {{ min = …, max = … }}"
+            right = f"add {q.name} = {example} under [given], or decide it: {decide}"
             reader.findings.missing(key, f"{q.name} ({q.meaning}) has no value", right)
     return found
 
@@ -231,7 +232,7 @@ def _axis_values(
 
 
 def _own_value(shape: Shape, base: Question, aim: Target) -> float | None:
-    """The value in the file or catalogue that factors multiply."""
+    """Return the value in the file or catalogue that factors multiply."""
     if aim.kind == "given":
         value = base.given.get(aim.name)
         return value if isinstance(value, float) else None

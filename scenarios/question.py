@@ -17,9 +17,10 @@ HALVINGS = Quantity(
 class Decision:
     """A decided variable.
 
-    ``minimum`` and ``maximum`` are the user's own bounds (None: not set); ``integer``: whole numbers; ``values``: the only
-    values allowed, ascending (also for ``powers_of`` and whole halvings); ``choices``: names of categorical values; ``base``: catalogue value that
-    halvings count from (machine parameters only).
+    ``minimum`` and ``maximum`` are the user's own bounds (None: not set); ``integer``: whole numbers;
+    ``values``: the only values allowed, ascending (also for ``powers_of`` and whole halvings; these fill the
+    domain, since bounds are limits of their own); ``choices``: names of categorical values; ``base``: the
+    machine's own value that halvings count from (machine parameters only).
     """
 
     name: str
@@ -53,8 +54,9 @@ class Question:
     """A scenario at one grid point.
 
     ``given`` holds every fixed parameter by the names of ``model.parameters()`` ("bodies",
-    "machine.energy_per_flop"); decided ones are absent from it. ``objectives`` is empty (any feasible point), one, or several (a front).
-    ``machines``: for a categorical choice of whole machines, each choice's parameters by name.
+    "machine.energy_per_flop"); decided ones are absent from it. ``objectives``: none (any feasible point),
+    one, or several (a front). ``machines``: for a categorical choice of whole machines, each choice's
+    parameters by name.
     """
 
     model: Model

@@ -15,7 +15,7 @@ from scenarios.schema import Shape
 def check(shape: Shape, findings: Findings, *, swept: bool = True) -> Grid | None:
     """Check the meaning of a scenario whose shape is right, noting every mistake in ``findings``.
 
-    ``swept``: whether [sweep] counts. Returns the grid where nothing is wrong (one point where nothing is swept).
+    ``swept``: whether [sweep] counts. Returns the grid (one point where nothing is swept), if all is well.
     """
     roles = names.resolve(shape, findings, swept=swept)
     if roles is None:
@@ -42,5 +42,6 @@ def _grid(scenario: Scenario, *, swept: bool) -> Grid:
     found = check(scenario, findings, swept=swept)
     if found is None:
         raise ScenarioError(findings.problems)
-    about = {"scenario_text": scenario.text, "scenario_hash": scenario.hash}
-    return replace(found, bases={i: replace(q, **about) for i, q in found.bases.items()})
+    text, mark = scenario.text, scenario.hash
+    bases = {i: replace(q, scenario_text=text, scenario_hash=mark) for i, q in found.bases.items()}
+    return replace(found, bases=bases)

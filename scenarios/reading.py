@@ -28,11 +28,11 @@ class Reader:
         self.metrics = {q.name: q for q in model.metrics} | {HALVINGS.name: HALVINGS}
 
     def quantity(self, name: str) -> Quantity:
-        """The quantity of that name as a limit or objective means it: a metric, else a parameter."""
+        """Return the quantity that a limit or objective means: a metric, else a parameter."""
         return self.metrics[name] if name in self.metrics else self.parameters[name]
 
     def number(self, key: str, value: Any, q: Quantity, word_size: float | None) -> float | None:
-        """Read ``value`` in SI units of ``q``; None, and a mistake noted at ``key``, where that cannot be done."""
+        """Read ``value`` in SI units of ``q``; None, and a mistake noted at ``key``, where it cannot be."""
         if isinstance(value, list | dict):
             what = "a table" if isinstance(value, dict) else "a list"
             self.findings.add(
@@ -47,7 +47,7 @@ class Reader:
         return None
 
     def inside(self, key: str, value: float | None, q: Quantity, *, positive: bool = False) -> float | None:
-        """Return ``value`` where it lies in the domain of ``q``; None, and a mistake noted, where it does not."""
+        """Return ``value`` where it lies in the domain of ``q``; else None, and a mistake is noted."""
         if value is None:
             return None
         about = f"{q.name} ({q.meaning})"
@@ -88,13 +88,13 @@ class Reader:
         self.findings.add(key, f"{name} is a metric, which {self.model.name} computes", right)
 
     def almost(self, wrong: str) -> str | None:
-        """The input that a misspelt name most probably means."""
+        """Return the input that a misspelt name most probably means."""
         hint = did_you_mean(wrong, self.inputs)
         return next((n for n in self.inputs if repr(n) in hint), None)
 
 
 def choice(reader: Reader, key: str, value: Any, q: Quantity) -> str | None:
-    """Read one name of a quantity that is a choice among names; None, and a mistake noted, where it is none."""
+    """Read one name of a quantity that is a choice among names; None, and a mistake noted, if it is none."""
     if isinstance(value, str) and value in q.choices:
         return value
     text = value if isinstance(value, str) else shown(value)
@@ -103,7 +103,7 @@ def choice(reader: Reader, key: str, value: Any, q: Quantity) -> str | None:
 
 
 def box(q: Quantity) -> tuple[float, float]:
-    """The finite positive range of a decided quantity."""
+    """Return the finite positive range of a decided quantity."""
     return (q.minimum if q.minimum > 0 else q.floor), (q.maximum if math.isfinite(q.maximum) else q.ceiling)
 
 

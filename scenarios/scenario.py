@@ -19,8 +19,9 @@ NAMELESS = "scenario"
 class Scenario(Shape):
     """One question about a machine and an algorithm, as written in a scenario file.
 
-    Made by ``load`` from a file or mapping, or directly from keywords shaped like the file. Raises ScenarioError
-    where the keywords do not have that shape; what the names mean is checked when the question is asked.
+    Made by ``load`` from a file or mapping, or directly from keywords shaped like the file. Raises
+    ScenarioError where the keywords do not have that shape; what the names mean is checked when the
+    question is asked.
     """
 
     _text: str | None = PrivateAttr(default=None)

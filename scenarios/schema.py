@@ -219,7 +219,9 @@ def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(data)
     for section in ("decide", "limits"):
         entries = found.get(section)
-        nested = entries.get("machine") if isinstance(entries, dict) else None
+        if not isinstance(entries, dict):
+            continue
+        nested = entries.get("machine")
         if isinstance(nested, dict) and any(isinstance(v, dict) for v in nested.values()):
             whole = {k: v for k, v in nested.items() if not isinstance(v, dict)}
             flat = {f"machine.{k}": v for k, v in nested.items() if isinstance(v, dict)}

@@ -27,8 +27,8 @@ _TABLES = {
 def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
     """Check the shape of ``data``, noting every mistake in ``findings``.
 
-    Returns what can be read once the broken entries are left out, so that its meaning can be checked as well; None
-    where nothing can be.
+    Returns what can be read once the broken entries are left out, so that its meaning can be checked as well;
+    None where nothing can be.
     """
     rest = copy.deepcopy(flattened(data))
     while True:
@@ -39,8 +39,10 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
         for place, problem in broken:
             findings.add(problem.key, problem.wrong, problem.right)
             findings.broken.add(dotted(place))
-        if not all([_cut(rest, place) for place, _ in broken]):
+        if any(not place for place, _ in broken):
             return None
+        for place, _ in broken:
+            _cut(rest, place)
 
 
 def problems_of(
@@ -106,10 +108,10 @@ def _at(data: Any, place: Place) -> Any:
     return data
 
 
-def _cut(data: dict[str, Any], place: Place) -> bool:
-    """Remove the entry at ``place``; False where the whole scenario would go."""
-    if not place:
-        return False
+def _cut(data: dict[str, Any], place: Place) -> None:
+    """Remove the entry at ``place``, unless what holds it is gone already."""
     *outer, last = place
-    _at(data, tuple(outer)).pop(last, None)
-    return True
+    try:
+        _at(data, tuple(outer)).pop(last, None)
+    except KeyError:
+        return
