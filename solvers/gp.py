@@ -107,9 +107,8 @@ def solve(
                 block = which[k : k + BLOCK]
                 part = T if len(block) == N else T.take(block)
                 g = None if guess is None else guess[block]
-                _write(
-                    result, block, _solve_block(part, lo[block], hi[block], free, g, tol, max_iterations), tol
-                )
+                answers = _solve_block(part, lo[block], hi[block], free, g, tol, max_iterations)
+                _write(result, block, answers, tol)
     return result
 
 
@@ -145,19 +144,9 @@ def _solve_block(
     B, m, n = len(lo), len(T.starts) - 1, len(free)
     middle = 0.5 * (lo + hi)
     R, decided, worst = _reduce(T, middle, free)
-    no = np.zeros(B, bool)
-    out = _Answers(
-        T,
-        lo,
-        hi,
-        middle,
-        np.zeros((B, m)),
-        np.zeros((B, 2 * n)),
-        no,
-        np.zeros(B),
-        np.zeros(B, int),
-        no.copy(),
-    )
+    none, some = np.zeros(B), np.zeros((B, m))
+    no, count = none > 0, np.zeros(B, np.int64)
+    out = _Answers(T, lo, hi, middle, some, np.zeros((B, 2 * n)), no, none, count, no.copy())
     out.infeasible = (worst > FEASIBLE) | (lo > hi).any(1)
     out.lam[out.infeasible] = (decided == worst[:, None])[out.infeasible]
     live = np.flatnonzero(~out.infeasible)

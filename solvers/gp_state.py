@@ -55,6 +55,7 @@ class Found:
     y: Array
     L: Array
     infeasible: Bools
+    settled: Bools  # proved one way or the other
     iterations: NDArray[np.int64]
     penalised: Bools
     slight: Array

@@ -301,15 +301,31 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
     at_floor = (s.S * s.L).max(1) <= 2 * least_mu(s)
     sharp = better & (score < 1) & (gap < 1e-11) & at_floor
     solved = sharp | (s.score < 1) & (s.late >= np.where(s.cautious, 8, 3))
+    found.settled[s.index[impossible | (s.score < 1)]] = True
     return impossible | solved, proof, worst
 
 
 def run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int) -> Found:
+    """Solve every instance from y; the rare one that fails is tried again from the middle of its box."""
+    found = _run(T, lo, hi, y, tol, limit)
+    k = np.flatnonzero(~found.settled)
+    if len(k):
+        again = _run(T.take(k), lo[k], hi[k], 0.5 * (lo[k] + hi[k]), tol, limit)
+        found.iterations[k] += again.iterations
+        better = again.settled
+        for name in ("y", "L", "infeasible", "settled", "penalised", "slight"):
+            getattr(found, name)[k[better]] = getattr(again, name)[better]
+    return found
+
+
+def _run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""
     s = begin(T, lo, hi, y, FIRST_PENALTY)
     B = len(y)
     done = np.zeros(B, bool)
-    found = Found(s.y.copy(), s.L.copy(), done.copy(), np.zeros(B, np.int64), done.copy(), np.zeros(B))
+    found = Found(
+        s.y.copy(), s.L.copy(), done.copy(), done.copy(), np.zeros(B, np.int64), done.copy(), np.zeros(B)
+    )
     for iteration in range(limit + 1):
         now, proof, worst = record(s, found, done, tol, iteration)
         done |= now
