@@ -1,6 +1,6 @@
 """The papers' tables, figures and stated results, set beside our own answers.
 
-``run("demmel2013", out)`` answers every question again in that run; nothing is looked up but what the paper says.
+``run("demmel2013", out)`` answers every question again in that run; only what the paper says is looked up.
 """
 
 from __future__ import annotations

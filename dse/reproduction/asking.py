@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import scenarios
+import scenarios.questions
 from results.solution import Solution, Status
 from scenarios.questions import question as as_question
 from solvers.answer import answer
@@ -18,7 +18,9 @@ def ask(question: Mapping[str, Any]) -> Solution:
     return answer(as_question(scenarios.load(question)))
 
 
-def metrics(model: str, machine: Mapping[str, Any], given: Mapping[str, Any], *waive: str) -> Mapping[str, float]:
+def metrics(
+    model: str, machine: Mapping[str, Any], given: Mapping[str, Any], *waive: str
+) -> Mapping[str, float]:
     """Every metric of a design where nothing is decided; ``waive`` sets limits of the model aside.
 
     Raises RuntimeError where the design breaks a limit or the answer is an error.
@@ -34,7 +36,7 @@ def metrics(model: str, machine: Mapping[str, Any], given: Mapping[str, Any], *w
 
 
 def told(solution: Solution, name: str) -> float | str:
-    """A number of an answer: the objective, a decided variable or a metric; else why there is none."""
+    """Return a number of an answer: the objective, a decided variable or a metric; else why there is none."""
     if solution.status is Status.INFEASIBLE:
         return NO_RUN
     if solution.status is not Status.OPTIMAL:

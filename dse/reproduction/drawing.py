@@ -1,4 +1,4 @@
-"""How pictures of a reproduction look: large type, colours that colour-blind readers can tell apart, one saver."""
+"""How pictures of a reproduction look: large type, and colours that colour-blind readers can tell apart."""
 
 from __future__ import annotations
 

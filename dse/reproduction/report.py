@@ -46,9 +46,9 @@ class Statement:
 class Row:
     """One statement of the paper beside what we get.
 
-    ``paper`` is the printed value, or what the printed formula gives; ``corrected`` what the corrected formula gives
-    (None: the paper stands as printed); ``ours`` is computed in this run; ``tolerance`` is the relative difference
-    allowed between ``ours`` and ``corrected`` (or ``paper``).
+    ``paper`` is the printed value, or what the printed formula gives; ``corrected`` what the corrected
+    formula gives (None: the paper stands as printed); ``ours`` is computed in this run; ``tolerance`` is the relative
+    difference allowed between ``ours`` and ``corrected`` (or ``paper``).
     """
 
     statement: Statement
@@ -116,7 +116,7 @@ class Report:
         return 1 if self.disagreements else 0
 
     def __rich__(self) -> RenderableType:
-        """What ``rich`` prints for a report."""
+        """Return what ``rich`` prints for a report."""
         return terminal(self)
 
 
@@ -136,14 +136,14 @@ def agree(ours: Value, expected: Value, tolerance: float) -> bool:
 
 
 def digits(value: Value | None, count: int = 6) -> str:
-    """A value as text with that many significant digits; "" for None."""
+    """Return a value as text with that many significant digits; "" for None."""
     if value is None:
         return ""
     return value if isinstance(value, str) else f"{value:.{count}g}"
 
 
 def terminal(report: Report) -> RenderableType:
-    """The report for a terminal: every statement with its cases below it, then the sums and where the files are."""
+    """Return the report for a terminal: every statement with its cases, then sums and files."""
     from rich.console import Group
     from rich.rule import Rule
     from rich.text import Text
@@ -152,12 +152,14 @@ def terminal(report: Report) -> RenderableType:
     for place, rows in by_place(report.rows).items():
         parts += ["", Rule(place, align="left")]
         for number, statement in enumerate(dict.fromkeys(row.statement for row in rows)):
-            parts += _statement(statement, [row for row in rows if row.statement == statement], header=number == 0)
+            parts += _statement(
+                statement, [row for row in rows if row.statement == statement], header=number == 0
+            )
     return Group(*parts, "", Text(summary(report)))
 
 
 def _statement(statement: Statement, rows: Sequence[Row], *, header: bool) -> list[RenderableType]:
-    """A statement, what is wrong with it where it shows, and its cases as a table."""
+    """Return a statement, what is wrong with it where it shows, and its cases as a table."""
     from rich.table import Table
     from rich.text import Text
 
@@ -175,7 +177,14 @@ def _statement(statement: Statement, rows: Sequence[Row], *, header: bool) -> li
         item = Text(row.item)
         if row.remark:
             item.append(f" ({row.remark})" if row.item else row.remark, style="dim")
-        cells = (digits(row.paper), digits(row.corrected), digits(row.ours), row.unit, _difference(row), row.verdict.value)
+        cells = (
+            digits(row.paper),
+            digits(row.corrected),
+            digits(row.ours),
+            row.unit,
+            _difference(row),
+            row.verdict.value,
+        )
         table.add_row(item, *cells, style="red" if row.verdict is Verdict.DIFFERS else None)
     return [*parts, table]
 
@@ -190,13 +199,13 @@ def _difference(row: Row) -> str:
 
 
 def _remark(row: Row) -> str:
-    """The remark, led by the correction where the paper is wrong."""
+    """Return the remark, led by the correction where the paper is wrong."""
     wrong = row.verdict.value == row.statement.fault
     return " ".join(part for part in (row.statement.correction if wrong else "", row.remark) if part)
 
 
 def by_place(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Rows grouped by their place in the paper and, within it, by statement, each in the order of first occurrence."""
+    """Rows by their place in the paper and, within it, by statement, in the order of first occurrence."""
     groups: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
         groups.setdefault(row.statement.place, {}).setdefault(row.statement.id, []).append(row)
@@ -204,7 +213,7 @@ def by_place(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def summary(report: Report) -> str:
-    """A few lines: how many rows came out how, and where the pictures and tables are."""
+    """Return a few lines: how many rows came out how, and where the pictures and tables are."""
     told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(report.counts.items()))
     lines = [f"{len(report.rows)} rows: {told}."]
     lines += [f"DIFFERS: {row.statement.place}: {row.item}" for row in report.disagreements]
@@ -215,9 +224,18 @@ def summary(report: Report) -> str:
 
 
 COLUMNS = (
-    "place", "statement", "item", "paper", "corrected", "ours", "unit",
-    "relative_difference", "tolerance", "verdict", "remark",
-)  # fmt: skip
+    "place",
+    "statement",
+    "item",
+    "paper",
+    "corrected",
+    "ours",
+    "unit",
+    "relative_difference",
+    "tolerance",
+    "verdict",
+    "remark",
+)
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> Path:
@@ -230,7 +248,7 @@ def write_csv(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, ob
 
 
 def as_record(row: Row) -> dict[str, Value | None]:
-    """A row as plain names and values (the columns of the CSV and of ``--json``); no NaN or infinity."""
+    """Return a row as plain names and values (columns of the CSV and of ``--json``); no NaN or infinity."""
     record = {
         "place": row.statement.place,
         "statement": row.statement.text,
@@ -248,7 +266,7 @@ def as_record(row: Row) -> dict[str, Value | None]:
 
 
 def to_json(report: Report) -> dict[str, object]:
-    """The report as JSON-ready values."""
+    """Return the report as JSON-ready values."""
     return {
         "paper": report.paper,
         "title": report.title,
@@ -261,10 +279,14 @@ def to_json(report: Report) -> dict[str, object]:
 
 
 def markdown(report: Report) -> str:
-    """The report as a Markdown page with its pictures."""
+    """Return the report as a Markdown page with its pictures."""
     lines = [f"# {report.title}", "", report.citation, "", summary(report).splitlines()[0], ""]
     for place, rows in by_place(report.rows).items():
-        lines += [f"## {place}", "", "| statement | case | paper | corrected | ours | unit | diff. | verdict | remark |"]
+        lines += [
+            f"## {place}",
+            "",
+            "| statement | case | paper | corrected | ours | unit | diff. | verdict | remark |",
+        ]
         lines.append("|---|---|---:|---:|---:|---|---:|---|---|")
         lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in _cells(row)) + " |" for row in rows]
         lines.append("")

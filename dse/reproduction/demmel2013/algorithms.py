@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,14 +24,20 @@ def rows() -> list[Row]:
     """Every formula of section IV, and the 2.5D statements of section III."""
     found = []
     for s in settings("matmul"):
-        found += [*_matmul(s), *_range(s, "matmul", 3.0), *_range(s, "strassen", STRASSEN), *_strassen(s), *_lu(s)]
+        found += [
+            *_matmul(s),
+            *_range(s, "matmul", 3.0),
+            *_range(s, "strassen", STRASSEN),
+            *_strassen(s),
+            *_lu(s),
+        ]
     for s in settings():
         found += _nbody(s)
     return [*found, *_two_level(), *(row for s in settings("fft") for row in _fft(s))]
 
 
 def _middle(s: Setting, exponent: float) -> tuple[float, float]:
-    """Some p and M well inside the range n^2/p <= M <= n^2/p^(2/w)."""
+    """Return some p and M well inside the range n^2/p <= M <= n^2/p^(2/w)."""
     p = s.n**0.75
     return p, s.n**2 / p ** ((1.0 + 2.0 / exponent) / 2.0)
 
@@ -48,19 +53,46 @@ def _matmul(s: Setting) -> list[Row]:
     at_3d = metrics("matmul", machine, given | {"memory": corner * (1.0 - 1e-15)})
     least = ask(
         {
-            "model": "matmul", "machine": machine, "given": {"order": s.n, "processors": p},
-            "decide": {"memory": {}}, "objective": {"minimize": "memory"},
-        }
-    )  # fmt: skip
+            "model": "matmul",
+            "machine": machine,
+            "given": {"order": s.n, "processors": p},
+            "decide": {"memory": {}},
+            "objective": {"minimize": "memory"},
+        },
+    )
     item = f"{s.name}, n = {s.n:.6g}, p = {p:.6g}, M = {M:.6g}"
     return [
-        Row(SAYS["7_W"], f"{item}, c = {c:.4g}", s.n**2 / math.sqrt(c * p), got["words"], "word", tolerance=EXACT),
-        Row(SAYS["7_S"], f"{item}, m = M", math.sqrt(p / c**3), whole["messages"], "message", tolerance=EXACT),
+        Row(
+            SAYS["7_W"],
+            f"{item}, c = {c:.4g}",
+            s.n**2 / math.sqrt(c * p),
+            got["words"],
+            "word",
+            tolerance=EXACT,
+        ),
+        Row(
+            SAYS["7_S"], f"{item}, m = M", math.sqrt(p / c**3), whole["messages"], "message", tolerance=EXACT
+        ),
         Row(SAYS["9"], item, costs.matmul_time(s, p, M), got["time"], "s", tolerance=EXACT),
         Row(SAYS["10"], item, costs.matmul_energy(s, M), got["energy"], "J", tolerance=EXACT),
-        Row(SAYS["11"], f"{item.split(', M')[0]}, M = n²/p^(2/3)", costs.matmul_energy_3d(s, p), at_3d["energy"], "J", tolerance=EXACT),
-        Row(SAYS["fn4"], f"{s.name}, p = {p:.6g}, least memory", s.n, told(least, "objective"), "word", s.n**2 / p, PINNED),
-    ]  # fmt: skip
+        Row(
+            SAYS["11"],
+            f"{s.name}, n = {s.n:.6g}, p = {p:.6g}, M = n²/p^(2/3)",
+            costs.matmul_energy_3d(s, p),
+            at_3d["energy"],
+            "J",
+            tolerance=EXACT,
+        ),
+        Row(
+            SAYS["fn4"],
+            f"{s.name}, p = {p:.6g}, least memory",
+            s.n,
+            told(least, "objective"),
+            "word",
+            s.n**2 / p,
+            PINNED,
+        ),
+    ]
 
 
 def _range(s: Setting, model: str, exponent: float) -> list[Row]:
@@ -77,7 +109,8 @@ def _range(s: Setting, model: str, exponent: float) -> list[Row]:
     low, high = s.n**2 / M, s.n**exponent / M ** (exponent / 2)
     item = f"{model}, {s.name}, M = {M:.6g}"
     ratios = [
-        most.metrics[k] / fewest.metrics[k] if fewest.metrics and most.metrics else math.nan for k in ("energy", "time")
+        most.metrics[k] / fewest.metrics[k] if fewest.metrics and most.metrics else math.nan
+        for k in ("energy", "time")
     ]
     says = {name: SAYS[f"range_{name}"] for name in ("low", "high", "energy", "time")}
     return [
@@ -97,7 +130,14 @@ def _strassen(s: Setting) -> list[Row]:
     printed, right = (costs.strassen_energy_unlimited(s, STRASSEN, p, k) for k in (5.0, STRASSEN + 2.0))
     item = f"{s.name}, n = {s.n:.6g}, p = {p:.6g}"
     return [
-        Row(SAYS["13"], f"{item}, M = {M:.6g}", costs.strassen_energy(s, STRASSEN, M), got["energy"], "J", tolerance=EXACT),
+        Row(
+            SAYS["13"],
+            f"{item}, M = {M:.6g}",
+            costs.strassen_energy(s, STRASSEN, M),
+            got["energy"],
+            "J",
+            tolerance=EXACT,
+        ),
         Row(SAYS["14"], f"{item}, M = n²/p^(2/ω)", printed, at_limit["energy"], "J", right, EXACT),
     ]
 
@@ -116,12 +156,21 @@ def _lu(s: Setting) -> list[Row]:
 def _nbody(s: Setting) -> list[Row]:
     M = nbody.best_memory(s)
     p = (s.n / M) ** 1.5
-    got = metrics("nbody", as_machine(s), {"bodies": s.n, "flops_per_pair": s.f, "processors": p, "memory": M})
+    got = metrics(
+        "nbody", as_machine(s), {"bodies": s.n, "flops_per_pair": s.f, "processors": p, "memory": M}
+    )
     item = f"{s.name}, p = {p:.6g}, M = {M:.6g}"
     return [
         Row(SAYS["15"], item, nbody.time(s, p, M), got["time"], "s", tolerance=EXACT),
         Row(SAYS["16"], item, nbody.energy(s, M), got["energy"], "J", tolerance=EXACT),
-        Row(SAYS["VE_power"], item, nbody.processor_power(s, M), got["power_per_processor"], "W", tolerance=EXACT),
+        Row(
+            SAYS["VE_power"],
+            item,
+            nbody.processor_power(s, M),
+            got["power_per_processor"],
+            "W",
+            tolerance=EXACT,
+        ),
     ]
 
 
@@ -137,20 +186,35 @@ def _two_level() -> list[Row]:
     printed, right = (_with_latency(s, by_message) for by_message in (True, False))
     return [
         Row(
-            SAYS["12_T"], "", costs.matmul_time_two_level(s, 2), multiply["time"], "s",
-            costs.matmul_time_two_level(s, 3), EXACT,
+            SAYS["12_T"],
+            "",
+            costs.matmul_time_two_level(s, 2),
+            multiply["time"],
+            "s",
+            costs.matmul_time_two_level(s, 3),
+            EXACT,
         ),
         Row(SAYS["12_E"], "", costs.matmul_energy_two_level(s), multiply["energy"], "J", tolerance=EXACT),
         Row(SAYS["17_T"], "", costs.nbody_time_two_level(s), pairs["time"], "s", tolerance=EXACT),
         Row(
-            SAYS["17_E"], "", costs.nbody_energy_two_level_printed(s), pairs["energy"], "J",
-            costs.nbody_energy_two_level(s), EXACT,
+            SAYS["17_E"],
+            "",
+            costs.nbody_energy_two_level_printed(s),
+            pairs["energy"],
+            "J",
+            costs.nbody_energy_two_level(s),
+            EXACT,
         ),
         Row(
-            SAYS["latency"], f"time beside (17), m = {MESSAGE:.0f}", costs.nbody_time_two_level(printed), late["time"],
-            "s", costs.nbody_time_two_level(right), EXACT,
+            SAYS["latency"],
+            f"time beside (17), m = {MESSAGE:.0f}",
+            costs.nbody_time_two_level(printed),
+            late["time"],
+            "s",
+            costs.nbody_time_two_level(right),
+            EXACT,
         ),
-    ]  # fmt: skip
+    ]
 
 
 _LATENCY = {"time_per_message": 1e-7, "energy_per_message": 0.0, "max_message": MESSAGE}
@@ -166,7 +230,7 @@ def _with_latency(s: costs.TwoLevel, as_printed: bool) -> costs.TwoLevel:
     return replace(s, beta_t_n=word(s.beta_t_n), beta_t_l=word(s.beta_t_l))
 
 
-def _machine_two_level(s: costs.TwoLevel) -> Mapping[str, float]:
+def _machine_two_level(s: costs.TwoLevel) -> dict[str, float]:
     return {
         "time_per_flop": s.gamma_t,
         "energy_per_flop": s.gamma_e,
@@ -190,8 +254,12 @@ def _fft(s: Setting) -> list[Row]:
         Row(SAYS["FFT_F"], item, s.n * math.log2(s.n) / p, tree["flops"], "flop", tolerance=EXACT),
         Row(SAYS["FFT_naive"], f"{item}, words", s.n / p, naive["words"], "word", tolerance=EXACT),
         Row(SAYS["FFT_naive"], f"{item}, messages", p, naive["messages"], "message", tolerance=EXACT),
-        Row(SAYS["FFT_tree"], f"{item}, words", s.n * math.log2(p) / p, tree["words"], "word", tolerance=EXACT),
-        Row(SAYS["FFT_tree"], f"{item}, messages", math.log2(p), tree["messages"], "message", tolerance=EXACT),
+        Row(
+            SAYS["FFT_tree"], f"{item}, words", s.n * math.log2(p) / p, tree["words"], "word", tolerance=EXACT
+        ),
+        Row(
+            SAYS["FFT_tree"], f"{item}, messages", math.log2(p), tree["messages"], "message", tolerance=EXACT
+        ),
         Row(SAYS["FFT_T"], item, costs.fft_time(s, p), tree["time"], "s", tolerance=EXACT),
         Row(SAYS["FFT_E"], item, costs.fft_energy(s, p), tree["energy"], "J", tolerance=EXACT),
     ]

@@ -1,7 +1,7 @@
 """The cost formulas of sections III and IV, term by term as printed, and corrected where the print is wrong.
 
-Like the closed forms they stand apart from ``dse.models`` and serve as checks only. ``s.n`` is the matrix order (matrix
-multiplication, LU) or the number of points (FFT).
+Like the closed forms they stand apart from ``dse.models`` and serve as checks only. ``s.n`` is the order of the
+matrices, or the number of points (FFT).
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from dse.reproduction.demmel2013.symbols import Setting
 
 def matmul_time(s: Setting, p: float, M: float) -> float:
     """(9): seconds of 2.5D matrix multiplication."""
-    return s.gamma_t * s.n**3 / p + s.beta_t * s.n**3 / (M**0.5 * p) + s.alpha_t * s.n**3 / (s.m * M**0.5 * p)
+    return float(
+        s.gamma_t * s.n**3 / p + s.beta_t * s.n**3 / (M**0.5 * p) + s.alpha_t * s.n**3 / (s.m * M**0.5 * p)
+    )
 
 
 def matmul_energy(s: Setting, M: float) -> float:
     """(10): joules of 2.5D matrix multiplication; independent of p."""
     n3 = s.n**3
-    return (
+    return float(
         (s.gamma_e + s.gamma_t * s.epsilon_e) * n3
         + ((s.beta_e + s.beta_t * s.epsilon_e) + (s.alpha_e + s.alpha_t * s.epsilon_e) / s.m) * n3 / M**0.5
         + s.delta_e * s.gamma_t * M * n3
@@ -31,20 +33,20 @@ def matmul_energy(s: Setting, M: float) -> float:
 def matmul_energy_3d(s: Setting, p: float) -> float:
     """(11): joules at the 3D limit M = n^2/p^(2/3)."""
     n = s.n
-    return (
+    return float(
         (s.gamma_e + s.gamma_t * s.epsilon_e) * n**3
         + ((s.beta_e + s.beta_t * s.epsilon_e) + (s.alpha_e + s.alpha_t * s.epsilon_e) / s.m)
         * n**2
-        * p ** (1 / 3)
+        * math.cbrt(p)
         + s.delta_e * s.gamma_t * n**5 / p ** (2 / 3)
-        + (s.delta_e * s.beta_t + s.delta_e * s.alpha_t / s.m) * n**4 / p ** (1 / 3)
+        + (s.delta_e * s.beta_t + s.delta_e * s.alpha_t / s.m) * n**4 / math.cbrt(p)
     )
 
 
 def strassen_energy(s: Setting, w: float, M: float) -> float:
     """(13): joules of fast matrix multiplication with exponent w and limited memory."""
     nw = s.n**w
-    return (
+    return float(
         (s.gamma_e + s.gamma_t * s.epsilon_e) * nw
         + ((s.beta_e + s.beta_t * s.epsilon_e) + (s.alpha_e + s.alpha_t * s.epsilon_e) / s.m)
         * nw
@@ -55,9 +57,9 @@ def strassen_energy(s: Setting, w: float, M: float) -> float:
 
 
 def strassen_energy_unlimited(s: Setting, w: float, p: float, third: float) -> float:
-    """(14): joules at M = n^2/p^(2/w); ``third`` is the exponent of n in the third term (5 printed, w + 2 right)."""
+    """(14): joules at M = n^2/p^(2/w); ``third``: power of n in the third term (5 printed, w + 2 right)."""
     n = s.n
-    return (
+    return float(
         (s.gamma_e + s.gamma_t * s.epsilon_e) * n**w
         + ((s.beta_e + s.beta_t * s.epsilon_e) + (s.alpha_e + s.alpha_t * s.epsilon_e) / s.m)
         * n**2
@@ -69,21 +71,19 @@ def strassen_energy_unlimited(s: Setting, w: float, p: float, third: float) -> f
 
 def lu_messages(s: Setting, p: float, M: float) -> float:
     """LU: S = n^2/W with W = n^3/(p sqrt(M))."""
-    return s.n**2 / (s.n**3 / (p * M**0.5))
+    return float(s.n**2 / (s.n**3 / (p * M**0.5)))
 
 
 def fft_time(s: Setting, p: float) -> float:
     """FFT with the tree all-to-all, logarithms to base 2."""
     n = s.n
-    return (
-        s.gamma_t * n * math.log2(n) / p + s.beta_t * n * math.log2(p) / p + s.alpha_t * math.log2(p)
-    )
+    return s.gamma_t * n * math.log2(n) / p + s.beta_t * n * math.log2(p) / p + s.alpha_t * math.log2(p)
 
 
 def fft_energy(s: Setting, p: float) -> float:
     """FFT with the tree all-to-all and M = n/p, logarithms to base 2, as printed."""
     n, ln, lp = s.n, math.log2(s.n), math.log2(p)
-    return (
+    return float(
         (s.gamma_e + s.epsilon_e * s.gamma_t) * n * ln
         + (s.alpha_e + s.epsilon_e * s.alpha_t) * p * lp
         + (s.beta_e + s.epsilon_e * s.beta_t + s.delta_e * s.alpha_t) * n * lp
@@ -94,7 +94,7 @@ def fft_energy(s: Setting, p: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TwoLevel:
-    """A two-level machine by the paper's symbols, without latency: nodes (n) of cores (l for the level in a node)."""
+    """A two-level machine by the paper's symbols, without latency: nodes (n) of cores (l)."""
 
     n: float
     f: float
@@ -120,7 +120,7 @@ class TwoLevel:
 
 def matmul_time_two_level(s: TwoLevel, power_of_n: int) -> float:
     """T beside (12); ``power_of_n`` in the first term is 2 as printed, 3 right."""
-    return (
+    return float(
         s.gamma_t * s.n**power_of_n / s.p
         + s.beta_t_n * s.n**3 / (s.p_n * s.M_n**0.5)
         + s.beta_t_l * s.n**3 / (s.p * s.M_l**0.5)
@@ -130,7 +130,7 @@ def matmul_time_two_level(s: TwoLevel, power_of_n: int) -> float:
 def matmul_energy_two_level(s: TwoLevel) -> float:
     """(12), E: right as printed."""
     held = s.delta_n * s.M_n / s.p_l + s.delta_l * s.M_l
-    return s.n**3 * (
+    per_element = (
         s.gamma_e
         + s.gamma_t * s.epsilon_e
         + (s.beta_e_n + s.beta_t_n * s.epsilon_e * s.p_l) / s.M_n**0.5
@@ -138,6 +138,7 @@ def matmul_energy_two_level(s: TwoLevel) -> float:
         + s.gamma_t * held
         + held * (s.beta_t_n * s.p_l / s.M_n**0.5 + s.beta_t_l / s.M_l**0.5)
     )
+    return float(s.n**3 * per_element)
 
 
 def nbody_time_two_level(s: TwoLevel) -> float:
@@ -147,8 +148,8 @@ def nbody_time_two_level(s: TwoLevel) -> float:
 
 
 def _nbody_pair(s: TwoLevel) -> float:
-    """The bracket of (17) that is right as printed: flops, leakage, and the products that hold no memory."""
-    return (
+    """Return the part of (17) that is right as printed: flops, leakage, and products without memory."""
+    return float(
         s.f * s.gamma_e
         + s.f * s.gamma_t * s.epsilon_e
         + s.delta_n * s.beta_t_n
@@ -199,9 +200,9 @@ def parallel_words(F: float, M: float, inout: float) -> float:
 
 def memory_independent_words(n: float, w: float, p: float) -> float:
     """Figure 3: the lower bound that no memory beats, n^2/p^(2/w) words per processor."""
-    return n**2 / p ** (2 / w)
+    return float(n**2 / p ** (2 / w))
 
 
 def memory_dependent_words(n: float, w: float, p: float, M: float) -> float:
     """Figure 3: words per processor inside the perfect scaling range, n^w/(p M^(w/2-1))."""
-    return n**w / (p * M ** (w / 2 - 1))
+    return float(n**w / (p * M ** (w / 2 - 1)))

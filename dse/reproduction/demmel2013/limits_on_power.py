@@ -1,4 +1,4 @@
-"""Sections V.D to V.F: within total power, within power per processor, and machine parameters for a target."""
+"""Sections V.D to V.F: within total power, within power per processor, machine parameters for a target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from dse.reproduction.asking import NO_RUN, ask, told
 from dse.reproduction.demmel2013 import nbody
 from dse.reproduction.demmel2013.questions import flatness, question, settings
-from dse.reproduction.demmel2013.symbols import Setting
+from dse.reproduction.demmel2013.symbols import Setting, greek
 from dse.reproduction.report import Row
 from dse.reproduction.sources import statements
 
@@ -21,7 +21,13 @@ def rows() -> list[Row]:
     """Every closed form of V.D, V.E and V.F beside the solver's answer, for every parameter set."""
     found = []
     for s in settings():
-        found += [*_total_power(s), *_least_energy_within(s), *_processor_power(s), *_processor_edges(s), *_target(s)]
+        found += [
+            *_total_power(s),
+            *_least_energy_within(s),
+            *_processor_power(s),
+            *_processor_edges(s),
+            *_target(s),
+        ]
     return found
 
 
@@ -32,19 +38,33 @@ def _total_power(s: Setting) -> list[Row]:
     at_M0 = ask(question(s, minimize="time", memory=M0, limits={"power": P}))
     found = [
         Row(
-            SAYS["19"], f"{s.name}, P = {P:.4g} W, M = M0", nbody.p_for_power(s, P, M0), told(at_M0, "processors"), "",
+            SAYS["19"],
+            f"{s.name}, P = {P:.4g} W, M = M0",
+            nbody.p_for_power(s, P, M0),
+            told(at_M0, "processors"),
+            "",
             tolerance=PINNED,
-        )
-    ]  # fmt: skip
+        ),
+    ]
     for id_, power, told_as in (
         ("VD_middle", P, "power binds between the limits: M = M0, T = E*/P"),
-        ("VD_rich", 2.0 * g * high, "2D limit, cubic n^2 g(M) = P M^2"),
+        ("VD_rich", 2.0 * g * high, "2D limit, cubic n² g(M) = P M²"),
         ("VD_poor", 0.6 * g * low, "1D limit, quadratic n g(M) = P M"),
     ):
         solution = ask(question(s, minimize="time", limits={"power": power}))
         printed = nbody.time_most_processors(s, power)
         item = f"{s.name}, P = {power:.4g} W: {told_as}"
-        found.append(Row(SAYS[id_], item, printed, told(solution, "objective"), "s", nbody.time_for_power(s, power), SURE))
+        found.append(
+            Row(
+                SAYS[id_],
+                item,
+                printed,
+                told(solution, "objective"),
+                "s",
+                nbody.time_for_power(s, power),
+                SURE,
+            )
+        )
     return found
 
 
@@ -77,10 +97,15 @@ def _processor_power(s: Setting) -> list[Row]:
     return [
         Row(SAYS["20"], f"{item}, most memory", said, told(most, "objective"), "word", upper, PINNED),
         Row(
-            SAYS["20_lower"], f"{item}, least memory ({holds})", floor, told(least, "objective"), "word",
-            max(lower, floor), PINNED,
+            SAYS["20_lower"],
+            f"{item}, least memory ({holds})",
+            floor,
+            told(least, "objective"),
+            "word",
+            max(lower, floor),
+            PINNED,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _processor_edges(s: Setting) -> list[Row]:
@@ -96,9 +121,27 @@ def _processor_edges(s: Setting) -> list[Row]:
     P0 = 0.9 * nbody.processor_power(s, coolest)
     none = ask(question(s, minimize="energy", limits={"power_per_processor": P0}))
     return [
-        Row(SAYS["VE_time"], f"{s.name}, P_max = {P:.6g} W, p <= {p:.4g}", nbody.time(s, p, 2.0 * M0), told(fast, "objective"), "s"),
-        Row(SAYS["VE_M0"], f"{s.name}, P_max = {P:.6g} W", nbody.least_energy(s), told(enough, "objective"), "J"),
-        Row(SAYS["VE_energy"], f"{s.name}, P_max = {P1:.6g} W", nbody.energy(s, M1), told(thrifty, "objective"), "J"),
+        Row(
+            SAYS["VE_time"],
+            f"{s.name}, P_max = {P:.6g} W, p <= {p:.4g}",
+            nbody.time(s, p, 2.0 * M0),
+            told(fast, "objective"),
+            "s",
+        ),
+        Row(
+            SAYS["VE_M0"],
+            f"{s.name}, P_max = {P:.6g} W",
+            nbody.least_energy(s),
+            told(enough, "objective"),
+            "J",
+        ),
+        Row(
+            SAYS["VE_energy"],
+            f"{s.name}, P_max = {P1:.6g} W",
+            nbody.energy(s, M1),
+            told(thrifty, "objective"),
+            "J",
+        ),
         Row(SAYS["VE_none"], f"{s.name}, P_max = {P0:.6g} W", NO_RUN, told(none, "objective")),
     ]
 
@@ -108,12 +151,26 @@ def _target(s: Setting) -> list[Row]:
     same = ask(question(replace(s, n=10.0 * s.n), maximize="efficiency"))
     here = ask(question(s, maximize="efficiency"))
     found = [
-        Row(SAYS["VF_ratio"], f"{s.name}, n = {s.n:.4g}", best, told(here, "objective"), "flop/J", tolerance=SURE),
-        Row(SAYS["VF_ratio"], f"{s.name}, n = {10 * s.n:.4g}", best, told(same, "objective"), "flop/J", tolerance=SURE),
+        Row(
+            SAYS["VF_ratio"],
+            f"{s.name}, n = {s.n:.4g}",
+            best,
+            told(here, "objective"),
+            "flop/J",
+            tolerance=SURE,
+        ),
+        Row(
+            SAYS["VF_ratio"],
+            f"{s.name}, n = {10 * s.n:.4g}",
+            best,
+            told(same, "objective"),
+            "flop/J",
+            tolerance=SURE,
+        ),
     ]
-    tied = "gamma_t" if here.parameters.get("machine.time_per_flop", 0.0) != 0.0 else "gamma_e twice"
-    item = f"{s.name}, elasticity of the efficiency to gamma_t is not 0"
-    found.append(Row(SAYS["VF_list"], item, "gamma_e twice", tied, corrected="gamma_t"))
+    tied = "γt" if here.parameters.get("machine.time_per_flop", 0.0) != 0.0 else "γe twice"
+    item = f"{s.name}, elasticity of the efficiency to γt is not 0"
+    found.append(Row(SAYS["VF_list"], item, "γe twice", tied, corrected="γt"))
     for name, symbol, cheaper in (
         ("energy_per_flop", "gamma_e", replace(s, gamma_e=s.gamma_e / 3.0)),
         ("memory_power_per_word", "delta_e", replace(s, delta_e=s.delta_e / 3.0)),
@@ -123,15 +180,22 @@ def _target(s: Setting) -> list[Row]:
         parameter = f"machine.{name}"
         solution = ask(
             question(
-                s, minimize="halvings", at_least={"efficiency": target}, decide={parameter: {"max_halvings": 60}},
+                s,
+                minimize="halvings",
+                at_least={"efficiency": target},
+                decide={parameter: {"max_halvings": 60}},
                 p_max=1e6 * (s.n / nbody.best_memory(s)) ** 2,
-            )
-        )  # fmt: skip
+            ),
+        )
         halvings = math.log2(getattr(s, symbol) / closed(s, target))
         found.append(
             Row(
-                SAYS["VF_target"], f"{s.name}, {target:.6g} flop/J by {symbol} alone", halvings,
-                told(solution, "objective"), "halvings", tolerance=PINNED,
-            )
-        )  # fmt: skip
+                SAYS["VF_target"],
+                f"{s.name}, {target:.6g} flop/J by {greek(symbol)} alone",
+                halvings,
+                told(solution, "objective"),
+                "halvings",
+                tolerance=PINNED,
+            ),
+        )
     return found

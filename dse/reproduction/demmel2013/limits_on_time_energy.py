@@ -25,7 +25,15 @@ def rows() -> list[Row]:
     cold = ask(question(s, minimize="energy", p_max=1e6))
     item = f"{s.name}: M0 above n, one processor holds all"
     found.append(
-        Row(SAYS["VA_reach"], item, nbody.least_energy(s), told(cold, "objective"), "J", nbody.clipped_energy(s, 1e6), SURE)
+        Row(
+            SAYS["VA_reach"],
+            item,
+            nbody.least_energy(s),
+            told(cold, "objective"),
+            "J",
+            nbody.clipped_energy(s, 1e6),
+            SURE,
+        )
     )
     return found
 
@@ -39,11 +47,19 @@ def _free(s: Setting) -> list[Row]:
     why = f"energy is flat: 1e-9 of it leaves {flatness(s):.1g} of M"
     low, high = least.ranges.get("processors", (math.nan, math.nan))
     return [
-        Row(SAYS["VA_M0"], s.name, M0, told(least, "memory"), "word", tolerance=max(PINNED, flat), remark=why),
+        Row(
+            SAYS["VA_M0"], s.name, M0, told(least, "memory"), "word", tolerance=max(PINNED, flat), remark=why
+        ),
         Row(SAYS["18"], s.name, E0, told(least, "objective"), "J", tolerance=SURE),
         Row(SAYS["VA_low"], s.name, s.n / M0, low, "", tolerance=max(PINNED, 2 * flat)),
         Row(SAYS["VA_high"], s.name, (s.n / M0) ** 2, high, "", tolerance=max(PINNED, 4 * flat)),
-        Row(SAYS["VA_time"], f"{s.name}, p <= {p_max:.4g}", nbody.least_time(s, p_max), told(fast, "objective"), "s"),
+        Row(
+            SAYS["VA_time"],
+            f"{s.name}, p <= {p_max:.4g}",
+            nbody.least_time(s, p_max),
+            told(fast, "objective"),
+            "s",
+        ),
     ]
 
 
@@ -72,15 +88,29 @@ def _deadline(s: Setting) -> list[Row]:
     item = f"{s.name}, T_max = {tight:.4g} s"
     return [
         Row(SAYS["VB_threshold"], s.name, T0, told(threshold, "objective"), "s", tolerance=SURE),
-        Row(SAYS["VB_loose"], f"{s.name}, T_max = {2 * T0:.4g} s", E0, told(loose, "objective"), "J", tolerance=SURE),
+        Row(
+            SAYS["VB_loose"],
+            f"{s.name}, T_max = {2 * T0:.4g} s",
+            E0,
+            told(loose, "objective"),
+            "J",
+            tolerance=SURE,
+        ),
         Row(SAYS["VB_pmin"], item, p, told(held, "processors"), "", tolerance=PINNED),
-        Row(SAYS["VB_2d"], item, nbody.energy(s, s.n / math.sqrt(p)), told(held, "objective"), "J", tolerance=SURE),
+        Row(
+            SAYS["VB_2d"],
+            item,
+            nbody.energy(s, s.n / math.sqrt(p)),
+            told(held, "objective"),
+            "J",
+            tolerance=SURE,
+        ),
         Row(SAYS["VB_fewer"], f"{item}, p <= p_min/2", NO_RUN, told(late, "objective")),
     ]
 
 
 def _deadline_edges(s: Setting) -> list[Row]:
-    """Too few processors for M0 within the deadline although T_max is above the paper's threshold: more memory."""
+    """T_max above the paper's threshold, yet too few processors for M0 within it: more memory."""
     M0 = nbody.best_memory(s)
     p = 0.25 * (s.n / M0) ** 2
     T_max = nbody.time(s, p, 1.5 * M0)
@@ -101,7 +131,14 @@ def _budget(s: Setting) -> list[Row]:
     below = f"{s.name}, E_max = 0.999 E*: imaginary root"
     return [
         Row(SAYS["VC_p"], item, p, told(solution, "processors"), "", tolerance=loose),
-        Row(SAYS["VC_T"], item, nbody.least_time(s, p), told(solution, "objective"), "s", tolerance=max(SURE, loose)),
+        Row(
+            SAYS["VC_T"],
+            item,
+            nbody.least_time(s, p),
+            told(solution, "objective"),
+            "s",
+            tolerance=max(SURE, loose),
+        ),
         Row(SAYS["VC_below"], below, NO_RUN, told(none, "objective")),
     ]
 

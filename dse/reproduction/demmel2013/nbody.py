@@ -1,6 +1,6 @@
 """The closed forms of section V for the direct n-body problem, as printed and corrected.
 
-These are the paper's own formulas, worked out here on plain floats and apart from ``dse.models``: they check the
+These are the paper's own formulas, worked out on plain floats and apart from ``dse.models``: they check the
 solver's answers and are never the way to one.
 """
 
@@ -75,13 +75,13 @@ def p_for_energy(s: Setting, E_max: float) -> float:
 
 
 def most_memory_for_energy(s: Setting, E_max: float) -> float:
-    """The larger memory at which (16) equals E_max (E_max must be at least E*)."""
+    """Return the larger memory at which (16) equals E_max (E_max must be at least E*)."""
     room = E_max / s.n**2 - s.A
     return (room + math.sqrt(room**2 - 4.0 * s.B * s.c)) / (2.0 * s.c)
 
 
 def clipped_time_for_energy(s: Setting, E_max: float, p_max: float) -> float:
-    """V.C corrected for p_max below the 2D run: all processors, as much memory as energy and 2D limit allow."""
+    """V.C corrected for p_max below the 2D run: all processors, memory up to what energy or 2D limit allow."""
     return time(s, p_max, min(s.n / math.sqrt(p_max), most_memory_for_energy(s, E_max)))
 
 
@@ -98,7 +98,7 @@ def _power_polynomial(s: Setting) -> np.ndarray:
 
 
 def _positive_root(coefficients: np.ndarray) -> float:
-    """The only positive real root of a polynomial that has one sign change.
+    """Return the only positive real root of a polynomial that has one sign change.
 
     The unknown is scaled first so that the outer coefficients are 1, else the small ones drown.
     """
@@ -128,15 +128,15 @@ def time_for_power(s: Setting, P: float) -> float:
     """V.D corrected: least time within total power P (no other limit on p)."""
     M0 = best_memory(s)
     g = processor_power(s, M0)
-    if P > g * s.n**2 / M0**2:
+    if g * s.n**2 / M0**2 < P:
         M = memory_rich_power(s, P)
         return time(s, s.n**2 / M**2, M)
-    M = max(M0, memory_poor_power(s, P)) if P < g * s.n / M0 else M0
+    M = max(M0, memory_poor_power(s, P)) if g * s.n / M0 > P else M0
     return energy(s, M) / P
 
 
 def time_most_processors(s: Setting, P: float) -> float:
-    """V.D as printed: the run on the most processors that (19) and the 1D and 2D limits leave, over all M >= 1."""
+    """V.D as printed: the run on the most processors that (19) and both limits leave, over all M >= 1."""
     M = np.geomspace(1.0, s.n, 200_001)
     g = (s.gamma_e * s.f + s.word_energy / M) / (s.gamma_t * s.f + s.word_time / M)
     p = np.minimum(P / (g + s.delta_e * M + s.epsilon_e), s.n**2 / M**2)
@@ -172,7 +172,7 @@ def memory_for_power(s: Setting, P: float) -> tuple[float, float]:
 
 
 def memory_of_least_power(s: Setting) -> float:
-    """The memory of least power per processor (at least one word)."""
+    """Return the memory of least power per processor (at least one word)."""
     falling = s.gamma_t * s.f * s.word_energy - s.gamma_e * s.f * s.word_time
     if falling <= 0:
         return 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,7 +20,9 @@ LOOKS = {
     "energy_per_word": ("βe (link)", ORANGE, "s", "--"),
     "memory_power_per_word": ("δe (memory)", GREEN, "^", "-."),
 }
-FIGURE_3_SHOWN = 520.0  # where the right panel ends; its axes are linear, as the bend of the lines shows best so
+FIGURE_3_SHOWN = (
+    520.0  # where the right panel ends; its axes are linear, as the bend of the lines shows best so
+)
 
 
 def draw(folder: Path) -> tuple[Picture, ...]:
@@ -31,7 +34,10 @@ def figure_3(folder: Path) -> Picture:
     """Words against p: per processor, and of all processors together (flat where scaling is perfect)."""
     title = "Figure 3: how far communication scales with p (memory per processor fixed)"
     figure, (left, right) = canvas(title, "processors p", "words per processor", 2)
-    looks = (("matmul", "classical", BLUE, "o", "p$^{1/3}$"), ("strassen", "Strassen", RED, "s", "p$^{1-2/ω}$"))
+    looks = (
+        ("matmul", "classical", BLUE, "o", "p$^{1/3}$"),
+        ("strassen", "Strassen", RED, "s", "p$^{1-2/ω}$"),
+    )
     for model, name, colour, marker, growth in looks:
         data = scaling.figure_3(model)
         left.loglog(data.p, data.words, marker, color=colour, ms=6, label=f"{name}, solver's least words")
@@ -42,7 +48,7 @@ def figure_3(folder: Path) -> Picture:
         label = f"{name}: flat to p = {data.p_max:.0f}"
         right.plot(p, total, marker=marker, color=colour, ms=5, lw=2, label=label)
         right.axvline(data.p_max, color=colour, lw=1.2, ls="-.", zorder=1)
-        place = {"xytext": (-4, -26), "textcoords": "offset points", "ha": "right"}
+        place: dict[str, Any] = {"xytext": (-4, -26), "textcoords": "offset points", "ha": "right"}
         right.annotate(f"∝ {growth}", (p[-1], total[-1]), color=colour, fontsize=15, **place)
     lines = [
         Line2D([], [], color=BLACK, ls=":", lw=2, label="bound with memory, ∝ 1/p"),
@@ -90,7 +96,7 @@ def figure_6(folder: Path) -> Picture:
     figure, (axis,) = canvas(title, "generations (halvings)", "efficiency (GFLOPS/W)")
     for name, (label, colour, marker, line) in LOOKS.items():
         values = np.array(case_study.curves()[name]) / 1e9
-        look = {"marker": marker, "ls": line, "color": colour, "lw": 2.5, "ms": 9}
+        look: dict[str, Any] = {"marker": marker, "ls": line, "color": colour, "lw": 2.5, "ms": 9}
         axis.plot(case_study.GENERATIONS, values, label=label, **look)
     axis.set_ylim(bottom=0)
     axis.legend(fontsize=15, loc="upper left", title=f"read as {case_study.CHOSEN.name}", title_fontsize=14)
@@ -99,12 +105,14 @@ def figure_6(folder: Path) -> Picture:
 
 
 def figure_7(folder: Path) -> Picture:
-    """All energy parameters halved together; beside it what every reading of M gives after five generations."""
+    """All energy parameters halved together; beside it every reading of M after five generations."""
     title = "Figure 7: γe, βe, δe halved together (2.5D, n = 35000, p = 2)"
     figure, (left, right) = canvas(title, "generations (halvings)", "efficiency (GFLOPS/W)", 2)
     for reading, colour, marker in ((case_study.CHOSEN, PURPLE, "D"), (case_study.TABLE_I, BLUE, "s")):
         values = np.array(case_study.curves(reading)["together"]) / 1e9
-        left.semilogy(case_study.GENERATIONS, values, marker=marker, color=colour, lw=2.5, ms=9, label=reading.name)
+        left.semilogy(
+            case_study.GENERATIONS, values, marker=marker, color=colour, lw=2.5, ms=9, label=reading.name
+        )
     left.axhline(75.0, color=RED, ls="--", lw=2, label="75 GFLOPS/W")
     left.set_xlim(-0.3, 8.3)
     left.set_ylim(1, 1000)
@@ -113,7 +121,9 @@ def figure_7(folder: Path) -> Picture:
     left.legend(fontsize=14, loc="upper left")
     _readings(right)
     path = save(figure, folder / "figure7.png")
-    return Picture(path, "Figure 7: efficiency when all three are halved together; 75 GFLOPS/W at generation 5.")
+    return Picture(
+        path, "Figure 7: efficiency when all three are halved together; 75 GFLOPS/W at generation 5."
+    )
 
 
 def _readings(axis: Axes) -> None:
@@ -123,9 +133,12 @@ def _readings(axis: Axes) -> None:
         value = case_study.curves(reading)["together"][5] / 1e9
         chosen = reading == case_study.CHOSEN
         axis.plot(value, row, marker="D" if chosen else "o", color=PURPLE if chosen else BLACK, ms=11)
-        axis.text(value - 1.8, row, f"{value:.1f}", fontsize=14, ha="right", va="center")
+        axis.text(
+            value, row + 0.16, f"{value:.1f}", fontsize=14, ha="center", va="bottom", backgroundcolor="white"
+        )
     axis.axvline(75.0, color=RED, ls="--", lw=2)
     axis.set_yticks(range(len(readings)), [reading.name.replace(", ", ",\n") for reading in readings])
     axis.set_xlim(38, 92)
+    axis.set_ylim(-0.5, len(readings) - 0.4)
     axis.set_title("after 5 generations, by reading of M", fontsize=15)
     axis.set_xlabel("efficiency (GFLOPS/W)", fontsize=15)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import BoundaryNorm
 from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -19,12 +19,12 @@ from dse.reproduction.report import Picture
 
 
 def figure_4(folder: Path) -> tuple[Picture, ...]:
-    """The three panels of Figure 4, one picture each."""
+    """Draw the three panels of Figure 4, one picture each."""
     return (_energy_and_time(folder), _energy_and_processor(folder), _time_and_total(folder))
 
 
 def _frame(title: str) -> tuple[Figure, Axes, Polygon]:
-    """The plane with its red limits, and the triangle between them to which regions are clipped."""
+    """Draw the plane with its red limits; gives also the triangle to which regions are clipped."""
     s = regions.setting()
     figure, (axis,) = canvas(title, "processors p", "memory per processor M (words)")
     axis.set_xscale("log")
@@ -50,7 +50,7 @@ def _region(axis: Axes, inside: Polygon, metric: str, most: float, **look: Any) 
 
 
 def _mark(axis: Axes, name: str, marker: str) -> Line2D:
-    """The solver's answer as a point; gives its legend entry."""
+    """Draw the solver's answer as a point; gives its legend entry (no point where there is no answer)."""
     mark = regions.marks()[name]
     look: dict[str, Any] = {"color": BLACK, "marker": marker, "mfc": "white", "mew": 2.5, "ls": ""}
     axis.plot([mark.p], [mark.M], ms=15, zorder=7, clip_on=False, **look)
@@ -58,7 +58,7 @@ def _mark(axis: Axes, name: str, marker: str) -> Line2D:
 
 
 def _green(axis: Axes, label: str) -> Line2D:
-    """The runs of least energy; gives their legend entry."""
+    """Draw the runs of least energy; gives their legend entry."""
     M0, first, last = regions.green_line(regions.setting())
     axis.plot([first, last], [M0, M0], color=GREEN, lw=5, zorder=5)
     return Line2D([], [], color=GREEN, lw=5, label=label)
@@ -69,17 +69,21 @@ def _energy_and_time(folder: Path) -> Picture:
     figure, axis, inside = _frame(f"Figure 4(a): energy and time of n-body, n = {s.n:.0f}, contrived machine")
     energy = grid.metrics["energy"] / nbody.least_energy(s)
     levels = [1.0, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 4.0, 6.0]
-    shades = BoundaryNorm(levels, 256)
-    filled = axis.contourf(grid.p, grid.M, energy, levels=levels, norm=shades, cmap="cividis_r")
+    shades = [colormaps["cividis_r"](0.6 * k / len(levels)) for k in range(len(levels) - 1)]
+    filled = axis.contourf(grid.p, grid.M, energy, levels=levels, colors=shades)
     filled.set_clip_path(inside)
-    bar = figure.colorbar(filled, ax=axis)
+    bar = figure.colorbar(filled, ax=axis, spacing="uniform")
     bar.set_ticks(levels, labels=[f"{level:g}" for level in levels])
     bar.set_label("energy / least energy E*", fontsize=15)
     bar.ax.tick_params(labelsize=13)
     time = np.ma.masked_where(~grid.allowed, grid.metrics["time"])
-    steps = np.geomspace(8.0, 4096.0, 10)
+    steps = np.geomspace(8.0, 2048.0, 9)
+    places = [
+        (nbody.time(s, 1.0, M) / t, M)
+        for t, M in zip(steps, (1.6,) * 5 + (5.3, 9.0, 18.0, 36.0), strict=True)
+    ]
     lines = axis.contour(grid.p, grid.M, time, levels=steps, colors="black", linewidths=1.4)
-    axis.clabel(lines, fmt=lambda value: f"{value:.0f} s", fontsize=13)
+    axis.clabel(lines, fmt=lambda value: f"{value:.0f} s", fontsize=13, manual=places)
     M0, first, last = regions.green_line(s)
     handles = [
         _green(axis, f"E* at M0 = {M0:.3g} words, {first:.0f} ≤ p ≤ {last:.0f}"),
@@ -87,23 +91,33 @@ def _energy_and_time(folder: Path) -> Picture:
     ]
     axis.legend(handles=handles, fontsize=14, loc="upper right")
     path = save(figure, folder / "figure4a.png")
-    return Picture(path, "Figure 4(a): energy depends on M alone, least at M0; time falls to the right and up.")
+    return Picture(
+        path, "Figure 4(a): energy depends on M alone, least at M0; time falls to the right and up."
+    )
 
 
 def _energy_and_processor(folder: Path) -> Picture:
     s, b = regions.setting(), regions.budgets()
     figure, axis, inside = _frame(f"Figure 4(b): runs within an energy or a processor's power, n = {s.n:.0f}")
     _region(axis, inside, "energy", b.E_max, colors=[BLUE], alpha=0.75)
-    _region(axis, inside, "power_per_processor", b.P_proc, colors=[SKY], alpha=0.6)
+    _region(axis, inside, "power_per_processor", b.P_proc, colors=[SKY], alpha=0.6, hatches=["//"])
     handles = [
         Patch(color=BLUE, alpha=0.75, label=f"energy ≤ E_max = {b.E_max:.0f} J"),
-        Patch(color=SKY, alpha=0.6, label=f"power per processor ≤ P_proc = {b.P_proc:.2f} W"),
+        Patch(
+            facecolor=SKY,
+            edgecolor=BLACK,
+            hatch="//",
+            alpha=0.6,
+            label=f"power per processor ≤ P_proc = {b.P_proc:.2f} W",
+        ),
         _mark(axis, "energy", "o"),
         _mark(axis, "processor", "s"),
     ]
     axis.legend(handles=handles, fontsize=14, loc="upper right")
     path = save(figure, folder / "figure4b.png")
-    return Picture(path, "Figure 4(b): runs within an energy, within a power per processor, and the fastest in each.")
+    return Picture(
+        path, "Figure 4(b): runs within an energy, within a power per processor, and the fastest in each."
+    )
 
 
 def _time_and_total(folder: Path) -> Picture:

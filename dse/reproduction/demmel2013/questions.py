@@ -14,7 +14,7 @@ from dse.reproduction.sources import table
 
 
 def settings(problem: str = "nbody") -> tuple[Setting, ...]:
-    """The parameter sets for "nbody", "matmul" or "fft": plain numbers, and machines of the catalogue."""
+    """Return the parameter sets for "nbody", "matmul" or "fft": plain numbers, or catalogue machines."""
     found = []
     for row in table("demmel2013_settings"):
         if row["problem"] != problem:
@@ -23,21 +23,23 @@ def settings(problem: str = "nbody") -> tuple[Setting, ...]:
         if row["machine"]:
             found.append(from_machine(name, n, f, machines.get(row["machine"]).parameters))
         else:
-            symbols = {k: float(v) for k, v in row.items() if k not in {"problem", "name", "machine", "n", "f"}}
+            symbols = {
+                k: float(v) for k, v in row.items() if k not in {"problem", "name", "machine", "n", "f"}
+            }
             found.append(Setting(name, n, f, **symbols))
     return tuple(found)
 
 
 def cold_memory() -> Setting:
-    """A set whose M0 exceeds n: memory power is next to nothing."""
+    """Return a set whose M0 exceeds n: memory power is next to nothing."""
     base = next(s for s in settings() if s.name == "balanced")
-    return replace(base, name="balanced, delta_e = 1e-20 W/word", delta_e=1e-20)
+    return replace(base, name="balanced, δe = 1e-20 W/word", delta_e=1e-20)
 
 
 def question(s: Setting, *, limits: Mapping[str, float] | None = None, **parts: Any) -> dict[str, Any]:
     """Ask about n-body on the machine of ``s``.
 
-    ``limits``: greatest value of every limited metric, SI. ``parts``: ``minimize`` or ``maximize`` (a metric),
+    ``limits``: greatest value of every limited metric, SI. ``parts``: ``minimize`` or ``maximize``,
     ``p_max``, ``M_max`` (bounds of the decided quantities), ``memory`` (given instead of decided), ``decide``
     (further decided quantities), ``at_least`` (least value of limited metrics).
     """

@@ -1,4 +1,4 @@
-"""Figure 4: the (p, M) plane of the n-body problem, its budgets as regions, and our answers as points in it."""
+"""Figure 4: the (p, M) plane of the n-body problem, its budgets as regions, our answers as points in it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Mark:
 
 @cache
 def setting() -> Setting:
-    """The contrived machine and 64 bodies: M0 = 4 words, E* possible from 16 to 256 processors."""
+    """Return the contrived machine and 64 bodies: M0 = 4 words, E* possible from 16 to 256 processors."""
     return next(s for s in settings() if s.name == "contrived")
 
 
@@ -82,7 +82,7 @@ def plane(points: int = 241) -> Plane:
 
 @cache
 def marks() -> Mapping[str, Mark]:
-    """The solver's answers inside the figure's regions."""
+    """Return the solver's answers inside the figure's regions."""
     s, b = setting(), budgets()
     p_max = 0.5 * (s.n / nbody.best_memory(s)) ** 2
     asked = {
@@ -97,13 +97,13 @@ def marks() -> Mapping[str, Mark]:
     found = {}
     for name, (text, asked_for) in asked.items():
         solution = ask(asked_for)
-        if solution.status is Status.OPTIMAL:
-            found[name] = Mark(text, float(solution.variables["processors"]), float(solution.variables["memory"]))
+        p, M = (float(solution.variables.get(key, math.nan)) for key in ("processors", "memory"))
+        found[name] = Mark(text if solution.status is Status.OPTIMAL else f"{text}: {solution.status}", p, M)
     return found
 
 
 def records(step: int = 6) -> list[dict[str, float]]:
-    """The plane as rows for CSV, every few grid points, where the algorithm runs."""
+    """Return the plane as rows for CSV, every few grid points, where the algorithm runs."""
     grid = plane()
     names = ("energy", "time", "power", "power_per_processor")
     return [

@@ -50,17 +50,25 @@ class Setting:
 
 
 def from_machine(name: str, n: float, f: float, machine: Mapping[str, float]) -> Setting:
-    """A parameter set from a catalogue machine's parameters."""
+    """Return a parameter set from a catalogue machine's parameters."""
     return Setting(
-        name, n, f,
-        machine["time_per_flop"], machine["time_per_word"], machine["time_per_message"],
-        machine["energy_per_flop"], machine["energy_per_word"], machine["energy_per_message"],
-        machine["memory_power_per_word"], machine["leakage_power"], machine["max_message"],
-    )  # fmt: skip
+        name,
+        n,
+        f,
+        machine["time_per_flop"],
+        machine["time_per_word"],
+        machine["time_per_message"],
+        machine["energy_per_flop"],
+        machine["energy_per_word"],
+        machine["energy_per_message"],
+        machine["memory_power_per_word"],
+        machine["leakage_power"],
+        machine["max_message"],
+    )
 
 
 def as_machine(s: Setting) -> dict[str, float]:
-    """The machine of a parameter set, as a scenario's machine table."""
+    """Return the machine of a parameter set, as a scenario's machine table."""
     return {
         "time_per_flop": s.gamma_t,
         "time_per_word": s.beta_t,
@@ -72,3 +80,11 @@ def as_machine(s: Setting) -> dict[str, float]:
         "leakage_power": s.epsilon_e,
         "max_message": s.m,
     }
+
+
+def greek(text: str) -> str:
+    """Write the symbols of a text as the paper prints them: gamma_e becomes γe."""
+    letters = {"alpha_": "α", "beta_": "β", "gamma_": "γ", "delta_": "δ", "epsilon_": "ε", "peak_fp": "R"}
+    for name, letter in letters.items():
+        text = text.replace(name, letter)
+    return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dse import machines
+from dse.reproduction.demmel2013.symbols import greek
 from dse.reproduction.report import Row
 from dse.reproduction.sources import rounding, statements, table
 
@@ -45,23 +46,44 @@ def _table_one(printed: Mapping[str, Mapping[str, str]]) -> list[Row]:
     for symbol, value in derived.items():
         line = printed[symbol]
         wrong = says.get(f"t1_{symbol}")
-        item, name = f"{line['quantity']} {symbol} = {line['recipe']}", line["parameter"]
+        item, name = f"{line['quantity']} {greek(symbol)} = {greek(line['recipe'])}", line["parameter"]
         print_value, unit = float(line["value_printed"]), line["unit_printed"]
         if wrong:
-            found.append(Row(wrong, item, print_value, corrected[name], unit, corrected=value, tolerance=CATALOGUE_DIGITS))
+            found.append(
+                Row(
+                    wrong,
+                    item,
+                    print_value,
+                    corrected[name],
+                    unit,
+                    corrected=value,
+                    tolerance=CATALOGUE_DIGITS,
+                )
+            )
         else:
             tolerance = max(rounding(line["value_printed"]), EXACT)
             recipe = value * float(line["per_print"])
             found.append(Row(says["t1_derived"], item, print_value, recipe, unit, tolerance=tolerance))
             if name:
-                found.append(Row(says["t1_catalogue"], symbol, print_value, corrected[name], unit, tolerance=tolerance))
+                found.append(
+                    Row(
+                        says["t1_catalogue"],
+                        greek(symbol),
+                        print_value,
+                        corrected[name],
+                        unit,
+                        tolerance=tolerance,
+                    )
+                )
         if name:
-            found.append(Row(says["t1_printed"], symbol, print_value, as_printed[name], unit, tolerance=EXACT))
+            found.append(
+                Row(says["t1_printed"], greek(symbol), print_value, as_printed[name], unit, tolerance=EXACT)
+            )
     return found
 
 
 def _units(printed: Mapping[str, Mapping[str, str]]) -> list[Row]:
-    """The two units that cannot be meant: Gb/s of the link, Gb of the memory modules."""
+    """Return the two units that cannot be meant: Gb/s of the link, Gb of the memory modules."""
     says = statements(PAPER)
     width, rate = float(printed["data_width"]["value_SI"]), float(printed["link_bw"]["value_printed"]) * 1e9
     tolerance = rounding(printed["beta_t"]["value_printed"])
@@ -69,14 +91,25 @@ def _units(printed: Mapping[str, Mapping[str, str]]) -> list[Row]:
     socket = float(printed["M"]["value_SI"]) * width
     return [
         Row(
-            says["t1_link"], "beta_t from 25.6 Gb/s; corrected from 25.6 GB/s", width * 8.0 / rate, time_per_word,
-            "s/word", corrected=width / rate, tolerance=tolerance,
+            says["t1_link"],
+            "βt from 25.6 Gb/s; corrected from 25.6 GB/s",
+            width * 8.0 / rate,
+            time_per_word,
+            "s/word",
+            corrected=width / rate,
+            tolerance=tolerance,
         ),
         Row(
-            says["t1_memory"], "2 x 4 x 2 modules of 8 Gb; corrected 8 GB (2^30 byte each)", 16 * 2.0**30,
-            2.0 * socket, "byte", corrected=128 * 2.0**30, tolerance=EXACT, remark="ours: two sockets of M words",
+            says["t1_memory"],
+            "2 x 4 x 2 modules of 8 Gb; corrected 8 GB (2^30 byte each)",
+            16 * 2.0**30,
+            2.0 * socket,
+            "byte",
+            corrected=128 * 2.0**30,
+            tolerance=EXACT,
+            remark="ours: two sockets of M words",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _table_two() -> list[Row]:
@@ -96,18 +129,35 @@ def _table_two() -> list[Row]:
         parameters = machines.get(line["machine"]).parameters
         found += [
             _rounded("t2_catalogue_time", name, line["time_per_flop"], parameters["time_per_flop"], "s/flop"),
-            _rounded("t2_catalogue_energy", name, line["energy_per_flop"], parameters["energy_per_flop"], "J/flop"),
+            _rounded(
+                "t2_catalogue_energy", name, line["energy_per_flop"], parameters["energy_per_flop"], "J/flop"
+            ),
         ]
         if per_lane != 2.0:
             implied = float(line["peak_GFLOPS"]) / lanes
-            found.append(Row(says["t2_lanes"], name, 2.0, implied, "flop/lane/cycle", corrected=per_lane, tolerance=EXACT))
+            found.append(
+                Row(
+                    says["t2_lanes"],
+                    name,
+                    2.0,
+                    implied,
+                    "flop/lane/cycle",
+                    corrected=per_lane,
+                    tolerance=EXACT,
+                )
+            )
         if gpu:
             found.append(
                 Row(
-                    says["t2_gpu"], name, lanes * per_lane, float(line["peak_GFLOPS"]), "GFLOPS",
-                    corrected=lanes * per_lane + gpu, tolerance=rounding(line["peak_GFLOPS"]),
-                )
-            )  # fmt: skip
+                    says["t2_gpu"],
+                    name,
+                    lanes * per_lane,
+                    float(line["peak_GFLOPS"]),
+                    "GFLOPS",
+                    corrected=lanes * per_lane + gpu,
+                    tolerance=rounding(line["peak_GFLOPS"]),
+                ),
+            )
     return found
 
 
@@ -119,13 +169,19 @@ def _gpu(line: Mapping[str, str]) -> float:
 
 
 def _rounded(statement: str, item: str, printed: str, ours: float, unit: str) -> Row:
-    """A value that must equal the print to its last digit."""
+    """Return a value that must equal the print to its last digit."""
     return Row(statements(PAPER)[statement], item, float(printed), ours, unit, tolerance=rounding(printed))
 
 
 def _no_device_reaches_ten() -> Row:
-    best = max(1e-9 / machines.get(line["machine"]).parameters["energy_per_flop"] for line in table("demmel2013_table2"))
+    best = max(
+        1e-9 / machines.get(line["machine"]).parameters["energy_per_flop"]
+        for line in table("demmel2013_table2")
+    )
     return Row(
-        statements(PAPER)["t2_ten"], "best of the eleven below 10", "yes", "yes" if best < 10.0 else "no",
+        statements(PAPER)["t2_ten"],
+        "best of the eleven below 10",
+        "yes",
+        "yes" if best < 10.0 else "no",
         remark=f"the best has {best:.3f} GFLOPS/W",
-    )  # fmt: skip
+    )
