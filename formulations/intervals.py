@@ -1,6 +1,7 @@
 """Intervals: what a model's equations give over a whole box of inputs, with certainty.
 
-Ends are arrays (one entry per box) and are rounded outwards, so that the true range lies inside whatever the floats do.
+Ends are arrays (one entry per box) and are rounded outwards, so that the true range lies inside whatever the
+floats do.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ LIBRARY_ERROR = 1e-15
 class Interval:
     """All numbers from ``lo`` to ``hi``, element by element (arrays of one shape or scalars).
 
-    A comparison of intervals has no single answer and raises TypeError. Where an operation has no finite answer
-    (division by an interval around zero) the ends are infinite: wide, never wrong.
+    A comparison of intervals has no single answer and raises TypeError. Where an operation has no finite
+    answer (division by an interval around zero) the ends are infinite: wide, never wrong.
     """
 
     __array_ufunc__ = None
@@ -63,10 +64,10 @@ class Interval:
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Interval:
-        return self + (-Interval.of(other))
+        return Interval.__add__(self, -Interval.of(other))
 
     def __rsub__(self, other: Any) -> Interval:
-        return -self + other
+        return Interval.__add__(-self, other)
 
     def __mul__(self, other: Any) -> Interval:
         b = Interval.of(other)
@@ -93,7 +94,7 @@ class Interval:
         return self * Interval.of(other).reciprocal()
 
     def __rtruediv__(self, other: Any) -> Interval:
-        return other * self.reciprocal()
+        return Interval.__mul__(self.reciprocal(), other)
 
     def __pow__(self, exponent: Any) -> Interval:
         if isinstance(exponent, Interval):
@@ -117,7 +118,7 @@ class Interval:
 
 
 def _even_power(x: Interval, ends: Interval) -> Interval:
-    """An even power over intervals that may reach below zero; ``ends``: the power of the two ends."""
+    """Take an even power of intervals that may reach below zero; ``ends``: the power of the two ends."""
     low = np.where((x.lo <= 0) & (x.hi >= 0), 0.0, np.minimum(ends.lo, ends.hi))
     pad = 1.0 + 4 * LIBRARY_ERROR
     return Interval(low / pad, np.maximum(ends.lo, ends.hi) * pad)
@@ -134,7 +135,7 @@ def _outward(lo: Array, hi: Array, positive: bool) -> Interval:
 
 
 def _library(function: Callable[[Array], Array], x: Interval) -> Interval:
-    """Ends of an increasing library function, widened by what the library may be wrong."""
+    """Apply an increasing library function, its ends widened by what the library may be wrong."""
     with np.errstate(all="ignore"):
         lo, hi = function(x.lo), function(x.hi)
         lo, hi = lo - np.abs(lo) * LIBRARY_ERROR, hi + np.abs(hi) * LIBRARY_ERROR
@@ -152,7 +153,7 @@ def exp(x: Interval) -> Interval:
 
 
 def maximum(a: Any, b: Any) -> Interval:
-    """The larger of two intervals (or an interval and a number)."""
+    """Take the larger of two intervals (or of an interval and a number)."""
     a, b = Interval.of(a), Interval.of(b)
     return Interval(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi))
 

@@ -1,8 +1,9 @@
 """Any question as sums of exponentials of log variables, written as plain data.
 
-With y = log x every monomial c x^a is exp(log c + a.y), so the magnitudes of SI units disappear into exponents. What a model
-divides by, raises to a power or takes a logarithm of, and what is a sum, gets a log variable of its own with the
-equation "sum of exp(terms - t) = 1", which is exact in every direction. All rows are then of order one, whatever the units.
+With y = log x every monomial c x^a is exp(log c + a.y), so the magnitudes of SI units disappear into
+exponents. What a model divides by, raises to a power or takes a logarithm of, and what is a sum, gets a log
+variable of its own with the equation "sum of exp(terms - t) = 1", which is exact in every direction. All rows
+are then of order one, whatever the units.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any
 
 from dse.models import arithmetic
 from formulations import evaluation
-from formulations.evaluation import RowKey
 from formulations.intervals import Interval
 from formulations.intervals import exp as interval_exp
 from scenarios.question import Decision, Question
@@ -35,17 +35,22 @@ class Term:
     factors: tuple[Linear, ...] = ()
 
     def times(self, other: Term) -> Term:
-        """The product of two terms."""
+        """Multiply two terms."""
         exponents = dict(self.exponents)
         for name, a in other.exponents.items():
             exponents[name] = exponents.get(name, 0.0) + a
         exponents = {name: a for name, a in exponents.items() if abs(a) > 1e-12}
-        return Term(self.sign * other.sign, self.constant + other.constant, exponents, self.factors + other.factors)
+        return Term(
+            self.sign * other.sign, self.constant + other.constant, exponents, self.factors + other.factors
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class LogVariable:
-    """A log variable with its bounds; ``integer``, ``values`` of exp(y) where it stands for a discrete quantity."""
+    """A log variable with its bounds.
+
+    ``integer``, ``values`` of exp(y) where it stands for a discrete quantity.
+    """
 
     name: str
     low: float
@@ -56,7 +61,10 @@ class LogVariable:
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """sum of terms <= bound (or = bound); ``name`` and ``side`` are the user's, or "" for an auxiliary equation."""
+    """sum of terms <= bound (or = bound).
+
+    ``name`` and ``side`` are the user's, or "" for an auxiliary equation.
+    """
 
     name: str
     side: str
@@ -69,8 +77,8 @@ class LogRow:
 class LogProgram:
     """Minimise ``goal`` (a log variable; empty: any feasible point) subject to ``rows``.
 
-    ``maxima``: (m, a, b) with m = max(a, b), exactly. ``sign``: objective = exp(sign * goal), or sign * goal where
-    ``plain`` (an objective that is itself a logarithm or may be negative).
+    ``maxima``: (m, a, b) with m = max(a, b), exactly. ``sign``: objective = exp(sign * goal), or sign * goal
+    where ``plain`` (an objective that is itself a logarithm or may be negative).
     """
 
     variables: tuple[LogVariable, ...]
@@ -81,7 +89,7 @@ class LogProgram:
     plain: bool = False
 
     def objective(self, goal: float) -> float:
-        """The user's objective at a value of the goal variable."""
+        """Return the user's objective at a value of the goal variable."""
         return self.sign * goal if self.plain else math.exp(min(max(self.sign * goal, -WIDE), WIDE))
 
 
@@ -95,7 +103,7 @@ class _Builder:
     known: dict[tuple[Any, ...], str] = field(default_factory=dict)
 
     def add(self, low: float, high: float) -> str:
-        """A new log variable with these bounds."""
+        """Make a new log variable with these bounds and return its name."""
         name = f"t{len(self.variables)}"
         self.variables[name] = LogVariable(name, low, high)
         return name
@@ -105,7 +113,7 @@ class _Builder:
         return {v.name: Interval(v.low, v.high) for v in self.variables.values()}
 
     def logarithm(self, x: Expression) -> str:
-        """The log variable that is log x, made where there is none yet."""
+        """Return the log variable that is log x, made where there is none yet."""
         key = tuple((t.sign, t.constant, *sorted(t.exponents.items()), repr(t.factors)) for t in x.terms)
         if key not in self.known:
             name = self.add(*x.range_of_log())
@@ -132,7 +140,10 @@ def _mentioned(terms: tuple[Term, ...]) -> set[str]:
 
 
 class Expression:
-    """A quantity as a sum of terms; the arithmetic that a model runs on. Auxiliary variables go to ``program``."""
+    """A quantity as a sum of terms.
+
+    The arithmetic that a model runs on. Auxiliary variables go to ``program``.
+    """
 
     __array_ufunc__ = None
     __slots__ = ("program", "terms")
@@ -146,7 +157,9 @@ class Expression:
         if isinstance(x, Expression):
             return x
         c = float(x)
-        return Expression(self.program, () if c == 0 else (Term(math.copysign(1.0, c), math.log(abs(c)), {}),))
+        return Expression(
+            self.program, () if c == 0 else (Term(math.copysign(1.0, c), math.log(abs(c)), {}),)
+        )
 
     def __add__(self, other: Any) -> Expression:
         return Expression(self.program, self.terms + self.of(other).terms)
@@ -160,7 +173,7 @@ class Expression:
         return self + (-self.of(other))
 
     def __rsub__(self, other: Any) -> Expression:
-        return -self + other
+        return Expression.__add__(-self, other)
 
     def __mul__(self, other: Any) -> Expression:
         pairs = ((a, b) for a in self.terms for b in self.of(other).terms)
@@ -169,10 +182,11 @@ class Expression:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Expression:
-        return self * self.of(other) ** -1.0
+        inverse: Expression = self.of(other) ** -1.0
+        return self * inverse
 
     def __rtruediv__(self, other: Any) -> Expression:
-        return self.of(other) * self**-1.0
+        return Expression.__truediv__(self.of(other), self)
 
     def __pow__(self, exponent: Any) -> Expression:
         if isinstance(exponent, Expression):
@@ -181,7 +195,9 @@ class Expression:
         if e.is_integer() and 0 <= e <= 2:
             return self.of(1.0) if e == 0 else self if e == 1 else self * self
         (t,) = self.monomial().terms
-        return Expression(self.program, (Term(1.0, t.constant * e, {n: a * e for n, a in t.exponents.items()}),))
+        return Expression(
+            self.program, (Term(1.0, t.constant * e, {n: a * e for n, a in t.exponents.items()}),)
+        )
 
     def __bool__(self) -> bool:
         raise TypeError("a comparison of unknowns has no answer")
@@ -192,7 +208,7 @@ class Expression:
     __le__ = __gt__ = __ge__ = __lt__
 
     def monomial(self) -> Expression:
-        """The same (positive) quantity as one exponential, by a log variable of its own where it is a sum."""
+        """Write the same (positive) quantity as one exponential, by a log variable of its own for a sum."""
         if len(self.terms) == 1 and self.terms[0].sign > 0 and not self.terms[0].factors:
             return self
         if not self.terms:
@@ -270,12 +286,15 @@ def exp(x: Expression) -> Expression:
 
 
 def maximum(a: Any, b: Any) -> Expression:
-    """The larger of two positive quantities, exactly."""
+    """Take the larger of two positive quantities, exactly."""
     first = a if isinstance(a, Expression) else b
     program = first.program
     sides = [program.logarithm(first.of(side)) for side in (a, b)]
     box = program.box()
-    name = program.add(*(max(float(end(box[s])) for s in sides) for end in (lambda i: i.lo, lambda i: i.hi)))
+    low, high = (
+        max(float(end) for end in ends) for ends in zip(*((box[s].lo, box[s].hi) for s in sides), strict=True)
+    )
+    name = program.add(low, high)
     program.maxima[name] = (sides[0], sides[1])
     return Expression(program, (Term(1.0, 0.0, {name: 1.0}),))
 
@@ -288,8 +307,8 @@ arithmetic.register_maximum(Expression)(maximum)
 def log_program(question: Question, box: Mapping[str, tuple[float, float]] | None = None) -> LogProgram:
     """Write a question as sums of exponentials by running its model's own equations.
 
-    ``box``: SI bounds of decided variables where they are known to be tighter than domain and user's bounds. Raises
-    ValueError where a decided variable is a choice among names.
+    ``box``: SI bounds of decided variables where they are known to be tighter than domain and user's bounds.
+    Raises ValueError where a decided variable is a choice among names.
     """
     program = _Builder()
     for d in question.decide:
@@ -317,7 +336,10 @@ def log_program(question: Question, box: Mapping[str, tuple[float, float]] | Non
 
 
 def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[LogRow, bool]:
-    """Make the goal variable; return the row that keeps it above what is minimised, and whether it is no logarithm."""
+    """Make the goal variable.
+
+    Return the row that keeps it above what is minimised, and whether it is no logarithm.
+    """
     value = _value(objective.terms, program.box(), 0.0)
     if float(value.lo) > 0:
         least = objective**-1.0 if maximize else objective

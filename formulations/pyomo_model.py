@@ -26,8 +26,9 @@ class NotLinear(ValueError):
 def pyomo_model(problem: Problem) -> pyo.ConcreteModel:
     """Build the problem as a Pyomo model.
 
-    LP and MILP have variables ``x``, each in units of ``scale`` (SI per unit); all others log variables ``y``, the
-    decided ones under their own names. Limits are ``limits[name, side]`` in both. Raises ValueError where nothing is decided.
+    LP and MILP have variables ``x``, each in units of ``scale`` (SI per unit); all others log variables
+    ``y``, the decided ones under their own names. Limits are ``limits[name, side]`` in both. Raises
+    ValueError where nothing is decided.
     """
     if problem.kind is Kind.EVALUATION:
         raise ValueError("nothing is decided: there is no model to optimise")
@@ -44,12 +45,17 @@ def write(problem: Problem, path: Path, form: str) -> None:
     if form not in FORMATS:
         raise ValueError(f"no format {form!r}: there are {', '.join(FORMATS)}")
     if form == "lp" and problem.kind not in {Kind.LP, Kind.MILP}:
-        raise NotLinear(f"lp holds linear problems only and this is one of class {problem.kind}: use nl or gams")
+        raise NotLinear(
+            f"lp holds linear problems only and this is one of class {problem.kind}: use nl or gams"
+        )
     pyomo_model(problem).write(str(path), format=form, io_options={"symbolic_solver_labels": True})
 
 
 def linear_model(problem: Problem) -> pyo.ConcreteModel:
-    """Build an LP or MILP in the original variables, each in units of its own size; the goal is in units of ``goal_scale``."""
+    """Build an LP or MILP in the original variables, each in units of its own size.
+
+    The goal is in units of ``goal_scale``.
+    """
     m = pyo.ConcreteModel()
     names = [v.name for v in problem.variables]
     rows = linear_rows(problem)
@@ -58,7 +64,7 @@ def linear_model(problem: Problem) -> pyo.ConcreteModel:
     si = {n: m.x[n] * m.scale[n] for n in names}
     for v in problem.variables:
         d, unit = v.decision, m.scale[v.name]
-        # an end that is only there to have a box would be a number of 1e30: left open, and noticed when it is missed
+        # an end that is only there to have a box would be a number of 1e30: left open
         m.x[v.name].setlb(v.low / unit if v.real_low else 0.0)
         m.x[v.name].setub(v.high / unit if v.real_high else None)
         ends = (v.low if d.minimum is None else d.minimum, v.high if d.maximum is None else d.maximum)
@@ -67,15 +73,25 @@ def linear_model(problem: Problem) -> pyo.ConcreteModel:
             m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.x[v.name] == whole / unit))
     m.limits = pyo.Constraint([tuple(key) for key, _, _ in rows])
     for key, numerator, denominator in rows:
-        size = max([*numerator.terms.values(), *denominator.terms.values()])
-        m.limits[tuple(key)] = _sum(numerator, si, 1 / size) - _sum(denominator, si, 1 / size) <= 0.0
+        factor = 1 / row_size(numerator, denominator, m.scale)
+        body = _sum(numerator, si, factor) - _sum(denominator, si, factor)
+        # a row without variables must still be a row
+        m.limits[tuple(key)] = body + 0.0 * m.x[names[0]] <= 0.0
     if problem.goal is None:
         m.goal_scale, expression = 1.0, 0.0 * m.x[names[0]]
     else:
-        m.goal_scale = max(c * math.prod(m.scale[v] for v, _ in k) for k, c in problem.goal.numerator.terms.items())
+        m.goal_scale = max(
+            c * math.prod(m.scale[v] for v, _ in k) for k, c in problem.goal.numerator.terms.items()
+        )
         expression = _sum(problem.goal.numerator, si, 1 / m.goal_scale)
     m.objective = pyo.Objective(expr=expression)
     return m
+
+
+def row_size(numerator: Posynomial, denominator: Posynomial, scale: Mapping[str, float]) -> float:
+    """Return the largest term of a row at variables of their typical size: what the row is divided by."""
+    terms = [*numerator.terms.items(), *denominator.terms.items()]
+    return max(c * math.prod(scale[v] for v, _ in key) for key, c in terms)
 
 
 def _sum(p: Posynomial, si: Mapping[str, Any], factor: float) -> Any:
@@ -83,7 +99,7 @@ def _sum(p: Posynomial, si: Mapping[str, Any], factor: float) -> Any:
 
 
 def _size(problem: Problem, name: str) -> float:
-    """A typical size of a variable: its bounds' middle, or what the limits make of it, or one."""
+    """Estimate the typical size of a variable: its bounds' middle, or what the limits make of it, or one."""
     d = next(v.decision for v in problem.variables if v.name == name)
     ends = [e for e in (d.minimum, d.maximum) if e]
     if d.values is not None:
@@ -98,7 +114,11 @@ def _size(problem: Problem, name: str) -> float:
 
 
 def _whole(
-    m: pyo.ConcreteModel, name: str, integer: bool, values: tuple[float, ...] | None, ends: tuple[float, float]
+    m: pyo.ConcreteModel,
+    name: str,
+    integer: bool,
+    values: tuple[float, ...] | None,
+    ends: tuple[float, float],
 ) -> Any:
     """Give what a discrete variable equals, SI, over new integer variables; None where it is continuous."""
     if values is not None:
@@ -114,7 +134,10 @@ def _whole(
 
 
 def log_model(program: LogProgram) -> pyo.ConcreteModel:
-    """Build a log program: variables ``y``, ``limits[name, side]``, ``equations`` of auxiliary variables, ``objective``."""
+    """Build a log program.
+
+    Variables ``y``, ``limits[name, side]``, ``equations`` of auxiliary variables, ``objective``.
+    """
     m = pyo.ConcreteModel()
     at = {v.name: v for v in program.variables}
     m.y = pyo.Var(list(at), bounds=lambda _, name: (at[name].low, at[name].high))
@@ -178,7 +201,10 @@ def _make_discrete(m: pyo.ConcreteModel, v: LogVariable) -> None:
 
 
 def _menu(m: pyo.ConcreteModel, v: LogVariable) -> Any:
-    """The logarithm of one of the listed values: a ladder where they are powers of one number, else one binary each."""
+    """Return the logarithm of one of the listed values.
+
+    A ladder where they are powers of one number, else one binary each.
+    """
     assert v.values is not None, "only listed values make a menu"
     logs = [math.log(value) for value in v.values]
     step = (logs[-1] - logs[0]) / (len(logs) - 1)

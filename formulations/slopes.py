@@ -1,8 +1,9 @@
 """Intervals that know how fast they move: values over a box with their logarithmic slopes.
 
-For a quantity v of inputs x the slope along input k is d log v / d log x_k. In these terms a product's slopes add and a
-monomial's are exact constants, so p * (n / p) costs nothing in sharpness, and a sum's slopes are averages of those of
-its terms. With them the mean-value form bounds a quantity to second order in the width of the box.
+For a quantity v of inputs x the slope along input k is d log v / d log x_k. In these terms a product's slopes
+add and a monomial's are exact constants, so p * (n / p) costs nothing in sharpness, and a sum's slopes are
+averages of those of its terms. With them the mean-value form bounds a quantity to second order in the width
+of the box.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ ROUNDING = 1e-14
 class Slope:
     """A value over a box (``value``) with its logarithmic slope along every input (``slopes``).
 
-    Holds for quantities of either sign in the sense dv/dlog x = v * slope; where v may be zero and the slope is
-    unknown it is infinite, and only ``value`` tells something.
+    Holds for quantities of either sign in the sense dv/dlog x = v * slope; where v may be zero and the slope
+    is unknown it is infinite, and only ``value`` tells something.
     """
 
     __array_ufunc__ = None
@@ -75,10 +76,10 @@ class Slope:
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Slope:
-        return self + (-other)
+        return Slope.__add__(self, -other)
 
     def __rsub__(self, other: Any) -> Slope:
-        return -self + other
+        return Slope.__add__(-self, other)
 
     def __mul__(self, other: Any) -> Slope:
         if not isinstance(other, Slope):
@@ -95,7 +96,7 @@ class Slope:
         return self * (other.reciprocal() if isinstance(other, Slope) else Interval.of(other).reciprocal())
 
     def __rtruediv__(self, other: Any) -> Slope:
-        return self.reciprocal() * other
+        return self.of(other) * self.reciprocal()
 
     def __pow__(self, exponent: Any) -> Slope:
         if isinstance(exponent, Slope):
@@ -112,7 +113,7 @@ def _added(a: tuple[Interval, ...], b: tuple[Interval, ...]) -> tuple[Interval, 
 
 
 def _share(a: Interval, b: Interval) -> tuple[Array, Array]:
-    """The least and the largest share of a in a + b, for a and b not negative."""
+    """Return the least and the largest share of a in a + b, for a and b not negative."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         low, high = a.lo / (a.lo + b.hi), a.hi / (a.hi + b.lo)
     low, high = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), 1.0, high)
@@ -154,7 +155,7 @@ def exp(x: Slope) -> Slope:
 
 
 def maximum(a: Any, b: Any) -> Slope:
-    """The larger of two; where either may be the larger, its slope is any between theirs."""
+    """Take the larger of two; where either may be the larger, its slope is any between theirs."""
     first = a if isinstance(a, Slope) else b
     a, b = first.of(a), first.of(b)
     above, below = a.value.lo >= b.value.hi, b.value.lo >= a.value.hi

@@ -1,7 +1,7 @@
 """Boxes of decided variables: what a question's numbers can be on them, and what its limits leave of them.
 
-A box is a pair of rows (low, high), SI; many boxes are arrays of shape (boxes, variables). All statements are certain:
-they come from intervals rounded outwards.
+A box is a pair of rows (low, high), SI; many boxes are arrays of shape (boxes, variables). All statements are
+certain: they come from intervals rounded outwards.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ class Space:
     @property
     def discrete(self) -> NDArray[np.bool_]:
         """Which variables have gaps between their values."""
-        return self.integer | np.array([v is not None for v in self.values])
+        return np.asarray(self.integer | np.array([v is not None for v in self.values]))
 
     def up(self, j: int, x: Array) -> Array:
-        """The least allowed value of variable ``j`` not below ``x`` (infinity: none)."""
+        """Return the least allowed value of variable ``j`` not below ``x`` (infinity: none)."""
         allowed = self.values[j]
         if allowed is not None:
             return np.append(allowed, np.inf)[np.searchsorted(allowed, x * (1 - WHOLE))]
         return np.ceil(x - _slack(x)) if self.integer[j] else x
 
     def down(self, j: int, x: Array) -> Array:
-        """The largest allowed value of variable ``j`` not above ``x`` (minus infinity: none)."""
+        """Return the largest allowed value of variable ``j`` not above ``x`` (minus infinity: none)."""
         allowed = self.values[j]
         if allowed is not None:
             return np.insert(allowed, 0, -np.inf)[np.searchsorted(allowed, x * (1 + WHOLE), side="right")]
@@ -66,14 +66,14 @@ class Space:
     def snap(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Boxes shrunk to the allowed values inside (empty ones have low > high)."""
         low, high = low.copy(), high.copy()
-        for j in np.flatnonzero(self.discrete):
+        for j in map(int, np.flatnonzero(self.discrete)):
             low[:, j], high[:, j] = self.up(j, low[:, j]), self.down(j, high[:, j])
         return low, high
 
     def point(self, x: Array) -> Array:
-        """The allowed points nearest to ``x`` (points, variables), by ratio."""
+        """Return the allowed points nearest to ``x`` (points, variables), by ratio."""
         x = np.clip(x, self.low, self.high)
-        for j in np.flatnonzero(self.discrete):
+        for j in map(int, np.flatnonzero(self.discrete)):
             below, above = self.down(j, x[:, j]), self.up(j, x[:, j])
             below, above = np.where(below > 0, below, above), np.where(np.isfinite(above), above, below)
             x[:, j] = np.where(x[:, j] ** 2 <= below * above, below, above)
@@ -85,7 +85,7 @@ def _slack(x: Array) -> Array:
 
 
 def space(question: Question) -> Space:
-    """The box of a question; raises ValueError where a decided variable is a choice among names."""
+    """Draw the box of a question; raises ValueError where a decided variable is a choice among names."""
     named = [d.name for d in question.decide if d.choices is not None]
     if named:
         raise ValueError(f"{named[0]} is a choice among names: fix it before a box is drawn")
@@ -119,13 +119,15 @@ def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, boo
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """What limits and objective can be on boxes; rows are the limits in order, then what is minimised (if anything).
+    """What limits and objective can be on boxes.
+
+    Rows are the limits in order, then what is minimised (if anything).
 
     Minimised is the objective, or one divided by it where the user maximises.
 
-    ``low``, ``high``: (rows, boxes); ``centre_low``, ``centre_high``: the same at the boxes' centres; ``slope_low``,
-    ``slope_high``: logarithmic slopes, (rows, variables, boxes); ``width``: (2, variables, boxes), the logarithmic distance
-    from the centre to both ends.
+    ``low``, ``high``: (rows, boxes); ``centre_low``, ``centre_high``: the same at the boxes' centres;
+    ``slope_low``, ``slope_high``: logarithmic slopes, (rows, variables, boxes); ``width``: (2, variables,
+    boxes), the logarithmic distance from the centre to both ends.
     """
 
     keys: tuple[RowKey, ...]
@@ -139,8 +141,8 @@ class Enclosure:
 
 
 def centres(low: Array, high: Array) -> Array:
-    """The geometric middle of boxes."""
-    return np.clip(np.sqrt(low) * np.sqrt(high), low, high)
+    """Return the geometric middle of boxes."""
+    return np.asarray(np.clip(np.sqrt(low) * np.sqrt(high), low, high))
 
 
 def numbers(question: Question, x: Mapping[str, Any]) -> tuple[dict[RowKey, Any], Any]:
@@ -151,7 +153,7 @@ def numbers(question: Question, x: Mapping[str, Any]) -> tuple[dict[RowKey, Any]
 
 
 def measured(question: Question, x: Array) -> tuple[Array, Array]:
-    """Largest limit ratio and what is minimised (objective, or one over it) at designs ``x`` (designs, variables)."""
+    """Return the largest limit ratio and what is minimised at designs ``x`` (designs, variables)."""
     names = [d.name for d in question.decide]
     with np.errstate(all="ignore"):
         rows, goal = numbers(question, {name: x[:, j] for j, name in enumerate(names)})
@@ -201,7 +203,7 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
 
 
 def tangent(question: Question, x: Array) -> tuple[Array, Array]:
-    """Logarithms of all limit ratios and of what is minimised at one design, and their slopes (rows, variables)."""
+    """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes."""
     names = [d.name for d in question.decide]
     point = dict(zip(names, Slope.inputs(x[None], x[None]), strict=True))
     with np.errstate(all="ignore"):
@@ -223,7 +225,10 @@ def _stack(values: list[Array], shape: tuple[int, ...]) -> Array:
 
 
 def moves(e: Enclosure) -> tuple[Array, Array]:
-    """Least and largest change of each row's logarithm along each variable away from the centre (rows, variables, boxes)."""
+    """Return how far each row's logarithm may fall and rise along each variable from the centre.
+
+    Both arrays have the shape (rows, variables, boxes).
+    """
     with np.errstate(invalid="ignore"):
         corners = [s * w for s in (e.slope_low, e.slope_high) for w in e.width]
     corners = [np.where(np.isnan(c), 0.0, c) for c in corners]
@@ -231,7 +236,7 @@ def moves(e: Enclosure) -> tuple[Array, Array]:
 
 
 def _sharpened(e: Enclosure) -> Enclosure:
-    """The enclosure with the mean-value form in log space intersected into ``low`` and ``high``."""
+    """Intersect the mean-value form in log space into ``low`` and ``high``."""
     if not e.low.size:
         return e
     down, up = moves(e)
@@ -248,7 +253,10 @@ def _sharpened(e: Enclosure) -> Enclosure:
 
 
 def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Array, Array]:
-    """Boxes without what breaks a row, i.e. where certainly row > cutoff (one cutoff > 0 per row; infinity: no matter)."""
+    """Boxes without what breaks a row, i.e.
+
+    Where certainly row > cutoff (one cutoff > 0 per row; infinity: no matter).
+    """
     if not e.low.size:
         return low, high
     down, _ = moves(e)
@@ -274,8 +282,8 @@ def tighten(
 ) -> tuple[Array, Array] | None:
     """Shrink the box of a question to what its limits leave; None: nothing is left, certainly.
 
-    ``target``: designs where what is minimised exceeds this are let go as well. Slabs at both ends of each variable that
-    certainly break a limit are cut off, again and again until little changes.
+    ``target``: designs where what is minimised exceeds this are let go as well. Slabs at both ends of each
+    variable that certainly break a limit are cut off, again and again until little changes.
     """
     low, high = where.low.copy(), where.high.copy()
     if np.any(low > high):

@@ -1,22 +1,21 @@
 """Certified global minimum over a few variables by interval branch and bound, for problems without structure.
 
-Boxes are bounded by interval arithmetic and, in logarithms, by the mean-value form with interval slopes; parts that
-certainly break a limit or cannot beat the best design are cut off; the rest is bisected, hundreds of boxes at a time.
-Designs come from box centres and from a local search. Slow where it has to split many variables; never wrong.
+Boxes are bounded by interval arithmetic and, in logarithms, by the mean-value form with interval slopes;
+parts that certainly break a limit or cannot beat the best design are cut off; the rest is bisected, hundreds
+of boxes at a time. Designs come from box centres and from a local search. Slow where it has to split many
+variables; never wrong.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import minimize
 
 from results.solution import Status
 from scenarios.question import Question
-from solvers import boxes
+from solvers import boxes, descent
 from solvers.boxes import FEASIBLE, Array, Space
 from solvers.outcome import Outcome
 
@@ -33,8 +32,8 @@ HELD = 1e-10
 class _Search:
     """State of a search; ``best`` and ``keys`` are values of what is minimised.
 
-    ``best_x`` holds its limits to rounding; ``slack_x`` is the best design that needs the slack of FEASIBLE. ``margin`` is
-    the slack that boxes are granted: all of it as long as infeasibility may have to be proved.
+    ``best_x`` holds its limits to rounding; ``slack_x`` is the best design that needs the slack of FEASIBLE.
+    ``margin`` is the slack that boxes are granted: all of it as long as infeasibility may have to be proved.
     """
 
     low: Array
@@ -55,9 +54,9 @@ class _Search:
 def solve(question: Question, *, work: int = 200_000, seconds: float = 60.0) -> Outcome:
     """Minimise (or maximise) the first objective, certified, or prove that no design meets all limits.
 
-    ``work``: boxes examined at most; ``seconds``: time at most. When either ends the search the outcome is ``feasible``
-    with the bound reached, or ``error`` where no design was found. Without an objective the outcome is ``feasible``
-    (any design) or ``infeasible``.
+    ``work``: boxes examined at most; ``seconds``: time at most. When either ends the search the outcome is
+    ``feasible`` with the bound reached, or ``error`` where no design was found. Without an objective the
+    outcome is ``feasible`` (any design) or ``infeasible``.
     """
     where = boxes.space(question)
     found = _search(question, where, work, time.monotonic() + seconds)
@@ -123,13 +122,19 @@ def _search(question: Question, where: Space, work: int, deadline: float) -> _Se
 
 
 def _settle(s: _Search) -> None:
-    """Take the design that needs slack where the search has met no other: the designs may be a single point."""
+    """Take the design that needs slack where the search has met no other.
+
+    The designs may be a single point.
+    """
     if s.best_x is None and s.work > PATIENCE:
         s.best, s.best_x = s.slack, s.slack_x
 
 
 def _let_go(s: _Search, tolerance: float) -> None:
-    """Drop boxes that cannot improve the best design by more than the tolerance; their bounds stay in the proof."""
+    """Drop boxes that cannot improve the best design by more than the tolerance.
+
+    Their bounds stay in the proof.
+    """
     if s.best_x is None:
         return
     open_ = s.keys < s.best - tolerance * max(abs(s.best), 1e-12)
@@ -212,47 +217,13 @@ def _polish(question: Question, where: Space, s: _Search, i: int) -> None:
     if s.best_x is not None:
         starts.append(s.best_x)
     for start in starts:
-        x = polished(question, where, where.point(start[None].copy())[0])
+        x = descent.descend(question, where, where.point(start[None].copy())[0])
         if x is not None:
             _try(question, where, s, x[None])
 
 
-def polished(question: Question, where: Space, start: Array) -> Array | None:
-    """A local minimum near ``start`` by SLSQP in logarithms, with discrete variables held; None if nothing is free."""
-    free = np.flatnonzero(~where.discrete & (where.low < where.high))
-    if not free.size:
-        return None
-    u0, goal = np.log(start), bool(question.objectives)
-
-    @lru_cache(maxsize=4)
-    def at(key: bytes) -> tuple[Array, Array]:
-        x = u0.copy()
-        x[free] = np.frombuffer(key)
-        value, slope = boxes.tangent(question, np.exp(x))
-        return value, slope[:, free]
-
-    def look(u: Array) -> tuple[Array, Array]:
-        return at(np.ascontiguousarray(u, dtype=float).tobytes())
-
-    limits = len(look(u0[free])[0]) - goal
-    found = minimize(
-        lambda u: look(u)[0][-1] if goal else 0.0,
-        u0[free],
-        jac=lambda u: look(u)[1][-1] if goal else np.zeros_like(u),
-        bounds=list(zip(np.log(where.low[free]), np.log(where.high[free]), strict=True)),
-        constraints=[
-            {"type": "ineq", "fun": lambda u: -look(u)[0][:limits], "jac": lambda u: -look(u)[1][:limits]}
-        ],
-        method="SLSQP",
-        options={"maxiter": 100, "ftol": 1e-14},
-    )
-    x = start.copy()
-    x[free] = np.clip(np.exp(found.x), where.low[free], where.high[free])
-    return x if np.all(np.isfinite(x)) else None
-
-
 def _runaway(question: Question, where: Space, found: _Search, work: int, seconds: float) -> str:
-    """The variable whose artificial box end alone holds the optimum (empty: none)."""
+    """Name the variable whose artificial box end alone holds the optimum (empty: none)."""
     assert found.best_x is not None, "only a design can run away"
     for j, (bottom, top) in enumerate(where.ends):
         low, high = where.low.copy(), where.high.copy()

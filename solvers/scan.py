@@ -37,7 +37,7 @@ class Grid:
         return math.prod(len(a) for a in self.axes)
 
     def at(self, number: NDArray[np.int64]) -> Array:
-        """Combinations of these numbers as rows, SI."""
+        """Return the combinations of these numbers as rows, SI."""
         columns: list[Array] = []
         for axis in reversed(self.axes):
             number, place = np.divmod(number, len(axis))
@@ -47,10 +47,13 @@ class Grid:
 
 
 def grid(question: Question, target: float = math.inf) -> Grid | None:
-    """All combinations that may meet the limits; None where a decided variable is continuous or a choice among names.
+    """All combinations that may meet the limits.
 
-    Whole numbers are bounded by the user, by the quantity's domain, and by what intervals prove about the limits.
-    ``target``: combinations that are certainly worse are left out, too (of what is minimised, see boxes.enclose).
+    None where a decided variable is continuous or a choice among names.
+
+    Whole numbers are bounded by the user, by the quantity's domain, and by what intervals prove about the
+    limits. ``target``: combinations that are certainly worse are left out, too (of what is minimised, see
+    boxes.enclose).
     """
     if not question.decide or any(d.choices is not None for d in question.decide):
         return None
@@ -67,7 +70,7 @@ def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
     allowed = where.values[j]
     if allowed is None:
         return range(int(low[j]), int(high[j]) + 1)
-    return allowed[(allowed >= low[j]) & (allowed <= high[j])]
+    return np.asarray(allowed[(allowed >= low[j]) & (allowed <= high[j])])
 
 
 def enumerable(question: Question) -> int | None:
@@ -79,8 +82,9 @@ def enumerable(question: Question) -> int | None:
 def scan(question: Question, tie_order: tuple[str, ...] = TIES) -> Outcome:
     """Try every combination: the exact optimum of the first objective, or infeasible.
 
-    Ties (within 1e-9 relative) go to the least of the metrics in ``tie_order`` that the model has, then to the smaller
-    decided quantities in file order. Raises ValueError where the question is not enumerable (see ``enumerable``).
+    Ties (within 1e-9 relative) go to the least of the metrics in ``tie_order`` that the model has, then to
+    the smaller decided quantities in file order. Raises ValueError where the question is not enumerable (see
+    ``enumerable``).
     """
     combinations = grid(question)
     if combinations is None or combinations.size > LARGEST:
@@ -118,7 +122,9 @@ def _chunks(question: Question, combinations: Grid, tie_order: tuple[str, ...]) 
             for value in evaluation.ratios(question, x, at).values():
                 held &= np.asarray(value) <= 1 + FEASIBLE
             goal = _signed(question, evaluation.objective(question, x, at)) if question.objectives else 0.0
-        levels = np.stack([np.broadcast_to(v, held.shape) for v in [goal, *(at[n] for n in order), *points.T]])
+        levels = np.stack(
+            [np.broadcast_to(v, held.shape) for v in [goal, *(at[n] for n in order), *points.T]]
+        )
         held &= ~np.isnan(levels[0])
         if held.any():
             yield levels[:, held]

@@ -1,8 +1,9 @@
 """Global solution by SCIP through Pyomo, in a process of its own that can be killed.
 
-An independent cross-check and a fallback. The question goes to the child as the plain data of a log program (JSON on
-standard input); ``python -m solvers.scip`` builds the Pyomo model and solves it. SCIP's bound is a number of a floating-point
-solver (it has been seen to overshoot by 1e-9), and its "infeasible" alone proves nothing.
+An independent cross-check and a fallback. The question goes to the child as the plain data of a log program
+(JSON on standard input); ``python -m solvers.scip`` builds the Pyomo model and solves it. SCIP's bound is a
+number of a floating-point solver (it has been seen to overshoot by 1e-9), and its "infeasible" alone proves
+nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ import numpy as np
 from formulations.logprogram import LogProgram, LogRow, LogVariable, Term, log_program
 from results.solution import Status
 from scenarios.question import Question
-from solvers import boxes
+from solvers import boxes, descent
 from solvers.boxes import FEASIBLE
 from solvers.outcome import Outcome
 
@@ -33,10 +35,10 @@ GRACE = 20.0
 def solve(question: Question, *, seconds: float = 60.0, isolated: bool = True) -> Outcome:
     """Minimise the first objective with SCIP.
 
-    ``seconds``: time limit given to SCIP; the child is killed 20 s later. ``isolated``: solve in a child process (False:
-    in this one, faster by the start of a process, but a stuck SCIP then cannot be stopped). The point is re-evaluated:
-    where it breaks a limit by more than 1e-8, and where SCIP says "infeasible", the outcome is ``error`` with the word of
-    SCIP in ``message``, for the caller to prove or to refute.
+    ``seconds``: time limit given to SCIP; the child is killed 20 s later. ``isolated``: solve in a child
+    process (False: in this one, faster by the start of a process, but a stuck SCIP then cannot be stopped).
+    The point is re-evaluated: where it breaks a limit by more than 1e-8, and where SCIP says "infeasible",
+    the outcome is ``error`` with the word of SCIP in ``message``, for the caller to prove or to refute.
     """
     where = boxes.space(question)
     kept = boxes.tighten(question, where)
@@ -60,7 +62,9 @@ def _outcome(question: Question, where: boxes.Space, program: LogProgram, word: 
         point, worst, goal = _repaired(question, where, point)
         x = dict(zip(where.names, map(float, point[0]), strict=True))
     if not worst[0] <= 1 + FEASIBLE:
-        return Outcome(Status.ERROR, solver=SOLVER, message=f"SCIP's design breaks a limit by {worst[0] - 1:.1e}")
+        return Outcome(
+            Status.ERROR, solver=SOLVER, message=f"SCIP's design breaks a limit by {worst[0] - 1:.1e}"
+        )
     if not question.objectives:
         return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
     bound = None if word.get("bound") is None else program.objective(word["bound"])
@@ -74,9 +78,7 @@ def _repaired(
     question: Question, where: boxes.Space, point: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pull a design that uses SCIP's tolerance back inside its limits by a local search."""
-    from solvers.interval import polished
-
-    better = polished(question, where, point[0])
+    better = descent.descend(question, where, point[0])
     point = point if better is None else better[None]
     return (point, *boxes.measured(question, point))
 
@@ -85,7 +87,7 @@ def _in_child(program: LogProgram, seconds: float) -> dict[str, Any]:
     """Solve in a child process; killed when it does not come back in time."""
     text = json.dumps({"program": asdict(program), "seconds": seconds})
     # the child must find the same packages wherever the parent was started
-    path = os.pathsep.join(p or os.getcwd() for p in sys.path)
+    path = os.pathsep.join(p or str(Path.cwd()) for p in sys.path)
     try:
         done = subprocess.run(
             [sys.executable, "-m", "solvers.scip"],
@@ -106,7 +108,9 @@ def _in_child(program: LogProgram, seconds: float) -> dict[str, Any]:
 
 def read(data: dict[str, Any]) -> LogProgram:
     """Rebuild a log program from what ``dataclasses.asdict`` and JSON made of it."""
-    variables = tuple(LogVariable(**{**v, "values": v["values"] and tuple(v["values"])}) for v in data["variables"])
+    variables = tuple(
+        LogVariable(**{**v, "values": v["values"] and tuple(v["values"])}) for v in data["variables"]
+    )
     rows = tuple(
         LogRow(**{**r, "terms": tuple(Term(**{**t, "factors": tuple(t["factors"])}) for t in r["terms"])})
         for r in data["rows"]
@@ -116,7 +120,10 @@ def read(data: dict[str, Any]) -> LogProgram:
 
 
 def run(program: LogProgram, seconds: float) -> dict[str, Any]:
-    """Solve a log program here: status, log variables ``y`` (None: no point) and the bound of the goal variable."""
+    """Solve a log program here.
+
+    Status, log variables ``y`` (None: no point) and the bound of the goal variable.
+    """
     import pyomo.environ as pyo
     from pyomo.contrib.solver.common.factory import SolverFactory
 

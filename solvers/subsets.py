@@ -1,7 +1,7 @@
 """Which limits of an infeasible question contradict each other, and what value of each would do.
 
-Works on any question a few variables wide: designs are found and their absence is proved by enumeration and by interval
-branch and bound, so that nothing here needs structure.
+Works on any question a few variables wide: designs are found and their absence is proved by enumeration and
+by interval branch and bound, so that nothing here needs structure.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ SECONDS = 10.0
 class Conflicts:
     """All minimal sets of limits that no design meets, by the user's names.
 
-    ``would_do``: for each limit in one of the sets, the value that would do with all others kept (for a model's own
-    limit the least ratio, i.e. the factor by which it is missed), or None where another conflict remains.
-    ``certain``: False where some set could neither be met nor refuted within the work allowed; it then counts as met.
+    ``would_do``: for each limit in one of the sets, the value that would do with all others kept (for a
+    model's own limit the least ratio, i.e. the factor by which it is missed), or None where another conflict
+    remains. ``certain``: False where some set could neither be met nor refuted within the work allowed; it
+    then counts as met.
     """
 
     minimal: tuple[tuple[str, ...], ...]
@@ -52,7 +53,10 @@ class _Known:
 
 
 def limit_names(question: Question) -> tuple[str, ...]:
-    """Names of all limits that may be in conflict, in file order: limits, bounds or whole numbers of variables, model's own."""
+    """Names of all limits that may be in conflict, in file order.
+
+    Limits, bounds or whole numbers of variables, model's own.
+    """
     names = dict.fromkeys(limit.name for limit in question.limits)
     names |= dict.fromkeys(d.name for d in question.decide if _bounded(d))
     names |= dict.fromkeys(own.name for own in question.model.limits if own.name not in question.waive)
@@ -64,7 +68,7 @@ def _bounded(d: Decision) -> bool:
 
 
 def without(question: Question, names: Iterable[str]) -> Question:
-    """The question with these limits dropped; a variable's name drops its bounds and makes it continuous."""
+    """Drop these limits from the question; a variable's name drops its bounds and makes it continuous."""
     dropped = frozenset(names)
     return replace(
         question,
@@ -80,17 +84,14 @@ def without(question: Question, names: Iterable[str]) -> Question:
 def conflicts(question: Question) -> Conflicts:
     """Find every minimal set of limits of an infeasible question that contradict each other.
 
-    Sets are examined by size; a set is met when a known design breaks only limits outside it, and otherwise decided by
-    interval branch and bound. Beyond 12 limits one minimal set is found by leaving out limits in turn. Empty where the
-    question is feasible.
+    Sets are examined by size; a set is met when a known design breaks only limits outside it, and otherwise
+    decided by interval branch and bound. Beyond 12 limits one minimal set is found by leaving out limits in
+    turn. Empty where the question is feasible.
     """
     names = limit_names(question)
     known = _Known(names)
     _sample(question, known)
-    if len(names) <= MOST:
-        minimal = _by_size(question, known)
-    else:
-        minimal = _by_deletion(question, known)
+    minimal = (_by_size if len(names) <= MOST else _by_deletion)(question, known)
     sets = tuple(tuple(n for i, n in enumerate(names) if kept >> i & 1) for kept in minimal)
     would_do = {name: value_that_would_do(question, name) for name in dict.fromkeys(itertools.chain(*sets))}
     return Conflicts(sets, would_do, known.certain)
@@ -163,7 +164,11 @@ def broken(question: Question, names: tuple[str, ...], points: np.ndarray) -> np
         elif d.values is not None:
             values = np.array(d.values)
             allowed = values[np.abs(x[d.name][:, None] - values).argmin(1)]
-        masks |= np.where(np.abs(allowed - x[d.name]) <= 1e-9 * np.abs(allowed), 0, 1 << place[d.name]) if _gaps(d) else 0
+        masks |= (
+            np.where(np.abs(allowed - x[d.name]) <= 1e-9 * np.abs(allowed), 0, 1 << place[d.name])
+            if _gaps(d)
+            else 0
+        )
     return masks
 
 
@@ -172,16 +177,18 @@ def _gaps(d: Decision) -> bool:
 
 
 def value_that_would_do(question: Question, name: str) -> float | None:
-    """The value of one limit that would make the question feasible with all others kept, or None.
+    """Return the value of one limit that would make the question feasible with all others kept, or None.
 
-    For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole numbers kept;
-    listed values give way to the nearest value in between or beyond.
+    For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
+    numbers kept; listed values give way to the nearest value in between or beyond.
     """
     for relaxed, goal in _relaxations(question, name):
         found = solve(replace(relaxed, objectives=(goal,)))
         if found.x is not None:
             x = {d.name: np.array(found.x[d.name]) for d in question.decide}
-            return float(evaluation.objective(replace(relaxed, objectives=(goal,)), x, evaluation.metrics(relaxed, x)))
+            return float(
+                evaluation.objective(replace(relaxed, objectives=(goal,)), x, evaluation.metrics(relaxed, x))
+            )
     return None
 
 

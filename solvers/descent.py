@@ -1,0 +1,97 @@
+"""Local search.
+
+A sequence of linear programs in log variables, each trusted only as far as the last one proved right.
+
+Works on any question whose slopes intervals can tell; gives designs, never proofs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from scenarios.question import Question
+from solvers import boxes
+from solvers.boxes import Array, Space
+
+PENALTY = 1e3
+FIRST_STEP = 0.5
+LAST_STEP = 1e-10
+ROUNDS = 100
+TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """Log variables with the logarithms of rows (limits, then goal) and their slopes there."""
+
+    u: Array
+    value: Array
+    slope: Array
+    merit: float
+
+
+def descend(question: Question, where: Space, start: Array, rounds: int = ROUNDS) -> Array | None:
+    """Go downhill from ``start`` (SI) within the box, discrete variables held.
+
+    None where no variable is free.
+
+    Minimises the objective plus a penalty on the worst limit, so that a start outside the limits is led
+    inside.
+    """
+    free = np.flatnonzero(~where.discrete & (where.low < where.high))
+    if not free.size:
+        return None
+    low, high = np.log(where.low[free]), np.log(where.high[free])
+    whole = np.log(start)
+
+    def look(u: Array) -> _Point:
+        x = whole.copy()
+        x[free] = u
+        value, slope = boxes.tangent(question, np.exp(x))
+        if not question.objectives:
+            value, slope = np.append(value, 0.0), np.vstack([slope, np.zeros(len(start))])
+        return _Point(
+            u, value, slope[:, free], float(value[-1] + PENALTY * max(value[:-1].max(initial=0.0), 0.0))
+        )
+
+    now, step = look(np.clip(whole[free], low, high)), FIRST_STEP
+    for _ in range(rounds):
+        if step < LAST_STEP:
+            break
+        move, expected = _move(now, now.value[:-1], low, high, step)
+        if not now.merit - expected > 1e-14:
+            break
+        then = look(now.u + move)
+        if then.merit >= now.merit:
+            # curved limits: aim again from what they were at the far end
+            seen = then.value[:-1] - now.slope[:-1] @ move
+            again, _ = _move(now, seen, low, high, step)
+            then = look(now.u + again)
+        good = (now.merit - then.merit) / (now.merit - expected)
+        step = min(2 * step, 2.0) if good > 0.75 else step if good > 0.25 else 0.3 * step
+        now = then if then.merit < now.merit else now
+    x = start.copy()
+    x[free] = np.clip(np.exp(now.u), where.low[free], where.high[free])
+    return x
+
+
+def _move(now: _Point, limits: Array, low: Array, high: Array, step: float) -> tuple[Array, float]:
+    """Find the best move by the tangents, and the merit they expect there.
+
+    The program is in units of the step.
+    """
+    rows = np.column_stack([now.slope[:-1], -np.ones(len(limits))])
+    cost = np.append(now.slope[-1], PENALTY)
+    ends: Any = [
+        *zip(np.maximum(low - now.u, -step) / step, np.minimum(high - now.u, step) / step, strict=True),
+        (0.0, None),
+    ]
+    found: Any = linprog(cost, rows, -limits / step, bounds=ends, options=TIGHT)
+    if found.x is None:
+        return np.zeros_like(low), now.merit
+    move = np.asarray(found.x, dtype=float) * step
+    return move[:-1], float(now.value[-1] + cost @ move)
