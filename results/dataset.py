@@ -239,6 +239,7 @@ def _attributes(grid: GridLike, question: Question) -> dict[str, Any]:
         "title": question.title or f"{question.model.name} design space",
         "source": question.model.source,
         "model": question.model.name,
+        "objectives": json.dumps({o.name: "max" if o.maximize else "min" for o in question.objectives}),
         "scenario": question.scenario_text,
         "scenario_hash": question.scenario_hash,
         "machine_parameters": json.dumps(_machines(grid, question), sort_keys=True),
@@ -272,6 +273,12 @@ def _machines(grid: GridLike, question: Question) -> dict[str, Any]:
 def _parameters(given: Mapping[str, float | str], swept: set[str]) -> dict[str, float | str]:
     cut = len(MACHINE_PREFIX)
     return {n[cut:]: v for n, v in sorted(given.items()) if n.startswith(MACHINE_PREFIX) and n not in swept}
+
+
+def objectives(dataset: xr.Dataset) -> dict[str, bool]:
+    """Return the objectives a dataset was made for: name, and whether it is maximised."""
+    found = json.loads(dataset.attrs.get("objectives", "{}"))
+    return {name: sense == "max" for name, sense in found.items()}
 
 
 def versions() -> dict[str, str]:

@@ -55,7 +55,7 @@ def create(
     chunks = chunk_shape(plan.shape, kind, max(1, len(plan.limits)))
     mine = json.loads(json.dumps({**identity, "grid": _grid(plan), CHUNKS: list(chunks)}))
     if not _exists(target):
-        with _explained(target, "create"):
+        with explained(target, "create"):
             _create(target, plan, mine, chunks)
     theirs = _identity(target)
     if theirs != mine:
@@ -64,7 +64,7 @@ def create(
 
 
 def _exists(target: Path) -> bool:
-    with _explained(target, "look at"):
+    with explained(target, "look at"):
         return target.exists() and not (target.is_dir() and not any(target.iterdir()))
 
 
@@ -147,7 +147,7 @@ def _identity(target: Path) -> dict[str, Any]:
 
 def _attributes(target: Path) -> dict[str, Any]:
     """Read the attributes of the group from its own file; a torn or foreign file gives none."""
-    with _explained(target, "read"):
+    with explained(target, "read"):
         if not _exists(target):
             raise StoreError(f"{target} does not exist")
         try:
@@ -181,7 +181,7 @@ def _brief(value: Any) -> str:
 
 
 @contextmanager
-def _explained(target: Path, what: str) -> Iterator[None]:
+def explained(target: Path, what: str) -> Iterator[None]:
     """Turn what the system says about a path into a StoreError that a user can act on."""
     try:
         yield
@@ -213,7 +213,7 @@ def write_chunk(
 
     target = Path(path)
     own = _identity(target)
-    with _explained(target, "write to"):
+    with explained(target, "write to"):
         (target / DONE / _marker(index)).unlink(missing_ok=True)
         group = zarr.open_group(str(target), mode="r+")
         sums = {}
@@ -280,7 +280,7 @@ def done(path: str | os.PathLike[str]) -> set[ChunkIndex]:
     """Return the indices of the chunks that are finished."""
     target = Path(path)
     _identity(target)
-    with _explained(target, "read"):
+    with explained(target, "read"):
         return {
             tuple(int(i) for i in file.stem.split("-"))
             for file in (target / DONE).iterdir()
@@ -299,7 +299,7 @@ def verify(path: str | os.PathLike[str]) -> dict[ChunkIndex, str]:
     target = Path(path)
     _identity(target)
     damaged: dict[ChunkIndex, str] = {}
-    with _explained(target, "read"):
+    with explained(target, "read"):
         group = zarr.open_group(str(target), mode="r")
         for index in sorted(done(target)):
             problem = _damage(group, target / DONE / _marker(index), index)
@@ -329,7 +329,7 @@ def forget(path: str | os.PathLike[str], index: ChunkIndex) -> None:
     """Take back that a chunk is done, so that the sweep computes it again."""
     target = Path(path)
     _identity(target)
-    with _explained(target, "write to"):
+    with explained(target, "write to"):
         (target / DONE / _marker(index)).unlink(missing_ok=True)
 
 
@@ -339,7 +339,7 @@ def annotate(path: str | os.PathLike[str], attributes: Mapping[str, Any]) -> Non
 
     target = Path(path)
     _identity(target)
-    with _explained(target, "write to"):
+    with explained(target, "write to"):
         zarr.open_group(str(target), mode="r+").attrs.update(dict(attributes))
 
 
@@ -347,7 +347,7 @@ def tidy(path: str | os.PathLike[str]) -> None:
     """Remove what killed writers left half written; only to be called when nobody writes."""
     target = Path(path)
     _identity(target)
-    with _explained(target, "write to"):
+    with explained(target, "write to"):
         for file in target.rglob("*.partial"):
             file.unlink(missing_ok=True)
         for building in target.parent.glob(f".{glob.escape(target.name)}.*.building"):
@@ -360,6 +360,6 @@ def open(path: str | os.PathLike[str]) -> xr.Dataset:
 
     target = Path(path)
     order = _identity(target)["grid"]["variables"]
-    with _explained(target, "read"):
+    with explained(target, "read"):
         found = xr.open_zarr(str(target), consolidated=False, chunks=None).drop_encoding()
         return found[[*order, *(n for n in found.data_vars if n not in order)]]

@@ -1,11 +1,15 @@
-"""A small real question and grid, built without the scenario language."""
+"""A small real question and grid, built without the scenario language, and made-up answers to it."""
 
+import itertools
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 
 import dse.models
-from dse.quantities import Quantity
+from results import dataset
+from results.dataset import Arrays, Layout
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question
 
@@ -30,37 +34,37 @@ class Axis:
     path: str
     unit: str
     long_name: str
-    values: tuple
+    values: tuple[float | str, ...]
 
 
 @dataclass(frozen=True)
 class Grid:
-    axes: tuple
-    given: dict
+    """Axes over one question; only ``limits.time.max`` and machine names really change it."""
+
+    axes: tuple[Axis, ...]
+    base: Question
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(a.values) for a in self.axes)
 
     def question(self, index: tuple[int, ...]) -> Question:
-        return Question(
-            model=dse.models.get("nbody"),
-            given=self.given,
-            decide=(Decision("processors", minimum=1.0, maximum=65536.0), Decision("memory", maximum=1e9)),
-            objectives=(Objective("energy"),),
-            limits=(Limit("time", maximum=self.axes[0].values[index[0]]), Limit("power", 1.0, 1e4)),
-            title="Least energy within a deadline",
-            scenario_text='title = "Least energy within a deadline"\n',
-            scenario_hash="abc123",
-        )
+        from dataclasses import replace
+
+        given = dict(self.base.given)
+        for axis, place in zip(self.axes, index, strict=True):
+            if axis.path == "machine":
+                given["machine.leakage_power"] = float(place)
+        return replace(self.base, given=given)
 
 
-def answer(value: float, status: Status = Status.OPTIMAL) -> Solution:
-    """A made-up answer whose every number follows from ``value``."""
+def made_up(value: float, status: Status = Status.OPTIMAL) -> Solution:
+    """An answer whose every number follows from ``value``."""
+    nan = float("nan")
     if status is Status.ERROR:
-        return Solution(status, message=f"gave up at {value}", seconds=value)
+        return Solution(status, message=f"gave up at {value}", metrics={"energy": value}, seconds=value)
     if status is Status.INFEASIBLE:
-        asked = {"time": LimitState(float("nan"), value, "max", "s", float("nan"), binding=False)}
+        asked = {"time": LimitState(nan, value, "max", "s", nan, binding=False)}
         return Solution(status, conflict={"time": 2 * value}, limits=asked, seconds=value)
     return Solution(
         status,
@@ -78,12 +82,61 @@ def answer(value: float, status: Status = Status.OPTIMAL) -> Solution:
 
 
 @pytest.fixture
-def grid() -> Grid:
-    deadlines = Axis("deadline", "limits.time.max", "s", "deadline", tuple(float(i) for i in range(1, 61)))
-    machines = Axis("machine", "machine", "", "machine", ("small", "large"))
-    return Grid((deadlines, machines), GIVEN)
+def question() -> Question:
+    return Question(
+        model=dse.models.get("nbody"),
+        given=GIVEN,
+        decide=(Decision("processors", minimum=1.0, maximum=65536.0), Decision("memory", maximum=1e9)),
+        objectives=(Objective("energy"),),
+        limits=(Limit("time", maximum=1.0), Limit("power", 0.1, 1e4)),
+        title="Least energy within a deadline",
+        scenario_text='title = "Least energy within a deadline"\n',
+        scenario_hash="abc123",
+    )
 
 
 @pytest.fixture
-def unit() -> type[Quantity]:
-    return Quantity
+def grid(question: Question) -> Grid:
+    deadlines = tuple(float(i) for i in range(1, 61))
+    return Grid(
+        (
+            Axis("deadline", "limits.time.max", "s", "longest time", deadlines),
+            Axis("machine", "machine", "", "machine", ("small", "large")),
+        ),
+        question,
+    )
+
+
+@pytest.fixture
+def plan(grid: Grid) -> Layout:
+    return dataset.layout(grid, {"method": "made up"})
+
+
+@pytest.fixture
+def answer() -> Callable[..., Solution]:
+    return made_up
+
+
+@pytest.fixture
+def make_axis() -> type[Axis]:
+    return Axis
+
+
+@pytest.fixture
+def make_grid() -> type[Grid]:
+    return Grid
+
+
+@pytest.fixture
+def arrays_of(plan: Layout) -> Callable[[tuple[slice, ...]], Arrays]:
+    """Arrays of a block whose answers (optimal, error, infeasible) follow from their place in the grid."""
+    kinds = (Status.OPTIMAL, Status.ERROR, Status.INFEASIBLE)
+
+    def arrays(region: tuple[slice, ...]) -> Arrays:
+        places = itertools.product(*(range(s.start, s.stop) for s in region))
+        solutions = [made_up(1.0 + sum(p), kinds[sum(p) % 3]) for p in places]
+        points = tuple(s.stop - s.start for s in region)
+        assert len(solutions) == math.prod(points)
+        return dataset.to_arrays(plan, solutions, points)
+
+    return arrays

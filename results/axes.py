@@ -1,0 +1,160 @@
+"""What pictures share: axes with units and prefixes, logarithmic where the numbers span much."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.quantities import show
+from results.dataset import STATUS_CODES, objectives
+from results.solution import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+WIDE = 20.0
+FONT = 14
+LEVEL = 1e-3
+OPTIMAL = STATUS_CODES[Status.OPTIMAL]
+INFEASIBLE = STATUS_CODES[Status.INFEASIBLE]
+ANSWERED = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]
+UNANSWERED = {
+    INFEASIBLE: "infeasible",
+    STATUS_CODES[Status.UNBOUNDED]: "unbounded",
+    STATUS_CODES[Status.ERROR]: "error",
+    0: "not computed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How numbers go on an axis: times ``factor``, and on a logarithmic scale or not."""
+
+    factor: float
+    log: bool
+
+
+def words(name: str) -> str:
+    """Write a name for people: "energy_delay" reads "energy delay", "machine.max_message" "max message"."""
+    return name.removeprefix("machine.").removeprefix("limits.").replace("_", " ")
+
+
+def shorten(text: str, most: int) -> str:
+    """Cut a text that is too long for its place."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def unit_of(array: xr.DataArray) -> str:
+    """Return the unit of an array as ``dse.quantities.show`` takes it."""
+    unit = str(array.attrs.get("units", ""))
+    return "" if unit == "1" else unit
+
+
+def amount(number: float, array: xr.DataArray, digits: int = 3) -> str:
+    """Write a number of an array with its unit."""
+    return show(number, unit_of(array), digits)
+
+
+def is_text(array: xr.DataArray) -> bool:
+    """Tell whether an axis has names instead of numbers."""
+    return array.dtype.kind not in "fiu"
+
+
+def places(axis: xr.DataArray) -> Any:
+    """Return where the values of an axis lie: themselves, or 0, 1, 2, ... for names."""
+    return np.arange(axis.size, dtype=float) if is_text(axis) else np.asarray(axis.values, float)
+
+
+def value_label(axis: xr.DataArray, place: int) -> str:
+    """Write one value of an axis, as a legend names a line."""
+    value = axis.values[place]
+    return f"{words(str(axis.name))}: {value if is_text(axis) else amount(float(value), axis)}"
+
+
+def name_of(dataset: xr.Dataset, variable: str) -> str:
+    """Return what a variable is called in a picture; the objective by the name of what is optimised."""
+    goals = list(objectives(dataset))
+    return goals[0] if variable == "objective" and goals else variable
+
+
+def title(name: str, unit: str) -> str:
+    """Write the title of an axis: its name, and its unit in brackets."""
+    return words(name) + (f" ({unit})" if unit else "")
+
+
+def wide(values: Any) -> bool:
+    """Tell whether numbers are positive and span so much that only a logarithmic axis shows them."""
+    finite = _finite(values)
+    return bool(finite.size and finite.min() > 0 and finite.max() > WIDE * finite.min())
+
+
+def _finite(values: Any) -> Any:
+    return np.asarray(values)[np.isfinite(values)]
+
+
+def prefix(values: Any, array: xr.DataArray) -> tuple[float, str]:
+    """Return a factor and a unit with a prefix, so that the largest number reads between 1 and 1000."""
+    unit = unit_of(array)
+    largest = float(np.abs(_finite(values)).max(initial=0.0))
+    if not unit or largest == 0:
+        return 1.0, unit
+    number, _, shown = show(largest, unit, 15).partition(" ")
+    return 10.0 ** (3 * round(math.log10(float(number) / largest) / 3)), shown
+
+
+def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) -> Scale:
+    """Label an axis ("x" or "y") and choose its scale; returns how numbers are to be drawn on it."""
+    axis = panel.xaxis if which == "x" else panel.yaxis
+    if is_text(array):
+        axis.set_ticks(range(array.size), [str(v) for v in array.values])
+        axis.set_label_text(words(name), fontsize=FONT)
+        return Scale(1.0, log=False)
+    if wide(values):
+        (panel.set_xscale if which == "x" else panel.set_yscale)("log")
+        log_ticks(axis, values, array)
+        axis.set_label_text(words(name), fontsize=FONT)
+        return Scale(1.0, log=True)
+    factor, unit = prefix(values, array)
+    axis.set_label_text(title(name, unit), fontsize=FONT)
+    axis.get_major_formatter().set_useOffset(False)
+    middle, spread = _level(values)
+    if middle != 0 and spread < LEVEL * abs(middle):
+        # numbers that are all but equal must not look like a slope
+        room = LEVEL * abs(middle) * factor
+        (panel.set_xlim if which == "x" else panel.set_ylim)(middle * factor - room, middle * factor + room)
+    return Scale(factor, log=False)
+
+
+def _level(values: Any) -> tuple[float, float]:
+    finite = _finite(values)
+    if not finite.size:
+        return 0.0, 0.0
+    low, high = float(finite.min()), float(finite.max())
+    return (low + high) / 2, high - low
+
+
+def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
+    """Give a logarithmic axis ticks that read "20 kJ": more of them where it spans little."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    finite = _finite(values)
+    decades = math.log10(finite.max() / finite.min())
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 3 else (1.0,), numticks=10))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: amount(number, array)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def edges(middles: Any, log: bool) -> Any:
+    """Return the borders of cells around points: half way between neighbours, on the scale of the axis."""
+    at = np.log(middles) if log else np.asarray(middles, float)
+    if at.size == 1:
+        found = np.array([at[0] - 0.5, at[0] + 0.5])
+    else:
+        inner = (at[1:] + at[:-1]) / 2
+        found = np.concatenate([[2 * at[0] - inner[0]], inner, [2 * at[-1] - inner[-1]]])
+    return np.exp(found) if log else found

@@ -1,0 +1,281 @@
+"""Pictures of fronts and sweeps.
+
+Drawn with Matplotlib's objects alone, so that no window and no global state is needed. Colours are those of
+Okabe and Ito, which colour-blind readers can tell apart; nothing is told by colour alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import axes
+from results.dataset import CONFLICTING, LIMIT, objectives
+from results.store import StoreError
+
+if TYPE_CHECKING:
+    import os
+
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from results.axes import Scale
+
+BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
+LINES = (
+    (BLUE, "o", "-"),
+    (VERMILLION, "s", "--"),
+    (GREEN, "D", "-."),
+    ("#E69F00", "^", ":"),
+    ("#CC79A7", "v", (0, (5, 1))),
+    ("#56B4E9", "P", (0, (1, 1))),
+)
+HATCHES = ("//", "\\\\", "xx", "..", "++", "oo")
+SIZE = (9.0, 5.6)
+LARGE, MEDIUM, SMALL = 16, 14, 12
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a picture; the ending of ``path`` says how (png, svg, pdf).
+
+    Raises StoreError where it cannot be written.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(target, dpi=150)
+    except (OSError, ValueError) as problem:
+        raise StoreError(f"cannot write the picture {target}: {problem}") from problem
+    return target
+
+
+def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None) -> Figure:
+    """Draw a Pareto front along the dimension ``front``.
+
+    ``x``, ``y``: the variables to draw (default: the first two objectives of the dataset). Points proved
+    optimal are filled, those without a proof hollow. Between two neighbouring proved points the front can
+    only run inside the rectangle they span, which is shaded. Raises ValueError where there are no two
+    objectives or no points.
+    """
+    names = [x, y] if x and y else list(objectives(dataset))[:2]
+    if len(names) < 2:
+        raise ValueError("a front needs two objectives: name them as x and y")
+    points = np.stack([np.asarray(dataset[n].values, float) for n in names])
+    kept = np.flatnonzero(np.isfinite(points).all(axis=0))
+    if not kept.size:
+        raise ValueError("the front has no points to draw")
+    order = kept[np.argsort(points[0, kept], kind="stable")]
+    proved = dataset["status"].values[order] == axes.OPTIMAL
+    figure, panel = _figure(dataset)
+    scales = [
+        axes.dress(panel, which, points[i, order], dataset[n], str(n))
+        for i, (which, n) in enumerate(zip("xy", names, strict=True))
+    ]
+    across, up = (scale.factor * points[i, order] for i, scale in enumerate(scales))
+    _enclose(panel, across, up, proved)
+    panel.plot(across, up, color=BLUE, linewidth=1.5, zorder=2)
+    kinds = (proved, BLUE, "proved optimal"), (~proved, "white", "feasible, not proved optimal")
+    for mask, fill, text in kinds:
+        if mask.any():
+            style: dict[str, Any] = {"color": BLUE, "markerfacecolor": fill, "markersize": 8, "zorder": 4}
+            panel.plot(across[mask], up[mask], "o", label=text, **style)
+    _ends(panel, dataset, [str(n) for n in names], across, up, order)
+    panel.legend(fontsize=SMALL)
+    return figure
+
+
+def _figure(dataset: xr.Dataset) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, layout="constrained")
+    panel = figure.add_subplot()
+    title = axes.shorten(str(dataset.attrs.get("title", "")), 68)
+    # a title from a file is text, not mathematics
+    panel.set_title(title, fontsize=LARGE, loc="left", parse_math=False)
+    panel.tick_params(labelsize=SMALL)
+    panel.grid(visible=True, which="major", alpha=0.3)
+    return figure, panel
+
+
+def _enclose(panel: Axes, across: Any, up: Any, proved: Any) -> None:
+    from matplotlib.patches import Rectangle
+
+    text = "the front lies inside"
+    for i in np.flatnonzero(proved[:-1] & proved[1:]):
+        corner = across[i], min(up[i], up[i + 1])
+        width, height = across[i + 1] - across[i], abs(up[i + 1] - up[i])
+        panel.add_patch(Rectangle(corner, width, height, facecolor=BLUE, alpha=0.18, linewidth=0, label=text))
+        text = "_nolegend_"
+
+
+def _ends(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: Any, order: Any) -> None:
+    """Mark the best design for each objective alone, with its value."""
+    goals = objectives(dataset)
+    for values, name, colour, marker in ((across, names[0], VERMILLION, "s"), (up, names[1], GREEN, "D")):
+        largest = goals.get(name, False)
+        i = int(np.argmax(values) if largest else np.argmin(values))
+        amount = axes.amount(float(dataset[name].values[order[i]]), dataset[name])
+        text = f"{'greatest' if largest else 'least'} {axes.words(name)}: {amount}"
+        style: dict[str, Any] = {"color": colour, "markersize": 13, "markeredgecolor": "black", "zorder": 3}
+        panel.plot([across[i]], [up[i]], marker, label=text, linestyle="none", **style)
+
+
+def sweep(dataset: xr.Dataset, variable: str = "objective") -> Figure:
+    """Draw a variable over the one or two swept axes of a dataset.
+
+    One axis, or a second one of at most six values: lines. Two axes: a map. Where the question is infeasible
+    the picture is hatched and says which limits forbid it. Raises ValueError for an unknown variable, or for
+    more than two axes of several values (choose with ``dataset.isel``), naming them.
+    """
+    if variable not in dataset.data_vars:
+        known = ", ".join(map(str, dataset.data_vars))
+        raise ValueError(f"the dataset has no variable {variable!r}; it has {known}")
+    single = [d for d in dataset["status"].dims if dataset.sizes[d] == 1]
+    drawn = dataset.squeeze(single[: dataset["status"].ndim - 1])
+    dims = [str(d) for d in drawn["status"].dims]
+    if not 1 <= len(dims) <= 2 or list(drawn[variable].dims) != dims:
+        found = ", ".join(map(str, drawn[variable].dims)) or "none"
+        raise ValueError(f"{variable} has the axes {found}; a picture has one or two, choose with isel")
+    if len(dims) == 1:
+        return _lines(drawn, variable, dims[0], None)
+    along, other = sorted(dims, key=lambda d: (axes.is_text(drawn[d]), -drawn.sizes[d]))
+    if drawn.sizes[other] <= len(LINES):
+        return _lines(drawn, variable, along, other)
+    return _map(drawn, variable, *dims)
+
+
+def _lines(dataset: xr.Dataset, variable: str, along: str, other: str | None) -> Figure:
+    figure, panel = _figure(dataset)
+    places, shown = axes.places(dataset[along]), _shown(dataset, variable)
+    horizontal = axes.dress(panel, "x", places, dataset[along], along)
+    vertical = axes.dress(panel, "y", shown.values, dataset[variable], axes.name_of(dataset, variable))
+    places = places * horizontal.factor
+    curves = [("", shown)]
+    if other is not None:
+        curves = [
+            (axes.value_label(dataset[other], i), shown.isel({other: i})) for i in range(dataset.sizes[other])
+        ]
+    for (text, curve), (colour, marker, dash) in zip(curves, LINES, strict=False):
+        style: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "linestyle": dash,
+            "markersize": 5,
+            "zorder": 3,
+        }
+        panel.plot(places, curve.values * vertical.factor, label=text or "_nolegend_", **style)
+    _hatch_stretches(panel, dataset, other, axes.edges(places, horizontal.log))
+    panel.set_xlim(*_span(places, horizontal))
+    handles, labels = panel.get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, fontsize=SMALL, loc="outside lower center", ncols=2)
+    return figure
+
+
+def _span(places: Any, scale: Scale) -> tuple[float, float]:
+    borders = axes.edges(places, scale.log)
+    return float(borders.min()), float(borders.max())
+
+
+def _shown(dataset: xr.Dataset, variable: str) -> xr.DataArray:
+    """Return the variable where there is an answer, NaN elsewhere."""
+    return dataset[variable].astype(float).where(dataset["status"].isin(axes.ANSWERED))
+
+
+def _hatch_stretches(panel: Axes, dataset: xr.Dataset, other: str | None, borders: Any) -> None:
+    """Hatch where none of the lines has a design, each stretch by the limits that forbid it."""
+    for hatch, (text, mask) in zip(itertools.cycle(HATCHES), _forbidden(dataset, other), strict=False):
+        label = text
+        for start, stop in _runs(mask.values):
+            style: dict[str, Any] = {"facecolor": "none", "edgecolor": GREY, "hatch": hatch, "linewidth": 0.5}
+            panel.axvspan(borders[start], borders[stop], label=label, **style)
+            label = "_nolegend_"
+
+
+def _runs(inside: Any) -> list[tuple[int, int]]:
+    """Find the stretches of True, as (first, one past the last)."""
+    steps = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
+    return list(zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True))
+
+
+def _forbidden(dataset: xr.Dataset, other: str | None = None) -> list[tuple[str, xr.DataArray]]:
+    """Find the regions without an answer: what to call each, and where it is.
+
+    Infeasible regions are told apart by the limits in conflict. With ``other``: where it holds all along it.
+    """
+    status = dataset["status"]
+    found = []
+    for code, text in axes.UNANSWERED.items():
+        here = status == code
+        if code == axes.INFEASIBLE and "binding" in dataset:
+            found += _by_conflict(dataset, here if other is None else here.all(other), other)
+        else:
+            found.append((text, here if other is None else here.all(other)))
+    return [(text, where) for text, where in found if bool(where.any())]
+
+
+def _by_conflict(
+    dataset: xr.Dataset, here: xr.DataArray, other: str | None
+) -> list[tuple[str, xr.DataArray]]:
+    clash = dataset["binding"] == CONFLICTING
+    clash = (clash if other is None else clash.any(other)).transpose(*here.dims, LIMIT)
+    kinds = np.unique(clash.values[here.values], axis=0)[::-1]
+    found = []
+    for kind in kinds:
+        names = " and ".join(axes.words(str(n)) for n in dataset[LIMIT].values[kind])
+        where = here.copy(data=here.values & (clash.values == kind).all(axis=-1))
+        found.append((f"infeasible: {names}" if names else axes.UNANSWERED[axes.INFEASIBLE], where))
+    return found
+
+
+def _map(dataset: xr.Dataset, variable: str, down: str, along: str) -> Figure:
+    figure, panel = _figure(dataset)
+    borders = []
+    for which, name in (("x", along), ("y", down)):
+        places = axes.places(dataset[name])
+        scale = axes.dress(panel, which, places, dataset[name], name)
+        borders.append(axes.edges(places * scale.factor, scale.log))
+    shown = _shown(dataset, variable)
+    if np.isfinite(shown.values).any():
+        _colours(figure, panel, borders, shown, axes.name_of(dataset, variable))
+    panel.grid(visible=False)
+    _hatch_cells(figure, panel, borders, _forbidden(dataset))
+    return figure
+
+
+def _colours(figure: Figure, panel: Axes, borders: list[Any], shown: xr.DataArray, name: str) -> None:
+    from matplotlib.colors import LogNorm, Normalize
+
+    log = axes.wide(shown.values)
+    factor, unit = (1.0, "") if log else axes.prefix(shown.values, shown)
+    norm = LogNorm() if log else Normalize()
+    mesh = panel.pcolormesh(*borders, shown.values * factor, norm=norm, cmap="viridis", rasterized=True)
+    bar = figure.colorbar(mesh, ax=panel)
+    bar.set_label(axes.title(name, unit), fontsize=MEDIUM)
+    bar.ax.tick_params(labelsize=SMALL)
+    if log:
+        axes.log_ticks(bar.ax.yaxis, shown.values, shown)
+
+
+def _hatch_cells(
+    figure: Figure, panel: Axes, borders: list[Any], regions: list[tuple[str, xr.DataArray]]
+) -> None:
+    from matplotlib.patches import Patch, Rectangle
+
+    handles = []
+    for hatch, (text, mask) in zip(itertools.cycle(HATCHES), regions, strict=False):
+        style: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": hatch, "linewidth": 0.0}
+        for row, cells in enumerate(mask.values):
+            low, high = borders[1][row], borders[1][row + 1]
+            for start, stop in _runs(cells):
+                left, right = borders[0][start], borders[0][stop]
+                panel.add_patch(Rectangle((left, low), right - left, high - low, **style))
+        handles.append(Patch(**style, label=text))
+    panel.set_xlim(borders[0].min(), borders[0].max())
+    panel.set_ylim(borders[1].min(), borders[1].max())
+    if handles:
+        figure.legend(handles=handles, fontsize=SMALL, loc="outside lower center", ncols=2)

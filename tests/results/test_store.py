@@ -1,0 +1,328 @@
+"""A store keeps what was written, whatever happens to the process, and never takes another sweep's data."""
+
+import os
+import pickle
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from results import dataset, store
+from results.chunks import chunk_slices
+from results.dataset import Arrays, Layout
+from results.memory import Memory
+from results.store import StoreError
+
+IDENTITY = {"scenario": "abc123", "dse": "0.1.0"}
+ROOT = Path(__file__).parents[2]
+Fill = Callable[[tuple[slice, ...]], Arrays]
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deeper" / "study.zarr"
+
+
+def fill(path: Path, plan: Layout, arrays_of: Fill, most: int = 10**9) -> tuple[int, ...]:
+    chunks = store.create(path, plan, IDENTITY)
+    todo = [c for c in chunk_slices(plan.shape, chunks) if c[0] not in store.done(path)]
+    for index, region in todo[:most]:
+        store.write_chunk(path, index, arrays_of(region))
+    return chunks
+
+
+def test_a_new_store_opens_with_nothing_computed(path: Path, plan: Layout):
+    store.create(path, plan, IDENTITY)
+    ds = store.open(path)
+    assert (ds.status == 0).all()
+    assert np.isnan(ds.energy).all()
+    assert ds.sizes["deadline"] == 60
+    assert ds.machine.values.tolist() == ["small", "large"]
+    assert store.done(path) == set()
+
+
+def test_what_is_read_is_what_was_written(path: Path, plan: Layout, arrays_of: Fill):
+    fill(path, plan, arrays_of)
+    expected = dataset.to_dataset(plan, arrays_of(tuple(slice(0, n) for n in plan.shape)))
+    found = store.open(path).load()
+    xr.testing.assert_equal(found, expected)
+    assert found.drop_attrs(deep=False).identical(expected.drop_attrs(deep=False))
+    assert list(found.data_vars) == list(expected.data_vars)
+    assert {n: found.attrs[n] for n in expected.attrs} == expected.attrs
+    assert store.verify(path) == {}
+
+
+def test_memory_holds_the_same_as_a_store(path: Path, plan: Layout, arrays_of: Fill):
+    chunks = fill(path, plan, arrays_of)
+    memory = Memory(plan)
+    assert memory.chunks == chunks
+    assert (memory.dataset().status == 0).all()
+    for index, region in chunk_slices(plan.shape, chunks):
+        memory.write_chunk(index, arrays_of(region))
+    assert memory.done() == store.done(path)
+    xr.testing.assert_equal(memory.dataset(), store.open(path).load())
+
+
+def test_a_partial_store_opens_and_continues(path: Path, plan: Layout, arrays_of: Fill, tmp_path: Path):
+    fill(path, plan, arrays_of, most=2)
+    assert len(store.done(path)) == 2
+    ds = store.open(path)
+    assert int((ds.status == 0).sum()) == ds.status.size - 2 * 20
+    fill(path, plan, arrays_of)
+    fill(tmp_path / "at_once.zarr", plan, arrays_of)
+    xr.testing.assert_identical(store.open(path).load(), store.open(tmp_path / "at_once.zarr").load())
+
+
+def test_writing_a_chunk_again_changes_nothing(path: Path, plan: Layout, arrays_of: Fill):
+    chunks = fill(path, plan, arrays_of)
+    before = {f: f.read_bytes() for f in path.rglob("*") if f.is_file()}
+    for index, region in chunk_slices(plan.shape, chunks):
+        store.write_chunk(path, index, arrays_of(region))
+    assert {f: f.read_bytes() for f in path.rglob("*") if f.is_file()} == before
+
+
+def test_a_chunk_of_another_shape_is_refused(path: Path, plan: Layout, arrays_of: Fill):
+    store.create(path, plan, IDENTITY)
+    with pytest.raises(ValueError, match="for a chunk of shape"):
+        store.write_chunk(path, (0, 0), arrays_of((slice(0, 3), slice(0, 2))))
+    assert store.done(path) == set()
+
+
+def test_another_identity_is_refused_and_the_difference_named(path: Path, plan: Layout, arrays_of: Fill):
+    fill(path, plan, arrays_of, most=1)
+    with pytest.raises(StoreError) as refusal:
+        store.create(path, plan, {**IDENTITY, "scenario": "def456"})
+    assert 'scenario: asked "def456", stored "abc123"' in str(refusal.value)
+    assert "dse:" not in str(refusal.value)
+    assert len(store.done(path)) == 1
+
+
+def test_another_grid_is_refused(path: Path, plan: Layout, grid: object, make_axis: type, make_grid: type):
+    store.create(path, plan, IDENTITY)
+    longer = make_axis("deadline", "limits.time.max", "s", "longest time", (1.0, 2.0, 3.0))
+    other = dataset.layout(make_grid((longer, grid.axes[1]), grid.base))
+    with pytest.raises(StoreError, match=r"grid.deadline: asked \[1.0, 2.0, 3.0\], stored \"60 values"):
+        store.create(path, other, IDENTITY)
+
+
+def test_foreign_paths_are_never_touched(tmp_path: Path, plan: Layout):
+    file = tmp_path / "notes.txt"
+    file.write_text("precious")
+    directory = tmp_path / "photos"
+    directory.mkdir()
+    (directory / "cat.png").write_bytes(b"cat")
+    for taken in (file, directory):
+        with pytest.raises(StoreError, match="no store of a dse sweep"):
+            store.create(taken, plan, IDENTITY)
+    with pytest.raises(StoreError, match="is a file, not a directory"):
+        store.create(file / "study.zarr", plan, IDENTITY)
+    assert file.read_text() == "precious"
+    assert [f.name for f in directory.iterdir()] == ["cat.png"]
+
+
+def test_an_ordinary_zarr_group_is_not_taken_over(tmp_path: Path, plan: Layout):
+    xr.Dataset({"a": ("x", [1.0])}).to_zarr(tmp_path / "a.zarr", consolidated=False)
+    with pytest.raises(StoreError, match="no store of a dse sweep"):
+        store.create(tmp_path / "a.zarr", plan, IDENTITY)
+
+
+def test_a_missing_store_is_said_to_be_missing(tmp_path: Path):
+    for read in (store.open, store.done, store.verify, store.identity):
+        with pytest.raises(StoreError, match="does not exist"):
+            read(tmp_path / "nothing.zarr")
+
+
+def test_an_empty_directory_may_become_a_store(tmp_path: Path, plan: Layout):
+    (tmp_path / "new.zarr").mkdir()
+    store.create(tmp_path / "new.zarr", plan, IDENTITY)
+    assert store.done(tmp_path / "new.zarr") == set()
+
+
+def test_damage_is_found_and_mended(path: Path, plan: Layout, arrays_of: Fill):
+    fill(path, plan, arrays_of)
+    (path / "energy" / "c" / "1" / "0").write_bytes(b"rotten")
+    (path / "status" / "c" / "2" / "0").unlink()
+    (path / store.DONE / "3-0.json").write_text("{")
+    damage = store.verify(path)
+    assert set(damage) == {(1, 0), (2, 0), (3, 0)}
+    assert "energy" in damage[1, 0]
+    assert "status" in damage[2, 0]
+    for index in damage:
+        store.forget(path, index)
+    fill(path, plan, arrays_of)
+    assert store.verify(path) == {}
+
+
+def test_attributes_can_be_added(path: Path, plan: Layout):
+    store.create(path, plan, IDENTITY)
+    store.annotate(path, {"audit": "20 points, largest difference 1e-9"})
+    assert store.open(path).attrs["audit"].startswith("20 points")
+    store.create(path, plan, IDENTITY)
+
+
+def test_creating_at_once_from_several_processes_gives_one_store(path: Path, plan: Layout, tmp_path: Path):
+    code = f"from results import store; store.create({str(path)!r}, plan, {IDENTITY!r})"
+    running = [start(code, plan, tmp_path) for _ in range(3)]
+    for process in running:
+        process.communicate()
+    assert [p.returncode for p in running] == [0, 0, 0]
+    assert store.identity(path)["scenario"] == "abc123"
+    assert [p.name for p in path.parent.iterdir()] == ["study.zarr"]
+
+
+def start(code: str, plan: Layout, tmp_path: Path) -> subprocess.Popen[str]:
+    """Run ``code`` in a process of its own that knows the layout as ``plan``."""
+    (tmp_path / "plan.pickle").write_bytes(pickle.dumps(plan))
+    pickled = str(tmp_path / "plan.pickle")
+    head = f"import pickle, pathlib\nplan = pickle.loads(pathlib.Path({pickled!r}).read_bytes())\n"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", head + textwrap.dedent(code)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+WRITER = """
+    import numpy as np
+    from results import dataset, store
+    from results.chunks import chunk_slices
+    chunks = store.create(PATH, plan, {"scenario": "big"})
+    for index, region in chunk_slices(plan.shape, chunks):
+        points = tuple(s.stop - s.start for s in region)
+        arrays = dataset.blank(plan, points)
+        noise = np.random.default_rng(index).random
+        for v in plan.variables:
+            if v.dtype == "float64":
+                arrays[v.name][...] = noise(arrays[v.name].shape)
+        arrays["status"][...] = 1
+        if index not in store.done(PATH):
+            store.write_chunk(PATH, index, arrays)
+        print(*index, flush=True)
+"""
+
+
+def test_kill_in_the_middle_of_writing_leaves_what_was_stored(
+    tmp_path: Path, question: object, make_axis: type, make_grid: type
+):
+    axis = make_axis("deadline", "limits.time.max", "s", "t", tuple(map(float, range(4000))))
+    other = make_axis("bodies", "bodies", "", "n", tuple(map(float, range(100))))
+    plan = dataset.layout(make_grid((axis, other), question))
+    path, code = tmp_path / "killed.zarr", WRITER.replace("PATH", repr(str(tmp_path / "killed.zarr")))
+    dice = random.Random(7)
+    for round_ in range(3):
+        process = start(code, plan, tmp_path)
+        for _ in range(3 + 5 * round_):
+            assert process.stdout is not None
+            process.stdout.readline()
+        time.sleep(dice.random() * 0.05)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert store.verify(path) == {}
+        assert len(store.done(path)) >= 3
+        ds = store.open(path)
+        for index in store.done(path):
+            region = dict(zip(("deadline", "bodies"), dataset_block(plan, path, index), strict=True))
+            assert (ds.status.isel(region) == 1).all()
+            assert not np.isnan(ds.energy.isel(region)).any()
+            assert not np.isnan(ds.seconds.isel(region)).any()
+        answered = ds.status.values == 1
+        assert not np.isnan(ds.energy.values[answered]).any()
+    store.tidy(path)
+    assert not list(tmp_path.rglob("*.partial"))
+    shutil.rmtree(path)
+
+
+def dataset_block(plan: Layout, path: Path, index: tuple[int, ...]) -> tuple[slice, ...]:
+    from results.chunks import block
+
+    return block(plan.shape, store.identity(path)["chunks"], index)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own of 1 MB."""
+    target = tmp_path / "disk"
+    target.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(target)], check=False, capture_output=True
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("mounting needs privileges")
+    yield target
+    subprocess.run(["umount", str(target)], check=True)
+
+
+def occupy(file: Path) -> None:
+    with file.open("wb", buffering=0) as ballast:
+        while True:
+            ballast.write(bytes(1024))
+
+
+def test_a_full_disk_is_reported_and_what_was_stored_stays(small_disk: Path, plan: Layout, arrays_of: Fill):
+    path = small_disk / "study.zarr"
+    fill(path, plan, arrays_of, most=2)
+    with pytest.raises(OSError, match="No space"):
+        occupy(small_disk / "ballast")
+    with pytest.raises(StoreError, match=r"cannot write to .*study.zarr: the disk is full"):
+        fill(path, plan, arrays_of)
+    assert len(store.done(path)) >= 2
+    assert store.verify(path) == {}
+    with pytest.raises(StoreError, match=r"cannot create .*the disk is full"):
+        store.create(small_disk / "other.zarr", plan, IDENTITY)
+    assert not (small_disk / "other.zarr").exists()
+    (small_disk / "ballast").unlink()
+    fill(path, plan, arrays_of)
+    assert store.verify(path) == {}
+    assert (store.open(path).status != 0).all()
+
+
+def test_a_read_only_target_is_reported_and_can_still_be_read(
+    small_disk: Path, plan: Layout, arrays_of: Fill
+):
+    path = small_disk / "study.zarr"
+    fill(path, plan, arrays_of, most=1)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    assert (store.open(path).status != 0).any()
+    assert store.create(path, plan, IDENTITY) == (10, 2)
+    with pytest.raises(StoreError, match="read-only; choose a path that can be written"):
+        fill(path, plan, arrays_of)
+    with pytest.raises(StoreError, match=r"cannot create .*read-only"):
+        store.create(small_disk / "other.zarr", plan, IDENTITY)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_without_permission_is_reported(tmp_path: Path, plan: Layout):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    with pytest.raises(StoreError, match="no permission"):
+        store.create(tmp_path / "locked" / "study.zarr", plan, IDENTITY)
+
+
+def test_a_file_size_limit_is_reported(tmp_path: Path, question: object, make_axis: type, make_grid: type):
+    axis = make_axis("deadline", "limits.time.max", "s", "t", tuple(map(float, range(500))))
+    other = make_axis("bodies", "bodies", "", "n", tuple(map(float, range(100))))
+    plan = dataset.layout(make_grid((axis, other), question))
+    limited = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
+    body = textwrap.indent(textwrap.dedent(WRITER), "    ").replace("PATH", repr(str(tmp_path / "s.zarr")))
+    process = start(
+        f"{limited}try:\n{body}\nexcept Exception as problem:\n    print(type(problem).__name__, problem)",
+        plan,
+        tmp_path,
+    )
+    printed, _ = process.communicate()
+    assert printed.startswith("StoreError cannot"), printed
+    assert "exceed the size allowed" in printed
