@@ -1,0 +1,146 @@
+"""Pictures say what they show: labelled axes with units, marked ends, hatched regions with their reason."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from results import axes, dataset, plot
+from results.dataset import CONFLICTING, Layout
+from results.store import StoreError
+
+
+def swept(plan: Layout, machines: int) -> xr.Dataset:
+    """Energy falls with the deadline; the first ten deadlines are infeasible, the last point failed."""
+    ds = dataset.to_dataset(plan, dataset.blank(plan))
+    ds["energy"][:] = 1e6 / ds.deadline.values[:, None] * np.array([1.0, 2.0])
+    ds["objective"][:] = ds.energy.values
+    ds["status"][:] = 1
+    ds["status"][:10] = 3
+    ds["binding"].loc[{"deadline": slice(1.0, 10.0), "limit": "time"}] = CONFLICTING
+    ds["status"][-1] = 5
+    return ds.isel(machine=slice(0, machines))
+
+
+def legend(figure: object) -> list[str]:
+    found = [t.get_text() for g in figure.legends for t in g.get_texts()]
+    panel = figure.axes[0].get_legend()
+    return found + ([t.get_text() for t in panel.get_texts()] if panel else [])
+
+
+def front_of(plan: Layout, times: np.ndarray, status: int = 1) -> xr.Dataset:
+    points = {"time": times, "energy": 100.0 / times}
+    units = {"time": "s", "energy": "J"}
+    data = {n: ("front", v, {"units": units[n]}) for n, v in points.items()}
+    data["status"] = ("front", np.full(times.size, status, "int8"))
+    return xr.Dataset(data, attrs={"objectives": '{"time": "min", "energy": "min"}', "title": "cost $x_1^"})
+
+
+def test_a_front_names_axes_ends_and_proof(plan: Layout):
+    figure = plot.front(front_of(plan, np.linspace(1.0, 4.0, 6)))
+    panel = figure.axes[0]
+    assert panel.get_xlabel() == "time (s)"
+    assert panel.get_ylabel() == "energy (J)"
+    assert panel.get_title(loc="left") == "cost $x_1^"
+    found = ["the front lies inside", "proved optimal", "least time: 1 s", "least energy: 25 J"]
+    assert legend(figure) == found
+    assert len(panel.patches) == 5
+
+
+def test_points_without_proof_are_not_enclosed(plan: Layout):
+    figure = plot.front(front_of(plan, np.linspace(1.0, 4.0, 6), status=2))
+    assert "feasible, not proved optimal" in legend(figure)
+    assert not figure.axes[0].patches
+
+
+def test_a_wide_front_has_logarithmic_axes(plan: Layout):
+    panel = plot.front(front_of(plan, np.geomspace(1e-3, 10, 9))).axes[0]
+    assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+    assert panel.xaxis.get_major_formatter()(0.02, 0) == "20 ms"
+
+
+def test_a_front_needs_two_objectives_and_points(plan: Layout):
+    ds = front_of(plan, np.array([np.nan, np.nan]))
+    with pytest.raises(ValueError, match="no points"):
+        plot.front(ds)
+    ds.attrs["objectives"] = '{"time": "min"}'
+    with pytest.raises(ValueError, match="two objectives"):
+        plot.front(ds)
+
+
+def test_lines_are_named_and_infeasible_stretches_say_why(plan: Layout):
+    figure = plot.sweep(swept(plan, 2))
+    assert legend(figure) == ["machine: small", "machine: large", "infeasible: time", "error"]
+    assert figure.axes[0].get_xlabel() == "deadline"
+    assert figure.axes[0].get_ylabel() == "energy (kJ)"
+
+
+def test_one_axis_gives_one_line(plan: Layout):
+    figure = plot.sweep(swept(plan, 1))
+    line = figure.axes[0].lines[0].get_ydata()
+    assert np.isnan(line[:10]).all()
+    assert line[10] == pytest.approx(1e3 / 11)
+
+
+def test_two_axes_give_a_map(question: object, make_axis: type, make_grid: type):
+    deadlines = make_axis("deadline", "limits.time.max", "s", "t", tuple(np.geomspace(1e-3, 10.0, 12)))
+    bodies = make_axis("bodies", "bodies", "", "bodies", tuple(np.linspace(1e3, 1e4, 8)))
+    plan = dataset.layout(make_grid((deadlines, bodies), question))
+    wide = dataset.to_dataset(plan, dataset.blank(plan))
+    wide["status"][:6] = 1
+    wide["objective"][:6] = np.geomspace(1.0, 1e4, 48).reshape(6, 8)
+    figure = plot.sweep(wide)
+    assert [a.get_ylabel() for a in figure.axes] == ["deadline", "energy"]
+    assert figure.axes[0].get_xlabel() == "bodies"
+    assert legend(figure) == ["not computed"]
+
+
+def test_what_cannot_be_drawn_is_refused_by_name(plan: Layout):
+    with pytest.raises(ValueError, match="no variable 'enrgy'"):
+        plot.sweep(swept(plan, 2), "enrgy")
+    with pytest.raises(ValueError, match="deadline, machine, limit; a picture has one or two"):
+        plot.sweep(swept(plan, 2), "elasticity")
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_pictures_are_written(plan: Layout, tmp_path: Path, ending: str):
+    path = plot.save(plot.sweep(swept(plan, 2)), tmp_path / "new" / f"sweep.{ending}")
+    assert path.stat().st_size > 5000
+
+
+def test_a_picture_that_cannot_be_written_is_reported(plan: Layout, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    for bad in (tmp_path / "file" / "x.png", tmp_path / "x.nonsense"):
+        with pytest.raises(StoreError, match="cannot write the picture"):
+            plot.save(plot.sweep(swept(plan, 1)), bad)
+
+
+def test_pictures_leave_no_global_state_and_bear_threads(plan: Layout, tmp_path: Path):
+    from matplotlib import _pylab_helpers
+
+    failed: list[Exception] = []
+
+    def draw(number: int) -> None:
+        try:
+            plot.save(plot.front(front_of(plan, np.linspace(1.0, 4.0, 5))), tmp_path / f"{number}.png")
+        except Exception as problem:
+            failed.append(problem)
+
+    threads = [threading.Thread(target=draw, args=(i,)) for i in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed
+    assert len({(tmp_path / f"{i}.png").read_bytes() for i in range(3)}) == 1
+    assert _pylab_helpers.Gcf.get_all_fig_managers() == []
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_cells_meet_half_way(log: bool, make_axis: Callable[..., object]):
+    middles = np.array([1.0, 10.0, 100.0]) if log else np.array([1.0, 2.0, 3.0])
+    found = axes.edges(middles, log)
+    assert found[1:-1] == pytest.approx(np.sqrt([10.0, 1000.0]) if log else [1.5, 2.5])

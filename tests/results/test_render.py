@@ -1,0 +1,239 @@
+"""What people read: every fact of an answer, in words and units; nothing from a file becomes markup."""
+
+import dataclasses
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from results import words
+from results.jsonable import to_json
+from results.render import show, to_html, to_text
+from results.solution import Alternative, LimitState, Solution, Status
+
+NAN = float("nan")
+UNITS = {"energy": "J", "time": "s", "power": "W", "efficiency": "flop/J", "memory": "word", "processors": ""}
+
+
+@pytest.fixture
+def optimal() -> Solution:
+    return Solution(
+        Status.OPTIMAL,
+        objective=7421.123456,
+        bound=7421.12339,
+        gap=9e-9,
+        variables={"processors": 6000.25, "memory": 12345678.0, "machine": "jaketown"},
+        metrics={"time": 0.7297, "energy": 7421.123456, "power": 10170.1, "efficiency": 2.2e9},
+        limits={
+            "time": LimitState(0.7297, 0.7297, "max", "s", 0.0, binding=True, elasticity=-0.7),
+            "power": LimitState(10170.1, 2e4, "max", "W", 0.49, binding=False, elasticity=0.0),
+            "power.min": LimitState(
+                10170.1, 10170.1, "min", "W", 0.0, binding=True, elasticity=0.2, one_sided=True
+            ),
+            "processors": LimitState(
+                6.0, 6.0, "max", "", 0.0, binding=True, next_change=7.0, next_objective=7e3
+            ),
+            "one_copy": LimitState(0.83, 1.0, "max", "", 0.17, binding=False),
+        },
+        ranges={"processors": (6000.25, 8000.0)},
+        parameters={
+            "machine.energy_per_flop": 0.6,
+            "machine.time_per_flop": -0.001,
+            "machine.leakage_power": 0.0,
+        },
+        alternatives=(
+            Alternative({"machine": "jaketown"}, Status.OPTIMAL, 7421.1),
+            Alternative({"machine": "arm"}, Status.INFEASIBLE, None, {"time": 1.0}),
+        ),
+        certificate="duality proves the bound",
+        solver="interior point",
+        seconds=0.0031,
+        objective_name="energy",
+        units=UNITS,
+        title="Least energy",
+    )
+
+
+@pytest.fixture
+def infeasible() -> Solution:
+    return Solution(
+        Status.INFEASIBLE,
+        limits={
+            "time": LimitState(NAN, 0.7297, "max", "s", NAN, binding=False),
+            "memory": LimitState(NAN, 1e9, "max", "word", NAN, binding=False),
+        },
+        conflict={"time": 0.73094213, "memory": None, "one_copy": 1.0213},
+        conflicts=(("time", "memory", "one_copy"), ("time", "power")),
+        units=UNITS,
+        title="Too much at once",
+    )
+
+
+def lines_with(solution: Solution, start: str) -> list[str]:
+    return [
+        " ".join(line.split())
+        for line in to_text(solution, 160).splitlines()
+        if line.strip().startswith(start)
+    ]
+
+
+def test_an_optimum_tells_everything_a_reader_needs(optimal: Solution):
+    text = to_text(optimal, 160)
+    assert text.startswith("Least energy\n")
+    assert "optimal: no design is better by more than 9e-07 %" in text
+    assert "least energy 7.42112 kJ" in lines_with(optimal, "least energy")
+    assert "duality proves the bound" in text
+    assert lines_with(optimal, "processors")[0] == "processors 6000.25 6000.25 to 8000"
+    assert "efficiency 2.2 GFLOPS/W" in lines_with(optimal, "efficiency")
+    assert lines_with(optimal, "time")[1] == "time ≤ 729.7 ms 729.7 ms binds 1 % more time: 0.7 % less energy"
+    assert lines_with(optimal, "power.min")[0].endswith("1 % less power: 0.2 % less energy (relaxing only)")
+    assert lines_with(optimal, "processors")[1].endswith("next change at 7: energy 7 kJ")
+    assert lines_with(optimal, "one_copy") == ["one_copy model's own 83 % used 17 % left"]
+    assert lines_with(optimal, "machine.") == [
+        "machine.energy_per_flop +0.6 %",
+        "machine.time_per_flop -0.001 %",
+    ]
+    assert lines_with(optimal, "arm") == ["arm infeasible: time conflict"]
+    assert "jaketown 7.4211 kJ optimal (chosen)" in lines_with(optimal, "jaketown")
+
+
+def test_relaxing_never_hurts_a_maximised_objective_either(optimal: Solution):
+    most = dataclasses.replace(optimal, maximize=True, objective_name="performance")
+    state = LimitState(1.0, 1.0, "max", "W", 0.0, binding=True, elasticity=0.5)
+    assert words.buys(most, "power", state) == "1 % more power: 0.5 % more performance"
+    assert "greatest performance" in to_text(most)
+
+
+def test_a_conflict_says_what_would_do(infeasible: Solution):
+    text = to_text(infeasible, 160)
+    assert "infeasible: no design satisfies all limits" in text
+    assert lines_with(infeasible, "time") == ["time at most 729.7 ms was asked; 731 ms would do"]
+    expected = "memory at most 1 Gword was asked; no value alone would do: time and power also conflict"
+    assert lines_with(infeasible, "memory") == [expected]
+    assert lines_with(infeasible, "one_copy") == [
+        "one_copy the model's own limit, missed by a factor of 1.0213"
+    ]
+
+
+def test_a_conflict_of_the_lower_side_is_told_from_the_upper(infeasible: Solution):
+    both = {
+        "power": LimitState(NAN, 100.0, "max", "W", NAN, binding=False),
+        "power.min": LimitState(NAN, 50.0, "min", "W", NAN, binding=False),
+    }
+    low = dataclasses.replace(infeasible, limits=both, conflict={"power": 40.0}, conflicts=(("power",),))
+    assert lines_with(low, "power") == ["power at least 50 W was asked; 40 W would do"]
+    high = dataclasses.replace(low, conflict={"power": 120.0})
+    assert lines_with(high, "power") == ["power at most 100 W was asked; 120 W would do"]
+
+
+@given(st.floats(1e-12, 1e12), st.floats(1e-9, 3.0), st.sampled_from(["max", "min"]))
+def test_a_value_that_would_do_still_does_when_typed_in(asked: float, off: float, side: str):
+    from dse.quantities import to_si
+
+    needed = asked * (1 + off) if side == "max" else asked / (1 + off)
+    state = LimitState(NAN, asked, side, "W", NAN, binding=False)
+    solution = Solution(Status.INFEASIBLE, limits={"power": state}, conflict={"power": needed}, units=UNITS)
+    shown = dict(words.conflict(solution))["power"].split("; ")[1].removesuffix(" would do")
+    typed = to_si(shown, "W")
+    # limits hold to 1e-8 relative, the last digits of a float are not the point
+    assert typed >= needed * (1 - 1e-11) if side == "max" else typed <= needed * (1 + 1e-11)
+    assert typed == pytest.approx(needed, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("solution", "said"),
+    [
+        (Solution(Status.UNBOUNDED, runaway="machine.energy_per_flop"), "runs away  machine.energy_per_flop"),
+        (Solution(Status.ERROR, message="gave up after 60 s"), "gave up after 60 s"),
+        (Solution(Status.EVALUATED, objective=2.0, objective_name="time", units=UNITS), "time    2 s"),
+        (
+            Solution(Status.FEASIBLE, 10.0, 9.0, 0.1, objective_name="energy", units=UNITS),
+            "at least 9 J (gap 10 %)",
+        ),
+        (Solution(Status.OPTIMAL, waived=("replication",)), "limits replication (as asked)"),
+    ],
+)
+def test_each_status_has_its_words(solution: Solution, said: str):
+    assert said in to_text(solution)
+    assert str(solution) == to_text(solution)
+
+
+def test_text_keeps_to_its_width(optimal: Solution):
+    assert max(map(len, to_text(optimal, 60).splitlines())) <= 60
+
+
+def test_text_from_a_file_stays_text(optimal: Solution):
+    nasty = '[red]<script>alert(1)</script>[/red] & "quotes"'
+    solution = dataclasses.replace(optimal, title=nasty, certificate=nasty, variables={nasty: nasty})
+    page = solution._repr_html_()
+    assert "<script>" not in page
+    assert "[red]&lt;script&gt;alert(1)&lt;/script&gt;[/red] &amp; &quot;quotes&quot;" in page
+    assert nasty in to_text(solution, 200)
+
+
+def test_html_is_well_formed(optimal: Solution, infeasible: Solution):
+    from xml.etree import ElementTree as Tree
+
+    for solution in (optimal, infeasible):
+        cells = [c.text for c in Tree.fromstring(to_html(solution)).iter("td")]
+        assert len(cells) > 5
+    assert "7.42112 kJ" in to_html(optimal)
+
+
+def test_printing_to_a_file_has_no_colours(optimal: Solution):
+    page = io.StringIO()
+    show(optimal, file=page)
+    assert "\x1b" not in page.getvalue()
+    assert "optimal" in page.getvalue()
+
+
+def test_json_has_the_agreed_shapes(optimal: Solution):
+    found = json.loads(json.dumps(to_json(optimal), allow_nan=False))
+    assert found["status"] == "optimal"
+    assert (found["objective"], found["bound"], found["gap"]) == (7421.123456, 7421.12339, 9e-9)
+    assert found["variables"] == {"processors": 6000.25, "memory": 12345678.0, "machine": "jaketown"}
+    assert found["metrics"]["power"] == 10170.1
+    assert found["limits"]["time"]["elasticity"] == -0.7
+    assert found["limits"]["time"]["binding"] is True
+    assert found["limits"]["power"]["side"] == "max"
+    assert found["limits"]["power.min"]["side"] == "min"
+    assert found["ranges"] == {"processors": [6000.25, 8000.0]}
+    assert found["alternatives"][1] == {
+        "choice": {"machine": "arm"},
+        "status": "infeasible",
+        "objective": None,
+        "conflict": {"time": 1.0},
+    }
+    assert found["units"]["efficiency"] == "flop/J"
+    assert {"certificate", "solver", "seconds", "scenario", "conflict"} <= set(found)
+
+
+def test_json_has_no_nan_and_no_infinity(infeasible: Solution):
+    wild = dataclasses.replace(infeasible, bound=float("-inf"), metrics={"time": float("inf"), "power": NAN})
+    found = json.loads(json.dumps(to_json(wild), allow_nan=False))
+    assert found["limits"]["time"] == {
+        "value": None,
+        "bound": 0.7297,
+        "side": "max",
+        "slack": None,
+        "binding": False,
+        "elasticity": None,
+        "one_sided": False,
+        "next_change": None,
+        "next_objective": None,
+    }
+    assert found["bound"] is None
+    assert found["metrics"] == {"time": None, "power": None}
+    assert found["conflict"] == {"time": 0.73094213, "memory": None, "one_copy": 1.0213}
+    assert found["conflicts"] == [["time", "memory", "one_copy"], ["time", "power"]]
+
+
+def test_json_takes_numpy_numbers():
+    import numpy as np
+
+    solution = Solution(
+        Status.OPTIMAL, objective=np.float64(1.5), variables={"p": np.int64(3)}, gap=np.float32(0)
+    )
+    assert json.loads(json.dumps(to_json(solution)))["variables"] == {"p": 3}
