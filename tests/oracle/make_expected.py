@@ -1,0 +1,116 @@
+"""Write scenarios/library/expected.csv: what the brute force finds for every ready scenario.
+
+Run from anywhere: ``python tests/oracle/make_expected.py``. A sweep is answered at a few grid points
+(``point`` holds the index on each axis), a front of energy against time at a few budgets (``point`` holds the
+share by which the budget exceeds the least energy; the objective there is the least time).
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import oracle_reading as reading
+from brute_force import answer
+from oracle_conflicts import minimal_conflicts
+from oracle_equations import Ask, Best
+
+LIBRARY = reading.ROOT / "scenarios" / "library"
+SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
+COLUMNS = (
+    "scenario",
+    "point",
+    "status",
+    "goal",
+    "objective",
+    "tolerance",
+    "processors",
+    "memory",
+    "conflicts",
+    "how",
+)
+TOLERANCE = "1e-6"
+
+
+def main() -> None:
+    """Answer every scenario and write the table."""
+    with (LIBRARY / "expected.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        for path in sorted(LIBRARY.glob("*.toml")):
+            for row in rows(path):
+                table.writerow(row)
+
+
+def rows(path: Path) -> Iterator[dict[str, str]]:
+    """What the brute force finds for one file: a row, or a few for a sweep or a front."""
+    source = reading.load(path)
+    if "sweep" in source:
+        for index in reading.indices(source, 3):
+            ask = reading.ask(reading.at_point(source, index))
+            yield row(path.stem, " ".join(map(str, index)), ask, answer(ask))
+    elif isinstance(source["objective"].get("minimize"), list):
+        for share, ask in budgets(source):
+            yield row(path.stem, repr(share), ask, answer(ask))
+    else:
+        ask = reading.ask(source)
+        yield row(path.stem, "", ask, answer(ask))
+
+
+def budgets(source: dict[str, Any]) -> Iterator[tuple[float, Ask]]:
+    """Points of a front: the least of the first objective, then the second within budgets above it."""
+    first, second = source["objective"]["minimize"]
+    single = {k: v for k, v in source.items() if k != "objective"}
+    least = answer(reading.ask(single | {"objective": {"minimize": first}})).objective
+    for share in SHARES:
+        if share == 0.0:
+            yield share, reading.ask(single | {"objective": {"minimize": first}})
+        else:
+            limit = {first: {"max": least * (1 + share)}}
+            limits = source.get("limits", {}) | limit
+            yield share, reading.ask(single | {"objective": {"minimize": second}, "limits": limits})
+
+
+def row(name: str, point: str, ask: Ask, best: Best) -> dict[str, str]:
+    """One line of the table; p and M only where the optimum is one design."""
+    processors = best.at.get("processors", math.nan) if best.fewest == best.fastest else math.nan
+    memory = best.at.get("memory", math.nan) if best.feasible else math.nan
+    return {
+        "scenario": name,
+        "point": point,
+        "status": "optimal" if best.feasible else "infeasible",
+        "goal": ask.goal,
+        "objective": f"{best.objective:.12g}" if best.feasible else "",
+        "tolerance": TOLERANCE,
+        "processors": "" if math.isnan(processors) else f"{processors:.9g}",
+        "memory": "" if math.isnan(memory) else f"{memory:.9g}",
+        "conflicts": "" if best.feasible else conflicts(ask),
+        "how": how(ask),
+    }
+
+
+def conflicts(ask: Ask) -> str:
+    """All minimal conflicting sets of limits: names joined by +, sets by a semicolon."""
+    return "; ".join(sorted("+".join(sorted(names)) for names in minimal_conflicts(ask)))
+
+
+def how(ask: Ask) -> str:
+    """In words, the search that answered."""
+    if ask.model == "matmul_two_level":
+        return "nodes eliminated, core memory scanned densely and refined, node memory likewise at each"
+    if ask.whole_halvings:
+        return "every combination of whole halvings"
+    if ask.reductions:
+        return "one energy parameter eliminated, memory and the other halvings scanned and refined"
+    if ask.model == "fft":
+        return "every allowed p"
+    if ask.decide["processors"].whole or ask.decide["processors"].values:
+        return "every allowed p, memory scanned and refined at each"
+    return "p eliminated, memory scanned densely and refined"
+
+
+if __name__ == "__main__":
+    main()
