@@ -17,7 +17,9 @@ from solvers import gp
 
 FEASIBLE = 1e-9
 BATCH = 16
-MAX_NODES = 20000
+MAX_NODES = 5000
+COARSE = 1e-4
+NARROW = 1e-9
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
 
 
@@ -41,20 +43,26 @@ class _Node:
     bound: float
 
 
-def minimise(c: Canonical, *, gap: float = 1e-10, incumbent: Array | None = None) -> Found:
-    """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start."""
+def minimise(
+    c: Canonical, *, gap: float = 1e-10, incumbent: Array | None = None, below: float = np.inf
+) -> Found:
+    """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start.
+
+    ``below``: only designs under this log value are of interest; the first one found ends the search, and
+    "infeasible" then means that there is none.
+    """
     if np.any(c.low > c.high + 1e-12):
         return Found(INFEASIBLE, None, np.inf, np.inf, 0)
     if not c.divisors and not c.allowed:
         r = gp.solve(c.exponents, c.logc[None], c.ptr, c.low[None], c.high[None])
         return Found(int(r.status[0]), r.y[0], float(r.value[0]), float(r.bound[0]), 1)
-    return _search(c, gap, incumbent)
+    return _search(c, gap, incumbent, below)
 
 
-def _search(c: Canonical, gap: float, incumbent: Array | None) -> Found:
+def _search(c: Canonical, gap: float, incumbent: Array | None, below: float) -> Found:
     z = canon.form_box(c, c.low[None], c.high[None])
     open_nodes = [_Node(c.low, c.high, z[0][0], z[1][0], -np.inf)]
-    best_y, best, closed, count, unsure = incumbent, np.inf, np.inf, 0, False
+    best_y, best, closed, count, unsure = incumbent, below, np.inf, 0, False
     if incumbent is not None:
         best = float(canon.values(c, incumbent[None])[0, 0])
     while open_nodes and count < MAX_NODES:
@@ -66,6 +74,8 @@ def _search(c: Canonical, gap: float, incumbent: Array | None) -> Found:
         closed = min([closed, *(n.bound for n, _, status in solved if status != INFEASIBLE and n.bound >= best - gap)])
         if alive:
             best_y, best = _candidates(c, alive, best_y, best)
+            if best < below < np.inf:
+                return Found(OPTIMAL, best_y, best, -np.inf, count)
         for node, y in alive:
             children = _split(c, node, y) if node.bound < best - gap else None
             if children is None:
@@ -136,25 +146,36 @@ def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: st
 
 
 def _split(c: Canonical, node: _Node, y: Array) -> list[_Node] | None:
-    """Two children that share the node's designs; None where nothing is left to branch on."""
+    """Children that share the node's designs; None where nothing is left to branch on.
+
+    A form whose secants are still far from the truth comes before whole numbers, which would be cut off one by one.
+    """
+    errors = _form_errors(c, node, y)
+    if errors.max(initial=0.0) > COARSE:
+        return _split_form(c, node, int(errors.argmax()), y)
     for v in sorted(c.allowed, key=lambda i: node.low[i] - node.high[i]):
         down, up = (_round(c, v, y[v], node.low[v], node.high[v], way) for way in ("down", "up"))
         if up > down + 1e-13:
             return [_cut(c, node, v, node.low[v], down), _cut(c, node, v, up, node.high[v])]
     width = node.z_high - node.z_low
-    if width.size and width.max() > 1e-9:
-        i = _worst_form(c, node, y)
-        z = float(c.forms[i] @ y)
-        margin = 0.2 * width[i]
-        middle = float(np.clip(z, node.z_low[i] + margin, node.z_high[i] - margin))
-        alone = np.flatnonzero(c.forms[i])
-        if alone.size == 1 and int(alone[0]) in c.allowed:
-            return _split_whole(c, node, int(alone[0]), middle)
-        return [_cut_form(c, node, i, node.z_low[i], middle), _cut_form(c, node, i, middle, node.z_high[i])]
+    if width.max(initial=0.0) > NARROW:
+        wide = errors if errors.max() > 1e-12 else width
+        return _split_form(c, node, int(wide.argmax()), y)
     for v in c.allowed:
         if node.high[v] - node.low[v] > 1e-13:
             return _split_whole(c, node, v, float(y[v]))
     return None
+
+
+def _split_form(c: Canonical, node: _Node, i: int, y: Array) -> list[_Node]:
+    """Two halves of a form's interval, near the relaxed point."""
+    width = node.z_high[i] - node.z_low[i]
+    z = float(c.forms[i] @ y)
+    middle = float(np.clip(z, node.z_low[i] + 0.2 * width, node.z_high[i] - 0.2 * width))
+    alone = np.flatnonzero(c.forms[i])
+    if alone.size == 1 and int(alone[0]) in c.allowed:
+        return _split_whole(c, node, int(alone[0]), middle)
+    return [_cut_form(c, node, i, node.z_low[i], middle), _cut_form(c, node, i, middle, node.z_high[i])]
 
 
 def _split_whole(c: Canonical, node: _Node, v: int, y: float) -> list[_Node]:
@@ -176,8 +197,8 @@ def _neighbours(c: Canonical, v: int, at: float) -> tuple[float, float]:
     return float(below), float(above)
 
 
-def _worst_form(c: Canonical, node: _Node, y: Array) -> int:
-    """The form whose secants are farthest from the truth at y; ties to the widest interval."""
+def _form_errors(c: Canonical, node: _Node, y: Array) -> Array:
+    """How far each form's secants lie from the truth at y; zero for intervals too narrow to split."""
     z, width = c.forms @ y, node.z_high - node.z_low
     error = np.zeros(width.size)
     for d in c.divisors:
@@ -187,8 +208,7 @@ def _worst_form(c: Canonical, node: _Node, y: Array) -> int:
             h = d.height(ends)
             t = np.clip((z[i] - node.z_low[i]) / max(width[i], 1e-300), 0.0, 1.0)
             error[i] += (1 - t) * h[0] + t * h[1] - float(d.height(z))
-    error = np.where(width > 1e-9, error, -1.0)
-    return int(error.argmax()) if error.max() > 1e-12 else int(width.argmax())
+    return np.where(width > NARROW, np.maximum(error, 0.0), 0.0)
 
 
 def _cut(c: Canonical, node: _Node, v: int, low: float, high: float) -> _Node:

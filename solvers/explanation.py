@@ -114,8 +114,8 @@ def _bisected(problem: Problem, solution: Solution, key: RowKey, bound: float, r
         middle = (low + high) / 2
         moved = formulate(sensitivity.with_limit(problem.question, key, bound * math.exp(middle)))
         same = branch.minimise(canon.canonical(moved, moved.goal, fixed=fixed), gap=1e-8)
-        best = branch.minimise(canon.canonical(moved, moved.goal), gap=1e-8, incumbent=same.y)
-        if best.value < same.value - CHANGED:
+        better = branch.minimise(canon.canonical(moved, moved.goal), gap=1e-8, below=same.value - CHANGED)
+        if better.y is not None:
             high, seen = middle, True
         else:
             low = middle

@@ -1,0 +1,58 @@
+# Two commands: `make demo` runs the main job on real input, `make test` runs the tests. Both set up .venv first.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+OUT    ?= demo
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test fast lint types house wheel bench docs clean
+
+demo: $(VENV)/.plain
+	@mkdir -p $(OUT)
+	$(BIN)/dse solve nbody_deadline
+	$(BIN)/dse sweep nbody_deadline_sweep -o $(OUT)/sweep.zarr --workers 2 --summary
+	$(BIN)/dse front nbody_energy_time_front -o $(OUT)/front.png -o $(OUT)/front.csv
+	@echo; echo "made:"; ls -d $(OUT)/*
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+fast: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+house: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+wheel: $(VENV)/.dev
+	bash .ci/wheel $(BIN)/python
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.plain
+	$(BIN)/python -m dse.models
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.plain: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.plain
+	$(PIP) -e '.[test]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.test
+	$(PIP) -e '.[test,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist *.egg-info
