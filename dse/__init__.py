@@ -1,0 +1,51 @@
+"""Co-design questions about machines and algorithms, answered with certificates.
+
+``dse.solve(dse.load("scenario.toml"))`` is the whole way; everything is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dse import machines as machines
+    from dse import models as models
+    from dse.api import evaluate as evaluate
+    from dse.api import front as front
+    from dse.api import load as load
+    from dse.api import open as open
+    from dse.api import register as register
+    from dse.api import solve as solve
+    from dse.api import sweep as sweep
+    from scenarios import Scenario as Scenario
+
+    __version__: str
+
+_WHERE = {
+    "Scenario": "scenarios:Scenario",
+    "__version__": "dse.version:VERSION",
+    "evaluate": "dse.api:evaluate",
+    "front": "dse.api:front",
+    "load": "dse.api:load",
+    "machines": "dse.machines:",
+    "models": "dse.models:",
+    "open": "dse.api:open",
+    "register": "dse.api:register",
+    "solve": "dse.api:solve",
+    "sweep": "dse.api:sweep",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for, and keep it."""
+    if name not in _WHERE:
+        raise AttributeError(f"module 'dse' has no attribute {name!r}; it has {', '.join(sorted(_WHERE))}")
+    from importlib import import_module
+
+    module, _, attribute = _WHERE[name].partition(":")
+    found = import_module(module)
+    return globals().setdefault(name, getattr(found, attribute) if attribute else found)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_WHERE})

@@ -1,0 +1,49 @@
+"""The ``dse`` command."""
+
+from __future__ import annotations
+
+import click
+
+from dse import commands, listings
+from dse.door import Door
+
+
+def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from dse.version import VERSION
+
+        click.echo(f"dse {VERSION}")
+        ctx.exit()
+
+
+@click.group(cls=Door, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print it."
+)
+@click.option(
+    "--debug", is_flag=True, expose_value=False, help="Show the traceback of an unexpected failure."
+)
+def main() -> None:
+    """Answer co-design questions about machines and algorithms, with certificates.
+
+    Start with `dse scenarios`, then `dse solve nbody_deadline`.
+    """
+
+
+for _command in (
+    commands.solve,
+    commands.sweep,
+    commands.front,
+    commands.check,
+    commands.explain,
+    commands.reproduce,
+    listings.models,
+    listings.machines,
+    listings.scenarios,
+    listings.new,
+    listings.schema,
+):
+    main.add_command(_command)
+
+if __name__ == "__main__":
+    main()

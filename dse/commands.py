@@ -1,0 +1,400 @@
+"""Commands that answer: solve, sweep, front, check, explain, reproduce."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, WRONG, complain
+from dse.terminal import say, say_json, show, table
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.front_search import Front
+    from results.solution import Solution
+    from scenarios import Scenario, ScenarioError
+    from scenarios.question import Question
+
+CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
+CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
+NOT_STORES = frozenset({".csv", ".nc", ".parquet", ".png", ".svg", ".pdf", ".json", ".toml", ".txt"})
+PICTURES = frozenset({".png", ".svg", ".pdf"})
+FRONT_HELP = "A .csv, .png, .svg, .pdf, .zarr or .json file; may be repeated."
+FRONT_FILES = PICTURES | {".csv", ".json", ".zarr"}
+
+SCENARIO = click.argument("scenario", metavar="FILE")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
+
+
+@click.command()
+@SCENARIO
+@AS_JSON
+def solve(scenario: str, as_json: bool) -> int:
+    """Answer one question.
+
+    Shows the best design, what limits it, what relaxing a limit would buy, and a certificate.
+
+    FILE is a scenario file, or the name of a ready scenario (`dse scenarios` lists them).
+    """
+    from dse import api
+
+    solution = api.solve(scenario)
+    _show_solution(solution, as_json)
+    return CODES[solution.status.value]
+
+
+def _show_solution(solution: Solution, as_json: bool) -> None:
+    if as_json:
+        from results.jsonable import to_json
+
+        say_json(to_json(solution))
+    else:
+        from results.render import renderable
+
+        show(renderable(solution))
+
+
+@click.command()
+@SCENARIO
+@click.option("-o", "--output", required=True, metavar="STORE", help="Zarr store to fill, or to continue.")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler to use, such as tcp://10.0.0.1:8786.")
+@click.option("--workers", type=click.IntRange(1), help="Processes on this machine (default: one per core).")
+@click.option("--summary", is_flag=True, help="Also print the range of every variable.")
+@AS_JSON
+def sweep(
+    scenario: str, output: str, scheduler: str | None, workers: int | None, summary: bool, as_json: bool
+) -> int:
+    """Answer a question at every point of its grid.
+
+    Interrupt it at will: the same command continues where it stopped.
+    """
+    from dse import api
+
+    if Path(output).suffix in NOT_STORES:
+        raise click.UsageError(f"a sweep fills a Zarr store (a folder): name it {Path(output).stem}.zarr")
+    if scheduler and workers:
+        raise click.UsageError(
+            "--workers starts processes here and --scheduler uses others: give one of them"
+        )
+    asked = api.load(scenario)
+    try:
+        if scheduler:
+            with connected(scheduler) as client:
+                dataset = api.sweep(asked, output, client=client, progress=True)
+        else:
+            dataset = api.sweep(asked, output, workers=workers, progress=True)
+    except KeyboardInterrupt:
+        complain(f"interrupted; {output} keeps what is done, and the same command continues")
+        return INTERRUPTED
+    told = _sweep_record(dataset, output)
+    if as_json:
+        say_json(told)
+    else:
+        _show_sweep(told, dataset if summary else None)
+    return FAILED if told["statuses"].get("error") else ANSWERED
+
+
+def connected(address: str) -> Any:
+    """Return a Dask client for a scheduler; raises UsageError (no address) or WorkersLost (no answer)."""
+    from distributed import Client
+
+    from dse.workers import WorkersLost
+
+    try:
+        return Client(address, timeout=10, set_as_default=False)
+    except OSError as problem:
+        raise WorkersLost(f"no Dask scheduler answers at {address}") from problem
+    except (ValueError, TypeError) as problem:
+        raise click.UsageError(f"{address!r} is no address of a Dask scheduler: {problem}") from problem
+
+
+def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
+    import numpy as np
+
+    from results.dataset import STATUS_CODES
+
+    status = dataset["status"].values
+    counts = {s.value: int(np.count_nonzero(status == code)) for s, code in STATUS_CODES.items()}
+    return {
+        "store": store,
+        "title": dataset.attrs.get("title", ""),
+        "axes": {str(d): dataset.sizes[d] for d in dataset["status"].dims},
+        "points": int(status.size),
+        "statuses": {name: n for name, n in counts.items() if n},
+        "solve_seconds": float(np.nansum(dataset["seconds"].values)),
+        "messages": sorted(set(np.unique(dataset["message"].values[status == 5]).tolist()))[:5],
+    }
+
+
+def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
+    axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
+    counts = ", ".join(f"{n} {name}" for name, n in told["statuses"].items())
+    say(f"{told['points']} points ({axes}): {counts}")
+    for message in told["messages"]:
+        say(f"  error: {message}")
+    if dataset is not None:
+        show(table(("variable", "least", "greatest", "what it is"), _ranges(dataset)))
+    say(f"Stored in {told['store']}; in Python: dse.open({told['store']!r})")
+
+
+def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
+    import numpy as np
+
+    from dse.quantities import show as text
+
+    rows = []
+    for name, array in dataset.data_vars.items():
+        values = array.values
+        if values.dtype.kind == "f" and np.isfinite(values).any():
+            unit = str(array.attrs.get("units", "1")).replace("1", "")
+            ends = (text(float(f(values)), unit) for f in (np.nanmin, np.nanmax))
+            rows.append((str(name), *ends, str(array.attrs.get("long_name", ""))))
+    return rows
+
+
+@click.command()
+@SCENARIO
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    help=FRONT_HELP,
+)
+@click.option("--points", type=click.IntRange(2), help="Number of points along the front.")
+@click.option(
+    "--tolerance", type=click.FloatRange(0, min_open=True), help="Refine until neighbours differ by less."
+)
+@AS_JSON
+def front(
+    scenario: str, outputs: tuple[str, ...], points: int | None, tolerance: float | None, as_json: bool
+) -> int:
+    """Find the Pareto front of several objectives."""
+    from dse import api, fronts
+
+    for output in outputs:
+        if Path(output).suffix not in FRONT_FILES:
+            kinds = ", ".join(sorted(FRONT_FILES))
+            raise click.UsageError(f"{output}: what kind of file is meant? The name may end in {kinds}")
+    found = fronts.find(api.load(scenario), points, tolerance)
+    if found.refusal is not None:
+        _show_solution(found.refusal, as_json)
+        return CODES[found.refusal.status.value]
+    dataset = fronts.to_dataset(found)
+    record = _front_record(found)
+    for output in outputs:
+        _write_front(dataset, record, Path(output))
+    if as_json:
+        say_json(record)
+    else:
+        _show_front(found, scenario, outputs)
+    return ANSWERED
+
+
+def _front_record(found: Front) -> dict[str, Any]:
+    from results.jsonable import to_json
+
+    points = [to_json(s) for s in found.points]
+    for point in points:
+        point.pop("scenario")
+    return {
+        "title": found.question.title,
+        "objectives": {g.name: "max" if g.maximize else "min" for g in found.question.objectives},
+        "method": found.method,
+        "solves": found.solves,
+        "points": points,
+        "scenario": found.question.scenario_text,
+    }
+
+
+def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:
+    from results import plot
+    from results import table as tables
+    from results.store import explained
+
+    if file.suffix == ".csv":
+        tables.to_csv(dataset, file)
+    elif file.suffix in PICTURES:
+        plot.save(plot.front(dataset), file)
+    else:
+        with explained(file, "write"):
+            if file.suffix == ".zarr":
+                dataset.to_zarr(file, mode="w-")
+            else:
+                file.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def _show_front(found: Front, scenario: str, outputs: tuple[str, ...]) -> None:
+    from results import words
+
+    goals = [g.name for g in found.question.objectives]
+    decided = [d.name for d in found.question.decide if d.name not in goals]
+    units = dict(found.points[0].units)
+    rows = []
+    for number, point in enumerate(found.points):
+        at = {**point.metrics, **point.variables}
+        cells = [words.value(at[n], units.get(n, ""), 5) for n in (*goals, *decided)]
+        gap = "" if point.gap is None else f"{point.gap:.0e}"
+        rows.append((str(number), *cells, point.status.value, gap))
+    if found.question.title:
+        say(found.question.title)
+    head = ("", *goals, *decided, "status", "gap")
+    show(table(head, rows, frozenset(("", "gap", *goals, *decided))))
+    say(f"{len(found.points)} points, {found.solves} solves: {found.method}")
+    if outputs:
+        say(f"Wrote {', '.join(outputs)}")
+    else:
+        say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
+
+
+@click.command()
+@SCENARIO
+@AS_JSON
+def check(scenario: str, as_json: bool) -> int:
+    """Check a scenario, and say what it asks."""
+    from dse import api
+    from scenarios import ScenarioError
+
+    try:
+        asked = api.load(scenario)
+        told = _described(asked)
+    except ScenarioError as problem:
+        if not as_json:
+            raise
+        say_json(_mistakes(problem))
+        return WRONG
+    if as_json:
+        say_json({"ok": True, **told})
+        return ANSWERED
+    say(f"{asked.file}: no mistakes")
+    rows = [(name, value) for name, value in _facts(told) if value]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        say(f"  {name:{width}}  {value}")
+    return ANSWERED
+
+
+def _mistakes(problem: ScenarioError) -> dict[str, Any]:
+    return {"ok": False, "problems": [p._asdict() for p in problem.problems]}
+
+
+def _described(asked: Scenario) -> dict[str, Any]:
+    """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
+    import scenarios
+    from formulations.problem import formulate
+    from solvers.choices import combinations
+
+    grid = scenarios.grid(asked)
+    question = grid.question((0,) * len(grid.axes))
+    choices = list(combinations(question))
+    problem = formulate(choices[0][1])
+    several = len(question.objectives) > 1
+    command = "sweep" if grid.axes else "front" if several else "solve"
+    return {
+        "title": question.title,
+        "model": question.model.name,
+        "class": problem.kind.value,
+        "choices": len(choices) if len(choices) > 1 else 0,
+        "decide": [d.name for d in question.decide],
+        "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
+        "limits": _limit_names(question),
+        "axes": {a.name: len(a.values) for a in grid.axes},
+        "points": grid.size,
+        "command": command + " FILE" + (" -o STORE" if grid.axes else ""),
+    }
+
+
+def _limit_names(question: Question) -> list[str]:
+    from results.limits import limit_keys
+
+    return list(limit_keys(question).values())
+
+
+def _facts(told: dict[str, Any]) -> list[tuple[str, str]]:
+    goals = ", ".join(f"{sense} {name}" for name, sense in told["objectives"].items())
+    choices = f", for each of {told['choices']} choices" if told["choices"] else ""
+    axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
+    return [
+        ("asks", told["title"]),
+        ("class", told["class"] + choices),
+        ("decides", ", ".join(told["decide"]) or "nothing"),
+        ("objective", goals or "any design within the limits"),
+        ("limits", ", ".join(told["limits"])),
+        ("grid", f"{axes} = {told['points']} points" if axes else ""),
+        ("next", f"dse {told['command']}"),
+    ]
+
+
+@click.command()
+@SCENARIO
+@click.option(
+    "--format", "form", type=click.Choice(["lp", "nl", "gams"]), help="Write the problem as a file."
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write it.")
+def explain(scenario: str, form: str | None, output: str | None) -> int:
+    """Show a question as mathematics.
+
+    Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
+    """
+    import scenarios
+    from dse import api
+    from formulations.explain import explain as in_words
+    from formulations.problem import formulate
+    from solvers.choices import combinations
+
+    if bool(form) != bool(output):
+        raise click.UsageError("--format and -o go together: --format nl -o problem.nl")
+    grid = scenarios.grid(api.load(scenario))
+    choice, question = next(combinations(grid.question((0,) * len(grid.axes))))
+    problem = formulate(question)
+    if form and output:
+        _write_problem(problem, Path(output), form)
+        say(f"Wrote {output}")
+        return ANSWERED
+    if grid.axes:
+        say(f"At the first of {grid.size} points of the grid:\n")
+    if choice:
+        say(f"For {', '.join(f'{n} = {c}' for n, c in choice.items())}, the first choice:\n")
+    say(in_words(problem))
+    return ANSWERED
+
+
+def _write_problem(problem: Any, file: Path, form: str) -> None:
+    from formulations.pyomo_model import write
+    from results.store import explained
+
+    try:
+        with explained(file, "write"):
+            write(problem, file, form)
+    except ValueError as refusal:
+        raise click.UsageError(str(refusal)) from refusal
+
+
+@click.command()
+@click.argument("paper", required=False)
+@click.option(
+    "-o", "--output", metavar="FOLDER", help="Where pictures and tables go (default: reproduce-PAPER)."
+)
+@AS_JSON
+def reproduce(paper: str | None, output: str | None, as_json: bool) -> int:
+    """Set a paper's results beside our own."""
+    from dse import reproduction
+    from dse.names import unknown
+
+    known = reproduction.papers()
+    if paper is not None and paper not in known:
+        raise unknown("paper", paper, known)
+    reports = []
+    for name in [paper] if paper else known:
+        reports.append(reproduction.run(name, Path(output) if output else None))
+        if not as_json:
+            show(reports[-1])
+    if as_json:
+        found = [reproduction.to_json(r) for r in reports]
+        say_json(found[0] if paper else found)
+    return max(r.exit_code for r in reports)

@@ -1,0 +1,100 @@
+"""How the ``dse`` command ends: one clear message where it fails, and an exit code that scripts can trust."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from dse.names import did_you_mean
+
+ANSWERED, FAILED, WRONG, NO_ANSWER, INTERRUPTED = 0, 1, 2, 3, 130
+DEBUG = "--debug"
+_OUR_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE})
+
+
+class Door(click.Group):
+    """A group of commands that return their exit code."""
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:
+        """Run a command and exit: 0 answered, 3 no answer, 2 wrong question, 1 failed, 130 interrupted."""
+        words = list(sys.argv[1:] if args is None else args)
+        debug = DEBUG in words
+        _forgive_encodings()
+        sys.exit(self._run([w for w in words if w != DEBUG], prog_name or "dse", debug, extra))
+
+    def _run(self, words: list[str], name: str, debug: bool, extra: dict[str, Any]) -> int:
+        extra.pop("standalone_mode", None)
+        try:
+            code = super().main(words, name, standalone_mode=False, **extra)
+        except click.ClickException as problem:
+            problem.show()
+            return problem.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            complain("interrupted")
+            return INTERRUPTED
+        except Exception as problem:
+            if debug:
+                raise
+            return explain(problem)
+        return code if isinstance(code, int) else ANSWERED
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command, or say which one was probably meant."""
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which a user needs them."""
+        return list(self.commands)
+
+
+def complain(message: str) -> None:
+    """Print to standard error; nobody may be listening."""
+    with contextlib.suppress(BrokenPipeError):
+        click.echo(message, err=True)
+
+
+def explain(problem: Exception) -> int:
+    """Say in one message what went wrong, and return the exit code for it."""
+    from dse.names import UnknownName
+    from dse.quantities import UnitError
+    from dse.workers import WorkersLost
+    from results.store import StoreError
+    from scenarios.errors import ScenarioError
+
+    cause = problem.__cause__ if isinstance(problem, StoreError) else problem
+    system = isinstance(cause, OSError) and cause.errno is not None
+    if isinstance(problem, StoreError) or (system and isinstance(problem, OSError)):
+        complain(f"dse: {_system(problem)}")
+        return FAILED if system and getattr(cause, "errno", None) in _OUR_TROUBLE else WRONG
+    if isinstance(problem, ScenarioError | UnitError | UnknownName):
+        complain(f"dse: {problem}")
+        return WRONG
+    if isinstance(problem, WorkersLost):
+        complain(f"dse: {problem}")
+        return FAILED
+    complain(
+        f"dse: unexpected {type(problem).__name__}: {problem} (run it again with {DEBUG} for the details)"
+    )
+    return FAILED
+
+
+def _system(problem: Exception) -> str:
+    if isinstance(problem, OSError):
+        where = f"{problem.filename}: " if problem.filename else ""
+        return f"{where}{os.strerror(problem.errno) if problem.errno else problem}"
+    return str(problem)
+
+
+def _forgive_encodings() -> None:
+    """Let a terminal that cannot show a character show a question mark instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

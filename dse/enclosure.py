@@ -1,0 +1,157 @@
+"""Points along the front of two objectives, and boxes that hold whatever lies between them.
+
+Everything is in coordinates (a, b) that are both to be small, and 0 to 1 along the front. A probe asks for
+the least a with b at most a level, or the other way round; what it finds, or does not find, shrinks a box.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+SAME = 1e-6
+BEYOND = 2e-6
+JUMP = 0.5
+LEAST_A, LEAST_B = 0, 1
+
+
+class Place(NamedTuple):
+    """A design on the front: its two coordinates, and the design itself."""
+
+    a: float
+    b: float
+    design: Any
+
+    def same(self, other: Place) -> bool:
+        """Whether two designs are one point of the front."""
+        return abs(self.a - other.a) <= SAME and abs(self.b - other.b) <= SAME
+
+
+Probe = Callable[[int, float], Place | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Two neighbours on the front, and the coordinates that any design of the front between them has."""
+
+    left: Place
+    right: Place
+    a: tuple[float, float]
+    b: tuple[float, float]
+
+    @property
+    def size(self) -> float:
+        """Length of the diagonal."""
+        return math.hypot(self.a[1] - self.a[0], self.b[1] - self.b[0])
+
+    @property
+    def distance(self) -> float:
+        """Distance of the two neighbours."""
+        return math.dist(self.left[:2], self.right[:2])
+
+    @property
+    def empty(self) -> bool:
+        """Whether the front jumps here: next to nothing can lie between the neighbours."""
+        return self.size <= JUMP * self.distance
+
+
+class Enclosure:
+    """A front between two ends, known ever better.
+
+    ``probe(LEAST_A, level)``: the design of least a with b <= level; ``probe(LEAST_B, level)``: the one of
+    least b with a <= level; None where that failed.
+    """
+
+    def __init__(self, first: Place, last: Place, probe: Probe) -> None:
+        self._probe = probe
+        self.boxes = [Box(first, last, (first.a, last.a), (last.b, first.b))]
+        self.probes = 0
+
+    @property
+    def places(self) -> list[Place]:
+        """The designs found, by rising a."""
+        return [self.boxes[0].left, *(x.right for x in self.boxes)]
+
+    def refine(self, points: int, probes: int, fine: Callable[[Box], bool]) -> None:
+        """Split the largest box until there are ``points`` designs, or all boxes are ``fine``.
+
+        No more than ``probes`` probes in all.
+        """
+        while len(self.boxes) + 1 < points and self.probes < probes:
+            coarse = [i for i, box in enumerate(self.boxes) if not fine(box)]
+            if not coarse:
+                return
+            place = max(coarse, key=lambda i: self.boxes[i].size)
+            self.boxes[place : place + 1] = self._split(self.boxes[place])
+
+    def _split(self, box: Box) -> list[Box]:
+        """Probe the middle of the longer side."""
+        self.probes += 1
+        which = LEAST_A if box.b[1] - box.b[0] >= box.a[1] - box.a[0] else LEAST_B
+        sides = box.b if which == LEAST_A else box.a
+        level = sum(sides) / 2
+        found = self._probe(which, level)
+        end = box.right if which == LEAST_A else box.left
+        if found is None or found.same(end) or not self._inside(box, found):
+            # nothing this side of the level but the end itself
+            shrunk = (level, sides[1])
+            a, b = (box.a, shrunk) if which == LEAST_A else (shrunk, box.b)
+            return [Box(box.left, box.right, a, b)]
+        known_b, known_a = (level, box.a[0]) if which == LEAST_A else (found.b, level)
+        left = Box(box.left, found, (box.a[0], found.a), (max(found.b, min(known_b, box.b[1])), box.b[1]))
+        right = Box(found, box.right, (max(found.a, known_a), box.a[1]), (box.b[0], found.b))
+        return [left, right]
+
+    @staticmethod
+    def _inside(box: Box, found: Place) -> bool:
+        return box.left.a - SAME <= found.a <= box.right.a + SAME and not found.same(box.left)
+
+
+def spread(places: list[Place], count: int) -> list[tuple[int, float]]:
+    """Return probes for ``count`` designs at equal distances along the curve through ``places``.
+
+    The two ends are left out. Each probe is along the coordinate that changes faster there.
+    """
+    from scipy.interpolate import PchipInterpolator
+
+    at = np.array([p[:2] for p in places])
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(at, axis=0).T))])
+    curve = PchipInterpolator(along, at, axis=0)
+    # the curve is longer than its chords, and not evenly so
+    fine = np.linspace(0.0, along[-1], 200 * len(places))
+    lengths = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(curve(fine), axis=0).T))])
+    wanted = np.interp(np.linspace(0.0, lengths[-1], count)[1:-1], lengths, fine)
+    slopes = np.abs(curve.derivative()(wanted))
+    return [
+        (LEAST_A, float(b)) if steep_b >= steep_a else (LEAST_B, float(a))
+        for (a, b), (steep_a, steep_b) in zip(curve(wanted), slopes, strict=True)
+    ]
+
+
+def efficient(places: Iterable[Place]) -> list[Place]:
+    """Return the designs that no other one betters, without repetitions, by rising a."""
+    kept: list[Place] = []
+    for place in sorted(places, key=lambda p: (p.a, p.b)):
+        if not kept or (place.b < kept[-1].b and not place.same(kept[-1])):
+            kept.append(place)
+    return kept
+
+
+def step_through(first: Place, last: Place, probe: Probe, most: int) -> list[Place] | None:
+    """Go from design to design without leaving one out; None where there are more than ``most``.
+
+    For problems that have only finitely many designs.
+    """
+    found = [first]
+    while len(found) <= most:
+        if found[-1].same(last) or found[-1].b <= last.b:
+            return found
+        place = probe(LEAST_A, found[-1].b - BEYOND)
+        if place is None:
+            return None
+        found.append(place)
+    return None

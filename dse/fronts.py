@@ -1,0 +1,117 @@
+"""Pareto fronts: the designs of a scenario with several objectives that no other design betters in all.
+
+Each point answers one question with a certificate: the least of the first objective with limits on the others
+(the epsilon-constraint method), so that its limits' elasticities are the slopes of the front there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import results.dataset
+import scenarios
+from dse.front_search import Front, Search, limited
+from dse.progress import Report, reporting
+from scenarios.question import Question
+from scenarios.questions import question as question_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+POINTS = 20
+MOST_POINTS = 1000
+
+
+def front(
+    scenario: scenarios.Scenario,
+    points: int | None = None,
+    tolerance: float | None = None,
+    progress: bool | Report | None = None,
+) -> xr.Dataset:
+    """Find the Pareto front of a scenario with several objectives.
+
+    ``points``: how many, evenly spread (default: what the scenario says, else 20); ``tolerance``: instead,
+    refine until neighbours differ by less than this (relative, in each objective) or the front jumps.
+    Returns a dataset along ``front``; of an infeasible scenario one of length 0 whose attributes say why.
+
+    Raises ScenarioError for a scenario with one objective, or with a sweep.
+    """
+    return to_dataset(find(scenario, points, tolerance, progress))
+
+
+def find(
+    scenario: scenarios.Scenario,
+    points: int | None = None,
+    tolerance: float | None = None,
+    progress: bool | Report | None = None,
+) -> Front:
+    """Find the front as ``front`` does, and return the solutions themselves."""
+    question = question_of(scenario)
+    _check(scenario, question)
+    asked = scenario.objective.front if scenario.objective is not None else None
+    points = points or (asked.points if asked else None)
+    tolerance = tolerance or (asked.tolerance if asked else None)
+    most = points or (MOST_POINTS if tolerance else POINTS)
+    with reporting(progress, "solves") as report:
+        search = Search(question, report, 3 * most)
+        refusal = search.ends()
+        if refusal is not None:
+            return Front(question, refusal=refusal, solves=search.solves)
+        if len(question.objectives) > 2:
+            return search.grid(most)
+        return search.curve(most, tolerance)
+
+
+def _check(scenario: scenarios.Scenario, question: Question) -> None:
+    if len(question.objectives) < 2:
+        wrong = "a front needs at least two objectives"
+        right = 'write minimize = ["energy", "time"], or use dse solve'
+    elif scenario.sweep:
+        wrong = "a front over a swept axis is not possible yet"
+        right = "leave [sweep] out, or keep one objective and use dse sweep"
+    else:
+        return
+    key = "sweep" if scenario.sweep else "objective"
+    raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The axis of a front: points by number."""
+
+    values: tuple[float, ...]
+    long_name: str
+    name: str = "front"
+    path: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What ``results.dataset.layout`` takes for a grid."""
+
+    axes: tuple[_Axis, ...]
+    at: Question
+
+    def question(self, index: tuple[int, ...]) -> Question:
+        """Return the question, which is the same at every point but for the limits on objectives."""
+        return self.at
+
+
+def to_dataset(found: Front) -> xr.Dataset:
+    """Lay out a front as a dataset along ``front``; attributes say how it was found, or why it is empty."""
+    first, *others = found.question.objectives
+    at = replace(found.question, limits=limited(found.question, {g.name: math.inf for g in others}))
+    words = f"points of the front, {'falling' if first.maximize else 'rising'} {first.name}"
+    axis = _Axis(tuple(float(i) for i in range(len(found.points))), words)
+    about = {"method": found.method, "solves": found.solves, "failed_solves": found.failed}
+    about |= {"jumps": found.jumps, "status": found.refusal.status.value if found.refusal else "answered"}
+    if found.refusal is not None:
+        about["conflict"] = json.dumps(dict(found.refusal.conflict))
+        about["certificate"] = found.refusal.certificate
+    plan = results.dataset.layout(_Line((axis,), at), about)
+    arrays = results.dataset.to_arrays(plan, found.points, (len(found.points),))
+    return results.dataset.to_dataset(plan, arrays)

@@ -1,0 +1,65 @@
+"""A model on the terminal: its quantities and limits as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dse.models.model import MACHINE_PREFIX, Model
+from dse.models.pages import domain
+from dse.quantities import Quantity
+from dse.terminal import table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def page(model: Model) -> RenderableType:
+    """Build the page of a model: title, source, and a table for what goes in, comes out and always holds."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(f"{model.name}: {model.title}", style="bold"), Text(model.source)]
+    for heading, prefix, quantities in _sections(model):
+        rows = [(prefix + q.name, q.symbol, q.unit, domain(q), q.meaning, q.source) for q in quantities]
+        head = ("name", "symbol", "unit", "domain", "meaning", "source")
+        parts += [Text("\n" + heading, style="bold"), table(head, rows)]
+    if model.limits:
+        rules = [(x.name, x.formula, x.meaning, x.source) for x in model.limits]
+        parts += [
+            Text("\nlimits that always hold", style="bold"),
+            table(("name", "limit", "meaning", "source"), rules),
+        ]
+    return Group(*parts)
+
+
+def _sections(model: Model) -> tuple[tuple[str, str, tuple[Quantity, ...]], ...]:
+    return (
+        ("inputs", "", model.inputs),
+        ("machine parameters", MACHINE_PREFIX, model.machine),
+        ("metrics", "", model.metrics),
+    )
+
+
+def as_record(model: Model) -> dict[str, Any]:
+    """Return a model as values that JSON has."""
+    return {
+        "name": model.name,
+        "title": model.title,
+        "source": model.source,
+        **{h.replace(" ", "_"): [_quantity(p, q) for q in found] for h, p, found in _sections(model)},
+        "limits": [
+            {"name": x.name, "formula": x.formula, "meaning": x.meaning, "source": x.source}
+            for x in model.limits
+        ],
+    }
+
+
+def _quantity(prefix: str, q: Quantity) -> dict[str, Any]:
+    return {
+        "name": prefix + q.name,
+        "symbol": q.symbol,
+        "unit": q.unit,
+        "domain": domain(q),
+        "meaning": q.meaning,
+        "source": q.source,
+    }

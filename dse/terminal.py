@@ -1,0 +1,56 @@
+"""Printing: text that survives a closed pipe, tables, JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+WIDTH = 100
+
+
+def say(text: str) -> None:
+    """Print to standard output; whoever reads it may stop reading at any time."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        # the rest goes nowhere, also what the interpreter flushes when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say_json(value: Any) -> None:
+    """Print as JSON; anything JSON has no word for is a mistake of ours."""
+    say(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def show(what: RenderableType) -> None:
+    """Print what rich can render, in colour on a terminal only."""
+    from rich.console import Console
+
+    page = io.StringIO()
+    on_terminal = sys.stdout.isatty()
+    width = None if on_terminal else WIDTH
+    Console(file=page, force_terminal=on_terminal, width=width, highlight=False).print(what)
+    say("\n".join(line.rstrip() for line in page.getvalue().splitlines()))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[str] = frozenset()) -> Any:
+    """Build a table, columns named in ``numbers`` aligned to the right. Cells are never read as markup."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    found = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
+    for name in head:
+        found.add_column(Text(name), justify="right" if name in numbers else "left", overflow="fold")
+    for row in rows:
+        found.add_row(*(Text(cell) for cell in row))
+    return found
