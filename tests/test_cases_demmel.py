@@ -18,6 +18,8 @@ from brute_force import answer
 from oracle_conflicts import minimal_conflicts
 from oracle_reading import ask
 
+import dse
+
 ROWS = list(csv.DictReader((Path(__file__).parent / "data" / "cases_demmel.csv").open(encoding="utf-8")))
 
 EXACT = 1e-6
@@ -216,7 +218,6 @@ def test_brute_force_agrees_with_the_reference(case: Case):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_engine_agrees_with_the_reference(case: Case):
     """Solve the question as a user would and compare with the row."""
-    dse = pytest.importorskip("dse")
     solution = dse.solve(dse.load(case.mapping))
     if case.conflicts:
         assert solution.status == "infeasible"

@@ -1,0 +1,102 @@
+"""Every ready scenario gives what an independent brute force found (scenarios/library/expected.csv)."""
+
+from __future__ import annotations
+
+import csv
+
+import brute_force
+import make_expected
+import oracle_reading as reading
+import pytest
+
+import dse
+import scenarios
+from results.solution import Solution
+from solvers.answer import answer
+
+LIBRARY = make_expected.LIBRARY
+with (LIBRARY / "expected.csv").open(encoding="utf-8") as table:
+    EXPECTED = list(csv.DictReader(table))
+SINGLE = [row for row in EXPECTED if not row["point"]]
+SWEPT = [row for row in EXPECTED if " " in row["point"]]
+FRONTS = [row for row in EXPECTED if row["point"] and " " not in row["point"]]
+
+
+def label(row: dict[str, str]) -> str:
+    """Name a row in pytest's output."""
+    return f"{row['scenario']} {row['point']}".strip()
+
+
+def check(solution: Solution, row: dict[str, str]) -> None:
+    """Compare a solution with a row: status, objective, and for infeasible ones all minimal conflicts."""
+    assert solution.status == row["status"]
+    if row["status"] == "infeasible":
+        expected = {frozenset(names.split("+")) for names in row["conflicts"].split("; ")}
+        assert {frozenset(names) for names in solution.conflicts} == expected
+    else:
+        assert solution.gap <= 1e-6
+        assert solution.objective == pytest.approx(float(row["objective"]), rel=float(row["tolerance"]))
+
+
+def test_every_scenario_has_its_expected_answer():
+    """No file of the library goes untested, and the package lists them all."""
+    files = {path.stem for path in LIBRARY.glob("*.toml")}
+    assert files == {row["scenario"] for row in EXPECTED} == set(scenarios.library())
+    assert len(files) >= 15
+
+
+@pytest.mark.parametrize("row", SINGLE, ids=label)
+def test_scenario_gives_the_expected_answer(row: dict[str, str]):
+    """``dse solve`` on the file finds the optimum of the brute force, or the same conflicts."""
+    check(dse.solve(LIBRARY / f"{row['scenario']}.toml"), row)
+
+
+@pytest.mark.parametrize("row", SWEPT, ids=label)
+def test_sweep_gives_the_expected_answer_at_a_few_points(row: dict[str, str]):
+    """A point of a swept scenario is answered as the brute force answers it."""
+    grid = scenarios.grid(scenarios.load(LIBRARY / f"{row['scenario']}.toml"))
+    check(answer(grid.question(tuple(map(int, row["point"].split())))), row)
+
+
+@pytest.mark.parametrize("row", FRONTS, ids=label)
+def test_points_of_a_front_are_as_expected(row: dict[str, str]):
+    """Least energy, and least time within shares more than that: the bargains a front consists of."""
+    source = reading.load(LIBRARY / f"{row['scenario']}.toml")
+    share = float(row["point"])
+    if share == 0.0:
+        source["objective"] = {"minimize": "energy"}
+    else:
+        least = next(r for r in FRONTS if r["scenario"] == row["scenario"] and float(r["point"]) == 0.0)
+        source["objective"] = {"minimize": "time"}
+        source["limits"] = {"energy": {"max": float(least["objective"]) * (1 + share)}}
+    check(dse.solve(source), row)
+
+
+@pytest.mark.parametrize("name", sorted({row["scenario"] for row in FRONTS}))
+def test_front_holds_only_best_bargains(name: str):
+    """At the energy of each point the brute force finds no shorter time; the ends are the extremes."""
+    path = LIBRARY / f"{name}.toml"
+    found = dse.front(path, points=6)
+    source = {k: v for k, v in reading.load(path).items() if k != "objective"}
+    energies, times = found["energy"].to_numpy(), found["time"].to_numpy()
+    assert found.sizes["front"] == 6
+    assert (energies[1:] > energies[:-1]).all()
+    for energy, time in zip(energies[1:], times[1:], strict=True):
+        asked = source | {"objective": {"minimize": "time"}, "limits": {"energy": {"max": float(energy)}}}
+        assert brute_force.answer(reading.ask(asked)).objective == pytest.approx(time, rel=1e-6)
+    least = brute_force.answer(reading.ask(source | {"objective": {"minimize": "energy"}})).objective
+    fastest = brute_force.answer(reading.ask(source | {"objective": {"minimize": "time"}})).objective
+    assert (energies[0], times[-1]) == pytest.approx((least, fastest), rel=1e-6)
+
+
+@pytest.mark.slow
+def test_expected_answers_are_those_of_the_brute_force_of_today():
+    """The table in the repository is what ``python tests/oracle/make_expected.py`` writes."""
+    today = [row for path in sorted(LIBRARY.glob("*.toml")) for row in make_expected.rows(path)]
+    assert len(today) == len(EXPECTED)
+    for now, then in zip(today, EXPECTED, strict=True):
+        assert {k: now[k] for k in ("scenario", "point", "status", "goal", "conflicts", "how")} == {
+            k: then[k] for k in ("scenario", "point", "status", "goal", "conflicts", "how")
+        }
+        if now["objective"]:
+            assert float(now["objective"]) == pytest.approx(float(then["objective"]), rel=1e-9)
