@@ -47,8 +47,8 @@ class Row:
     """One statement of the paper beside what we get.
 
     ``paper`` is the printed value, or what the printed formula gives; ``corrected`` what the corrected
-    formula gives (None: the paper stands as printed); ``ours`` is computed in this run; ``tolerance`` is the relative
-    difference allowed between ``ours`` and ``corrected`` (or ``paper``).
+    formula gives (None: the paper stands as printed); ``ours`` is computed in this run; ``tolerance`` is the
+    relative difference allowed between ``ours`` and ``corrected`` (or ``paper``).
     """
 
     statement: Statement

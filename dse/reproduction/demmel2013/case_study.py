@@ -1,8 +1,8 @@
 """Section VI: efficiency of the two-socket machine when its energy parameters improve (Figures 6 and 7).
 
-The paper does not say which M its curves use. We read M = 3 n^2/p (three matrices spread over both sockets): it
-is the one natural choice with which the text's three claims hold together. The other readings are worked out
-beside it.
+The paper does not say which M its curves use. We read M = 3 n^2/p (three matrices spread over both
+sockets): it is the one natural choice with which the text's three claims hold together. The others are worked
+out beside it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The cost formulas of sections III and IV, term by term as printed, and corrected where the print is wrong.
 
-Like the closed forms they stand apart from ``dse.models`` and serve as checks only. ``s.n`` is the order of the
-matrices, or the number of points (FFT).
+Like the closed forms they stand apart from ``dse.models`` and serve as checks only. ``s.n`` is the order of
+the matrices, or the number of points (FFT).
 """
 
 from __future__ import annotations

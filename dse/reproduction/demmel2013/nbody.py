@@ -81,7 +81,7 @@ def most_memory_for_energy(s: Setting, E_max: float) -> float:
 
 
 def clipped_time_for_energy(s: Setting, E_max: float, p_max: float) -> float:
-    """V.C corrected for p_max below the 2D run: all processors, memory up to what energy or 2D limit allow."""
+    """V.C corrected for p_max below the 2D run: all processors, memory up to energy or 2D limit."""
     return time(s, p_max, min(s.n / math.sqrt(p_max), most_memory_for_energy(s, E_max)))
 
 
@@ -118,7 +118,10 @@ def memory_rich_power(s: Setting, P: float) -> float:
 
 
 def memory_poor_power(s: Setting, P: float) -> float:
-    """V.D corrected, P < g(M0) n/M0: the 1D run that draws P, root of the quadratic n g(M) = P M."""
+    """V.D corrected, P < g(M0) n/M0: the 1D run that draws P, root of the quadratic n g(M) = P M.
+
+    P must be at least g(n), the power of one processor that holds all.
+    """
     return _positive_root(
         np.polysub(P * np.array([s.gamma_t * s.f, s.word_time, 0.0]), s.n * _power_polynomial(s))
     )

@@ -133,9 +133,8 @@ def _readings(axis: Axes) -> None:
         value = case_study.curves(reading)["together"][5] / 1e9
         chosen = reading == case_study.CHOSEN
         axis.plot(value, row, marker="D" if chosen else "o", color=PURPLE if chosen else BLACK, ms=11)
-        axis.text(
-            value, row + 0.16, f"{value:.1f}", fontsize=14, ha="center", va="bottom", backgroundcolor="white"
-        )
+        plain = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        axis.text(value, row + 0.17, f"{value:.1f}", fontsize=14, ha="center", va="bottom", bbox=plain)
     axis.axvline(75.0, color=RED, ls="--", lw=2)
     axis.set_yticks(range(len(readings)), [reading.name.replace(", ", ",\n") for reading in readings])
     axis.set_xlim(38, 92)

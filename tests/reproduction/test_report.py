@@ -1,0 +1,55 @@
+"""What a report promises: verdicts, exit codes, and words for what goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dse.reproduction
+from dse.reproduction.report import Report, Row, Statement, Verdict
+from dse.reproduction.sources import rounding
+
+PLAIN = Statement("a", "I", "a claim")
+WRONG = Statement("b", "I", "a wrong claim", "misprint", "what holds")
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        (Row(PLAIN, "", 1.0, 1.0 + 1e-7), Verdict.AGREES),
+        (Row(PLAIN, "", 1.0, 1.1), Verdict.DIFFERS),
+        (Row(PLAIN, "", "yes", "yes"), Verdict.AGREES),
+        (Row(PLAIN, "", "yes", "no"), Verdict.DIFFERS),
+        (Row(PLAIN, "", 1.0, "no run"), Verdict.DIFFERS),
+        (Row(PLAIN, "", 1.0, float("nan")), Verdict.DIFFERS),
+        (Row(PLAIN, "", 1.0, 2.0, corrected=2.0), Verdict.DIFFERS),
+        (Row(WRONG, "", 1.0, 2.0, corrected=2.0), Verdict.MISPRINT),
+        (Row(WRONG, "", 1.0, 1.0, corrected=1.0), Verdict.AGREES),
+        (Row(WRONG, "", 1.0, 1.0, corrected=2.0), Verdict.DIFFERS),
+        (Row(WRONG, "", 1.0, "no run", corrected="no run"), Verdict.MISPRINT),
+    ],
+)
+def test_a_row_is_excused_only_by_a_documented_fault_whose_correction_we_meet(row: Row, verdict: Verdict):
+    assert row.verdict is verdict
+    assert Report("p", "t", "c", (row,)).exit_code == (1 if verdict is Verdict.DIFFERS else 0)
+
+
+@pytest.mark.parametrize(
+    ("printed", "exact", "holds"),
+    [
+        ("3.13E-10", 3.125e-10, True),
+        ("3.13E-10", 3.124e-10, False),
+        ("396.80", 396.805, True),
+        ("396.80", 396.81, False),
+        ("150", 150.4, True),
+    ],
+)
+def test_rounding_allows_half_a_unit_of_the_last_printed_digit(printed: str, exact: float, holds: bool):
+    assert (abs(exact - float(printed)) <= rounding(printed) * float(printed)) is holds
+
+
+def test_an_unknown_paper_is_refused_with_the_list_of_known_ones(tmp_path: Path):
+    with pytest.raises(KeyError, match="demmel2013"):
+        dse.reproduction.run("demmel2031", tmp_path)
+    assert dse.reproduction.papers() == ("demmel2013",)
