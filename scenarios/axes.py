@@ -178,16 +178,16 @@ def numbers(
         places = [f"{key}.values[{i}]" for i in range(len(found))]
     elif entry.factors is not None:
         if base is None:
-            right = f"give {aim.name} a value in the file or use values instead of factors"
-            reader.findings.missing(
-                f"{key}.factors", "there is no value that the factors could multiply", right
-            )
+            if not (aim.name.startswith(MACHINE_PREFIX) and reader.findings.unreadable("machine")):
+                wrong = "there is no value that the factors could multiply"
+                right = f"give {aim.name} a value in the file, or use values instead of factors"
+                reader.findings.add(f"{key}.factors", wrong, right)
             return None
         found = [base * f for f in entry.factors]
         places = [f"{key}.factors[{i}]" for i in range(len(found))]
     else:
         found = list(_steps(reader, key, entry, q, word_size))
-        places = [f"{key}.start", *[f"{key}.stop"] * (len(found) - 1)]
+        places = [f"{key}.{'stop' if i else 'start'}" for i in range(len(found))]
     positive = aim.kind == "decide" and aim.side != "max_halvings"
     inside = [reader.inside(p, v, q, positive=positive) for p, v in zip(places, found, strict=True)]
     read = tuple(v for v in inside if v is not None)

@@ -105,9 +105,10 @@ def _choices(reader: Reader, key: str, name: str, entry: Decide, q: Quantity) ->
 def _halved(reader: Reader, key: str, name: str, entry: Decide, base: float | None) -> Decision | None:
     halvings = entry.max_halvings or 0.0
     if not base:
-        wrong = f"{name} is 0" if base == 0 else f"the machine has no {name}"
-        right = "give the machine a positive value of it to halve, or write min and max"
-        reader.findings.missing(f"{key}.max_halvings", f"{wrong}, so there is nothing to halve", right)
+        if not reader.findings.unreadable("machine"):
+            wrong = f"{name} is 0" if base == 0 else f"the machine has no {name} of its own"
+            right = "give the machine a positive value of it to halve, or write min and max"
+            reader.findings.add(f"{key}.max_halvings", f"{wrong}, so there is nothing to halve", right)
         return None
     values = _halvings(base, max(halvings, 0.0), box(reader.parameters[name])[0]) if entry.integer else None
     return Decision(name, halved(base, halvings), base, values=values, base=base)
@@ -139,7 +140,11 @@ def _listed(
     made: Decision,
 ) -> Decision | None:
     at = f"{key}.values"
-    numbers = [reader.inside(at, reader.number(at, v, q, word_size), q, positive=True) for v in values]
+    places = [f"{at}[{i}]" for i in range(len(values))]
+    numbers = [
+        reader.inside(p, reader.number(p, v, q, word_size), q, positive=True)
+        for p, v in zip(places, values, strict=True)
+    ]
     read = sorted({n for n in numbers if n is not None})
     if made.integer and any(not n.is_integer() for n in read):
         wrong = f"{next(n for n in read if not n.is_integer()):g} is no whole number"

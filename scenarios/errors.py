@@ -55,8 +55,12 @@ class Findings:
 
     def missing(self, key: str, wrong: str, right: str) -> None:
         """Note that something is missing, unless it was there and could not be read."""
-        if not any(_inside(key, b) or _inside(b, key) for b in self.broken):
+        if not self.unreadable(key):
             self.add(key, wrong, right)
+
+    def unreadable(self, key: str) -> bool:
+        """Whether the entry at ``key``, or something in it, could not be read (which has been noted)."""
+        return any(_inside(key, b) or _inside(b, key) for b in self.broken)
 
     def unknown(self, key: str, kind: str, name: str, known: Iterable[str]) -> None:
         """Note a name that does not exist, with what was probably meant and what there is."""

@@ -42,9 +42,13 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
         if not known(reader, key, spec):
             return None
         return {k: v for k, v in machines.get(spec).parameters.items() if k in reader.machine}
+    if _is_map(reader, spec):
+        wrong = f"{reader.model.name} runs on one machine, not on a map of machines"
+        reader.findings.add(key, wrong, 'write machine = "jaketown", or { base = "jaketown", … }')
+        return None
     base = spec.get("base", {})
     found = parameters(reader, f"{key}.base", base) if base != {} else {}
-    own = {k: v for k, v in spec.items() if k != "base" and _takes(reader, f"{key}.{k}", k, v)}
+    own = {k: v for k, v in spec.items() if k != "base" and _takes(reader, f"{key}.{k}", k)}
     merged = dict(found or {})
     # the word size first: other entries may be in bytes
     for name in sorted(own, key=lambda n: n != "word_size"):
@@ -58,15 +62,17 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
     return None if found is None else merged
 
 
-def _takes(reader: Reader, key: str, name: str, value: Any) -> bool:
+def _is_map(reader: Reader, spec: Mapping[str, Any]) -> bool:
+    """Whether a table names machines instead of parameters."""
+    others = [v for k, v in spec.items() if k != "base" and k not in reader.machine]
+    return any(isinstance(v, Mapping) or v in machines.names() for v in others)
+
+
+def _takes(reader: Reader, key: str, name: str) -> bool:
     if name in reader.machine:
         return True
-    model = reader.model.name
-    if isinstance(value, Mapping) or (isinstance(value, str) and value in machines.names()):
-        wrong = f"{model} runs on one machine, not on a map of machines"
-        reader.findings.add(key, wrong, 'write machine = "jaketown", or { base = "jaketown", … }')
-    else:
-        reader.findings.unknown(key, f"machine parameter of {model}", name, ["base", *reader.machine])
+    kind = f"machine parameter of {reader.model.name}"
+    reader.findings.unknown(key, kind, name, ["base", *reader.machine])
     reader.findings.broken.add(key)
     return False
 
@@ -91,14 +97,16 @@ def complete(
         for q in reader.model.machine
         if q.name not in found and not q.optional and q.default is None and q.name not in elsewhere
     ]
-    lacking = [n for n in lacking if not reader.findings.broken & {f"{key}.{n}", "machine", f"machine.{n}"}]
+    lacking = [n for n in lacking if f"{key}.{n}" not in reader.findings.broken]
     if not lacking:
+        return
+    wrong = f"{label(spec)} has no {', '.join(lacking)}, which {reader.model.name} needs"
+    decide = f'decide it: [decide] "machine.{lacking[0]}" = {{ min = …, max = … }}'
+    if key != "machine":
+        right = f'take it off the list, or give a machine table with path = "machine.base", or {decide}'
+        reader.findings.add(key, wrong, right)
         return
     base = f'base = "{spec}", ' if isinstance(spec, str) else "base = …, " if spec and "base" in spec else ""
     supply = ", ".join(f'{n} = "{examples(reader.machine[n].unit)[0]}"' for n in lacking)
-    reader.findings.add(
-        key,
-        f"{label(spec)} has no {', '.join(lacking)}, which {reader.model.name} needs",
-        f"supply what is missing, such as machine = {{ {base}{supply} }}, or decide it: "
-        f'[decide] "machine.{lacking[0]}" = {{ min = …, max = … }}',
-    )
+    supplied = f"supply what is missing, such as machine = {{ {base}{supply} }}"
+    reader.findings.add(key, wrong, f"{supplied}, or {decide}")

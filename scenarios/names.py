@@ -79,12 +79,13 @@ def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
             add(f"decide.{name}", f"{name} is given and decided", "take it out of [given] or out of [decide]")
         elif name in reader.metrics and name not in reader.inputs:
             reader.metric_misplaced(key, name)
+        elif name not in reader.inputs and isinstance(value, list | dict):
+            right = f"its inputs are single values: {', '.join(reader.inputs)}"
+            add(key, f"{reader.model.name} takes no tables such as {name}", right)
         elif name not in reader.inputs:
             reader.findings.unknown(key, f"input of {reader.model.name}", name, reader.inputs)
             almost = reader.almost(name)
             reader.findings.broken.update({f"given.{almost}"} if almost else ())
-            if isinstance(value, list | dict):
-                reader.findings.broken.add(key)
         else:
             found.append(name)
     return tuple(found)
@@ -246,4 +247,6 @@ def _machines(reader: Reader, shape: Shape) -> tuple[str, ...]:
         wrong = f"a choice among machines has no {', '.join(asked)}"
         reader.findings.add("decide.machine", wrong, "keep values only")
     found = [str(v) for i, v in enumerate(entry.values) if known(reader, f"decide.machine.values[{i}]", v)]
+    if len(found) < len(entry.values):
+        reader.findings.broken.add("machine")
     return tuple(dict.fromkeys(found))

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
+from dse.quantities import examples
 from scenarios import axes, machine_tables
 from scenarios.axes import WORD_SIZE, Target
 from scenarios.decisions import decision
@@ -35,19 +36,15 @@ class _Place:
 
 
 def build(shape: Shape, roles: Roles) -> Grid | None:
-    """Read every number, noting all mistakes; None where an axis or the machine cannot be read."""
+    """Read every number, noting all mistakes; None where an axis cannot be read."""
     aims = {a: t for a, t in roles.targets.items() if axes.form(roles.reader, a, shape.sweep[a])}
     outer = {a: v for a in aims if aims[a].structural and (v := _outer(shape, roles, a)) is not None}
     bases: dict[tuple[int, ...], Question] = {}
     readings: list[dict[str, AxisValues]] = []
     for index in product(*(range(len(v)) for v in outer.values())):
-        at = {aims[a].name: v[i] for (a, v), i in zip(outer.items(), index, strict=True)}
-        place = _place(shape, roles, at)
-        if place is not None:
-            bases[index] = _question(shape, roles, place)
-            readings.append(_axis_values(shape, roles, aims, place, bases[index]))
-    if not readings:
-        return None
+        place = _place(shape, roles, outer, dict(zip(outer, index, strict=True)))
+        bases[index] = _question(shape, roles, place)
+        readings.append(_axis_values(shape, roles, aims, place, bases[index]))
     _same_for_all(roles, readings)
     found = {a: v for a in roles.targets if (v := outer.get(a, readings[0].get(a))) is not None}
     return _grid(shape, roles, found, bases) if len(found) == len(roles.targets) else None
@@ -67,54 +64,67 @@ def _grid(
 
 
 def _outer(shape: Shape, roles: Roles, axis: str) -> AxisValues | None:
-    aim, entry = roles.targets[axis], shape.sweep[axis]
-    q = axes.quantity(roles.reader, aim)
-    if q is None:
-        return axes.names(roles.reader, axis, entry, None)
-    return axes.numbers(roles.reader, axis, entry, aim, q, None, None)
+    aim, entry, reader = roles.targets[axis], shape.sweep[axis], roles.reader
+    q = axes.quantity(reader, aim)
+    if q is not None:
+        return axes.numbers(reader, axis, entry, aim, q, None, None)
+    names = axes.names(reader, axis, entry, None)
+    if names is None:
+        reader.findings.broken.add("machine")
+    return names
 
 
-def _place(shape: Shape, roles: Roles, at: Mapping[str, Any]) -> _Place | None:
-    """Read the machine where the axes stand at ``at``; None where it cannot be read."""
+def _place(shape: Shape, roles: Roles, outer: Mapping[str, AxisValues], at: Mapping[str, int]) -> _Place:
+    """Read the machine where the axes ``outer`` stand ``at`` these values."""
     reader = roles.reader
     elsewhere = {n.removeprefix(MACHINE_PREFIX) for n in (*roles.decide, *roles.swept)}
     if roles.machines:
         return _choice_of_machines(roles, elsewhere)
-    spec = _spec(shape, at)
+    values = {roles.targets[a].name: outer[a][i] for a, i in at.items()}
+    places = [f"sweep.{a}.values[{i}]" for a, i in at.items() if roles.targets[a].kind == "machine"]
+    key = places[0] if places else "machine"
+    spec = _spec(shape, values)
     if spec is None:
-        lacking = [q for q in reader.model.machine if not q.optional and q.default is None]
-        if "machine" not in shape.decide and lacking and {q.name for q in lacking} - elsewhere:
-            right = 'write machine = "jaketown" at the top of the file; `dse machines` lists the machines'
+        lacking = {q.name for q in reader.model.machine if not q.optional and q.default is None} - elsewhere
+        if "machine" not in shape.decide and not lacking:
+            return _Place({}, None)
+        right = 'write machine = "jaketown" at the top of the file; `dse machines` lists the machines'
+        if "machine" not in shape.decide:
             reader.findings.missing(
                 "machine", f"no machine is named, and {reader.model.name} needs one", right
             )
-        return _Place({}, None)
+        return _unreadable(roles)
     found = machine_tables.parameters(reader, "machine", spec)
     if found is None:
-        return None
-    machine_tables.complete(reader, "machine", spec, found, elsewhere)
+        return _unreadable(roles)
+    machine_tables.complete(reader, key, spec, found, elsewhere)
     return _Place(found, found.get("word_size"))
 
 
-def _spec(shape: Shape, at: Mapping[str, Any]) -> MachineSpec | None:
-    spec: MachineSpec | None = at.get("machine", shape.machine)
-    changes = {"base": at["base"]} if "base" in at else {}
-    changes |= {"word_size": at[WORD_SIZE]} if WORD_SIZE in at else {}
+def _unreadable(roles: Roles) -> _Place:
+    """Stand in for a machine that has been noted as wrong, so that all else can still be read."""
+    roles.reader.findings.broken.add("machine")
+    return _Place({}, 1.0)
+
+
+def _spec(shape: Shape, values: Mapping[str, Any]) -> MachineSpec | None:
+    spec: MachineSpec | None = values.get("machine", shape.machine)
+    changes = {"base": values["base"]} if "base" in values else {}
+    changes |= {"word_size": values[WORD_SIZE]} if WORD_SIZE in values else {}
     if not changes:
         return spec
     own = {"base": spec} if isinstance(spec, str) else dict(spec or {})
     return {**own, **changes}
 
 
-def _choice_of_machines(roles: Roles, elsewhere: set[str]) -> _Place | None:
+def _choice_of_machines(roles: Roles, elsewhere: set[str]) -> _Place:
     reader, found = roles.reader, {}
     for i, name in enumerate(roles.machines):
         key = f"decide.machine.values[{i}]"
         own = machine_tables.parameters(reader, key, name)
-        if own is None:
-            return None
-        machine_tables.complete(reader, key, name, own, elsewhere)
-        found[name] = own
+        if own is not None:
+            machine_tables.complete(reader, key, name, own, elsewhere)
+            found[name] = own
     sizes = {own.get("word_size") for own in found.values()}
     word_size = sizes.pop() if len(sizes) == 1 else None
     kept = {
@@ -163,7 +173,9 @@ def _given(shape: Shape, roles: Roles, place: _Place) -> dict[str, float | str]:
         elif q.default is not None:
             found[q.name] = q.default
         elif not q.optional and q.name not in shape.decide and q.name not in roles.swept:
-            example = ", ".join(shown(c) for c in q.choices) or f"… ({q.unit or 'a plain number'})"
+            if reader.findings.unreadable(f"decide.{q.name}"):
+                continue
+            example = shown(q.choices[0]) if q.choices else shown(examples(q.unit)[0]) if q.unit else "…"
             decide = f"[decide] {q.name} = {{ min = …, max = … }}"
             right = f"add {q.name} = {example} under [given], or decide it: {decide}"
             reader.findings.missing(key, f"{q.name} ({q.meaning}) has no value", right)
@@ -184,6 +196,8 @@ def _decision(shape: Shape, roles: Roles, place: _Place, name: str) -> Decision 
 def _halvings_base(roles: Roles, name: str, base: float | None) -> None:
     used = HALVINGS.name in (*roles.limits, *(o.name for o in roles.objectives))
     if used and name.startswith(MACHINE_PREFIX) and not base:
+        if roles.reader.findings.unreadable("machine"):
+            return
         wrong = f"halvings of {name} cannot be counted: the machine has no positive value of it"
         right = "give it one in the machine table, or minimise something else"
         roles.reader.findings.missing(f"decide.{name}", wrong, right)

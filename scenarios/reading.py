@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from numbers import Real
+from typing import Any, cast
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.names import did_you_mean
@@ -33,17 +34,21 @@ class Reader:
 
     def number(self, key: str, value: Any, q: Quantity, word_size: float | None) -> float | None:
         """Read ``value`` in SI units of ``q``; None, and a mistake noted at ``key``, where it cannot be."""
-        if isinstance(value, list | dict):
-            what = "a table" if isinstance(value, dict) else "a list"
-            self.findings.add(
-                key, f"{q.name} is one number, not {what}", f'write "{examples(q.unit)[0]}" or an SI number'
+        if not isinstance(value, str) and (isinstance(value, bool) or not isinstance(value, Real)):
+            what = (
+                "a table"
+                if isinstance(value, dict)
+                else "a list"
+                if isinstance(value, list)
+                else shown(value)
             )
+            self.findings.add(key, f"{q.name} is one number, not {what}", _example(q))
             return None
         try:
-            return to_si(value, q.unit, word_size)
+            return to_si(cast("float | str", value), q.unit, word_size)
         except UnitError as error:
             wrong, *right = _REPAIR.split(str(error), maxsplit=1)
-            self.findings.add(key, wrong, right[0] if right else f'write "{examples(q.unit)[0]}"')
+            self.findings.add(key, wrong, right[0] if right else _example(q))
         return None
 
     def inside(self, key: str, value: float | None, q: Quantity, *, positive: bool = False) -> float | None:
@@ -82,15 +87,22 @@ class Reader:
 
     def metric_misplaced(self, key: str, name: str) -> None:
         """Note that a metric was treated as an input."""
-        right = (
-            f"limit it under [limits], or name it under [objective]; inputs are: {', '.join(self.parameters)}"
-        )
+        right = f"limit it under [limits], or name it under [objective]; inputs are: {', '.join(self.inputs)}"
         self.findings.add(key, f"{name} is a metric, which {self.model.name} computes", right)
 
     def almost(self, wrong: str) -> str | None:
         """Return the input that a misspelt name most probably means."""
         hint = did_you_mean(wrong, self.inputs)
         return next((n for n in self.inputs if repr(n) in hint), None)
+
+
+def _example(q: Quantity) -> str:
+    text = examples(q.unit)[0]
+    return (
+        f'write a number, or text with a unit such as "{text}"'
+        if q.unit
+        else f"write a number such as {text}"
+    )
 
 
 def choice(reader: Reader, key: str, value: Any, q: Quantity) -> str | None:
