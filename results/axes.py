@@ -109,6 +109,8 @@ def prefix(values: Any, array: xr.DataArray) -> tuple[float, str]:
 
 def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) -> Scale:
     """Label an axis ("x" or "y") and choose its scale; returns how numbers are to be drawn on it."""
+    from matplotlib.ticker import ScalarFormatter
+
     axis = panel.xaxis if which == "x" else panel.yaxis
     if is_text(array):
         axis.set_ticks(range(array.size), [str(v) for v in array.values])
@@ -121,7 +123,7 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
         return Scale(1.0, log=True)
     factor, unit = prefix(values, array)
     axis.set_label_text(title(name, unit), fontsize=FONT)
-    axis.get_major_formatter().set_useOffset(False)
+    axis.set_major_formatter(ScalarFormatter(useOffset=False))
     middle, spread = _level(values)
     if middle != 0 and spread < LEVEL * abs(middle):
         # numbers that are all but equal must not look like a slope

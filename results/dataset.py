@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dse.models.model import MACHINE_PREFIX
-from formulations.evaluation import HALVINGS, quantity
+from formulations.evaluation import quantity
 from results.limits import base_name, limit_names
 from results.solution import Solution, Status
+from scenarios.question import HALVINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ Okabe and Ito, which colour-blind readers can tell apart; nothing is told by col
 from __future__ import annotations
 
 import itertools
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,7 @@ def _figure(dataset: xr.Dataset) -> tuple[Figure, Axes]:
 
     figure = Figure(figsize=SIZE, layout="constrained")
     panel = figure.add_subplot()
-    title = axes.shorten(str(dataset.attrs.get("title", "")), 68)
+    title = textwrap.fill(axes.shorten(str(dataset.attrs.get("title", "")), 130), 68)
     # a title from a file is text, not mathematics
     panel.set_title(title, fontsize=LARGE, loc="left", parse_math=False)
     panel.tick_params(labelsize=SMALL)
@@ -105,9 +106,9 @@ def _enclose(panel: Axes, across: Any, up: Any, proved: Any) -> None:
     from matplotlib.patches import Rectangle
 
     text = "the front lies inside"
-    for i in np.flatnonzero(proved[:-1] & proved[1:]):
-        corner = across[i], min(up[i], up[i + 1])
-        width, height = across[i + 1] - across[i], abs(up[i + 1] - up[i])
+    for i, j in itertools.pairwise(np.flatnonzero(proved)):
+        corner = across[i], min(up[i], up[j])
+        width, height = across[j] - across[i], abs(up[j] - up[i])
         panel.add_patch(Rectangle(corner, width, height, facecolor=BLUE, alpha=0.18, linewidth=0, label=text))
         text = "_nolegend_"
 

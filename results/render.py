@@ -66,7 +66,7 @@ def parts(solution: Solution) -> list[Part]:
         Part("variables", ("name", "value", "just as good"), _variables(solution)),
         Part("metrics", ("name", "value"), _metrics(solution)),
         Part("limits", ("limit", "asked", "value", "room", "worth"), _limits(solution)),
-        Part("worth of machine parameters", ("1 % more of", solution.objective_name), _parameters(solution)),
+        Part("worth of parameters", ("1 % more of", solution.objective_name), _parameters(solution)),
         Part(
             "alternatives", ("choice", solution.objective_name or "objective", "remark"), _choices(solution)
         ),
@@ -105,7 +105,7 @@ def _limit(solution: Solution, name: str, state: LimitState) -> tuple[str, ...]:
 
 
 def _parameters(solution: Solution) -> tuple[tuple[str, ...], ...]:
-    """Return the machine parameters that matter most, without those that have no effect."""
+    """Return the parameters that matter most, without those that have no effect."""
     felt = [(n, e) for n, e in solution.parameters.items() if abs(e) >= words.NOTICEABLE]
     felt.sort(key=lambda item: -abs(item[1]))
     return tuple((name, f"{elasticity:+.3g} %") for name, elasticity in felt[:TOP])
