@@ -47,7 +47,7 @@ def head(solution: Solution) -> list[tuple[str, str]]:
     if solution.objective is not None and goal:
         label = goal if solution.status in {Status.EVALUATED, Status.INFEASIBLE} else f"{least} {goal}"
         found.append((label, words.objective(solution)))
-    if solution.runaway:
+    if solution.runaway and solution.runaway not in solution.message:
         found.append(("runs away", solution.runaway))
     if solution.waived:
         found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))

@@ -42,6 +42,8 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
         scenario=question.scenario_text,
         objective_name=question.objectives[0].name if question.objectives else "",
         units=_units(question),
+        maximize=bool(question.objectives) and question.objectives[0].maximize,
+        waived=tuple(sorted(question.waive)),
     )
 
 
@@ -60,14 +62,20 @@ def _answer(question: Question, neighbours: bool) -> Solution:
         why = conflicts.explain(problem) if problem.rows is not None else subsets.conflicts(question)
         return Solution(
             Status.INFEASIBLE,
+            limits=_asked(question),
             conflict=why.would_do,
             conflicts=why.minimal,
             certificate=outcome.certificate,
             solver=outcome.solver,
         )
     if outcome.x is None:
-        message = f"{outcome.runaway} runs away" if outcome.runaway else outcome.message
-        return Solution(outcome.status, certificate=outcome.certificate, solver=outcome.solver, message=message)
+        return Solution(
+            outcome.status,
+            certificate=outcome.certificate,
+            solver=outcome.solver,
+            message=f"{outcome.runaway} runs away" if outcome.runaway else outcome.message,
+            runaway=outcome.runaway,
+        )
     solution = _checked(question, outcome)
     if solution.status in (Status.OPTIMAL, Status.FEASIBLE):
         solution = explanation.explained(problem, solution, found, neighbours)
@@ -100,7 +108,9 @@ def _checked(question: Question, outcome: Outcome) -> Solution:
         at = evaluation.metrics(question, floats)
         rows = evaluation.ratios(question, floats, at)
         objective = float(evaluation.objective(question, floats, at)) if question.objectives else None
-    limits = {evaluation.label(key, rows): limit_state(question, key, float(r), at, x) for key, r in rows.items()}
+    limits = {
+        evaluation.label(key, rows): limit_state(question, key, float(r), at, x) for key, r in rows.items()
+    }
     own = {m.name for m in question.model.limits}
     solution = Solution(
         outcome.status,
@@ -151,7 +161,11 @@ def limit_state(
     """A limit at the answer: relative slack is 1 - ratio."""
     if key.side == "model":
         return LimitState(ratio, 1.0, "max", "", 1.0 - ratio, abs(1.0 - ratio) <= BINDS)
-    value = float(at[key.name]) if key.name in at else float(x.get(key.name, question.given.get(key.name, math.nan)))
+    value = (
+        float(at[key.name])
+        if key.name in at
+        else float(x.get(key.name, question.given.get(key.name, math.nan)))
+    )
     bound = bound_of(question, key)
     assert bound is not None, "a user's limit has a value"
     if key.name == "halvings":
@@ -160,6 +174,17 @@ def limit_state(
         slack = 1.0 - ratio
     unit = evaluation.quantity(question.model, key.name).unit
     return LimitState(value, bound, key.side, unit, slack, abs(slack) <= BINDS)
+
+
+def _asked(question: Question) -> dict[str, LimitState]:
+    """State what was asked of every limit, where no design says what came of it."""
+    keys = [
+        RowKey(name, side)
+        for name, (low, high) in evaluation.bounds(question).items()
+        for side, end in (("max", high), ("min", low))
+        if end is not None
+    ]
+    return {evaluation.label(key, keys): limit_state(question, key, math.nan, {}, {}) for key in keys}
 
 
 def _units(question: Question) -> dict[str, str]:
