@@ -13,7 +13,11 @@ from typing import Any, NamedTuple
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 from dse.quantities import Quantity
-from scenarios.question import HALVINGS, Question
+from scenarios.question import HALVINGS, STRETCH, Question
+
+# powers of the elapsed time in the metrics that idling changes
+ELAPSED = {"time": 1, "energy_delay": 1, "power": -1, "power_per_processor": -1, "performance": -1}
+
 
 class RowKey(NamedTuple):
     """Names one limit: the user's name for it and its side ("max", "min" or "model")."""
@@ -24,7 +28,12 @@ class RowKey(NamedTuple):
 
 def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
     """All metrics and the model's own limit ratios at ``x`` (one entry per decided variable), by name."""
-    found = dict(evaluate(question.model, {**question.given, **x}))
+    run = {n: v for n, v in x.items() if n != STRETCH.name}
+    found = dict(evaluate(question.model, {**question.given, **run}))
+    if STRETCH.name in x:
+        for name, power in ELAPSED.items():
+            if name in found:
+                found[name] = found[name] * x[STRETCH.name] ** power
     halved = [d for d in question.decide if d.base is not None]
     if halved:
         product = 1.0
@@ -77,8 +86,8 @@ def objective(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], w
 
 def quantity(model: Model, name: str) -> Quantity:
     """The quantity behind a metric, an input or a machine parameter of that name."""
-    if name == "halvings":
-        return HALVINGS
+    if name in (HALVINGS.name, STRETCH.name):
+        return HALVINGS if name == HALVINGS.name else STRETCH
     parameters = model.parameters()
     return parameters[name] if name in parameters else model.metric(name)
 

@@ -16,7 +16,7 @@ from scenarios.errors import shown
 from scenarios.grids import Grid, GridAxis
 from scenarios.machine_tables import MachineSpec
 from scenarios.names import Roles
-from scenarios.question import HALVINGS, Decision, Limit, Question
+from scenarios.question import Decision, HALVINGS, Limit, Question, STRETCH
 from scenarios.reading import choice, plain_names
 from scenarios.schema import Shape
 
@@ -142,6 +142,8 @@ def _with_defaults(roles: Roles, own: Mapping[str, float]) -> dict[str, float]:
 def _question(shape: Shape, roles: Roles, place: _Place) -> Question:
     own = {} if place.machines else plain_names(_with_defaults(roles, place.parameters))
     decisions = tuple(d for n in roles.decide if (d := _decision(shape, roles, place, n)) is not None)
+    if shape.idle:
+        decisions = (*decisions, Decision(STRETCH.name))
     given = own | _given(shape, roles, place)
     return Question(
         model=roles.reader.model,

@@ -12,6 +12,15 @@ HALVINGS = Quantity(
     "halvings", "h", "", "total log2 reduction of all decided machine parameters from their catalogue values"
 )
 
+STRETCH = Quantity(
+    "stretch",
+    "s",
+    "",
+    "elapsed time over the time of the run: what exceeds 1 is spent idling, which costs no energy",
+    minimum=1.0,
+    ceiling=1e15,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

@@ -269,3 +269,14 @@ def test_every_answer_holds_its_limits_and_bound(delta: float, cap: float, deadl
     if good.any():
         assert s.objective <= float(e[good].min()) * (1 + 1e-9)
     assert all(state.slack >= -1e-8 for state in s.limits.values())
+
+
+def test_idling_meets_a_power_cap_that_running_cannot() -> None:
+    """The least power of a run is 2.25 W; at 1 W the least-energy design runs and then waits: t = E*/P."""
+    capped = nbody("energy", Limit("power", maximum=1.0))
+    assert answer(capped).status is Status.INFEASIBLE
+    s = answer(dataclasses.replace(capped, idle=True, decide=(*capped.decide, Decision("stretch"))))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(LEAST, rel=1e-8)
+    assert s.metrics["time"] == pytest.approx(LEAST / 1.0, rel=1e-7)
+    assert s.metrics["power"] == pytest.approx(1.0, rel=1e-8)
