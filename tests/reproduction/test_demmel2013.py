@@ -1,9 +1,10 @@
-"""The reproduction of Demmel et al. 2013: every row holds, every picture is there, and the checks are independent."""
+"""The reproduction of Demmel et al. 2013: every row holds, every picture is there."""
 
 from __future__ import annotations
 
 import csv
-from pathlib import Path
+import io
+import json
 
 import pytest
 from rich.console import Console
@@ -12,7 +13,6 @@ import dse.reproduction
 from dse.reproduction import Report, Verdict
 from dse.reproduction.sources import statements
 
-PACKAGE = Path(dse.reproduction.__file__).parent
 pytestmark = pytest.mark.slow
 
 
@@ -87,21 +87,13 @@ def test_tables_hold_every_row_in_full_precision(report: Report):
 
 
 def test_the_terminal_shows_places_verdicts_and_where_the_files_are(report: Report):
-    console = Console(width=120, record=True, file=Path("/dev/null").open("w", encoding="utf-8"))
+    console = Console(width=120, record=True, file=io.StringIO())
     console.print(report)
     text = console.export_text()
-    for word in (
-        "Table I",
-        "V.E: power per processor",
-        "misprint",
-        "figure4a.png",
-        "Corrected" if False else "rows:",
-    ):
+    for word in ("Table I", "V.E: power per processor", "misprint", "figure4a.png", "rows:"):
         assert word in text
 
 
 def test_json_has_no_numbers_that_json_lacks(report: Report):
-    import json
-
     told = json.loads(json.dumps(dse.reproduction.to_json(report), allow_nan=False))
     assert len(told["rows"]) == len(report.rows)
