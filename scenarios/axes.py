@@ -120,31 +120,32 @@ def form(reader: Reader, axis: str, entry: Sweep) -> bool:
     key, add = f"sweep.{axis}", reader.findings.add
     steps = [n for n in ("start", "stop", "num", "spacing") if getattr(entry, n) is not None]
     ways = [n for n in ("values", "factors") if getattr(entry, n) is not None]
-    before = len(reader.findings.problems)
     if len(ways) + bool(steps) > 1:
-        add(
-            key,
-            f"{' and '.join([*ways, *steps])} exclude each other",
-            "keep values, factors, or start to num",
-        )
-    elif ways and not getattr(entry, ways[0]):
-        add(f"{key}.{ways[0]}", "the axis is empty", "list at least one value")
-    elif not ways:
-        lacking = [n for n in ("start", "stop", "num") if getattr(entry, n) is None]
-        if lacking and steps:
-            reader.findings.missing(
-                f"{key}.{lacking[0]}", f"{', '.join(lacking)} missing", "give start, stop and num"
-            )
-        elif lacking:
-            reader.findings.missing(key, "the axis is empty", "give values, factors, or start, stop and num")
-        elif entry.num is not None and not 2 <= entry.num <= MOST_VALUES:
-            wrong = f"an axis of {entry.num} values cannot lead from start to stop"
-            add(
-                f"{key}.num",
-                wrong,
-                f"write a whole number from 2 to {MOST_VALUES:.0e}; one value goes into values",
-            )
-    return len(reader.findings.problems) == before
+        wrong = f"{' and '.join([*ways, *steps])} exclude each other"
+        add(key, wrong, "keep values, or factors, or start to num")
+        return False
+    if ways:
+        if not getattr(entry, ways[0]):
+            add(f"{key}.{ways[0]}", "the axis is empty", "list at least one value")
+        return bool(getattr(entry, ways[0]))
+    return _stepped(reader, key, entry, steps)
+
+
+def _stepped(reader: Reader, key: str, entry: Sweep, steps: list[str]) -> bool:
+    lacking = [n for n in ("start", "stop", "num") if getattr(entry, n) is None]
+    if lacking and steps:
+        wrong = f"{', '.join(lacking)} missing"
+        reader.findings.missing(f"{key}.{lacking[0]}", wrong, "give start, stop and num")
+    elif lacking:
+        right = "give values, or factors, or start, stop and num"
+        reader.findings.missing(key, "the axis is empty", right)
+    elif entry.num is not None and not 2 <= entry.num <= MOST_VALUES:
+        wrong = f"an axis of {entry.num} values cannot lead from start to stop"
+        right = f"write a whole number from 2 to {MOST_VALUES:.0e}; one value goes into values"
+        reader.findings.add(f"{key}.num", wrong, right)
+    else:
+        return True
+    return False
 
 
 def names(reader: Reader, axis: str, entry: Sweep, q: Quantity | None) -> tuple[str, ...] | None:

@@ -13,6 +13,7 @@ from scenarios.errors import Findings, Problem, ScenarioError, meant, shown
 from scenarios.questions import check
 from scenarios.scenario import NAMELESS, Scenario, scenario
 from scenarios.templates import library
+from scenarios.toml_text import plain
 
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
@@ -24,7 +25,7 @@ def load(source: str | Path | Mapping[str, Any]) -> Scenario:
     ScenarioError with every mistake found.
     """
     if isinstance(source, Mapping):
-        return _checked(_plain(source), NAMELESS, None)
+        return _checked(plain(source), NAMELESS, None)
     if not isinstance(source, str | Path):
         raise TypeError(f"a scenario is a path or a mapping, not {type(source).__name__}")
     return from_text(_read(source), str(source))
@@ -55,9 +56,9 @@ def _checked(data: dict[str, Any], file: str, text: str | None) -> Scenario:
 def _read(source: str | Path) -> str:
     path = Path(source)
     name = str(source)
-    if not path.exists() and name in library():
-        return library()[name].read_text(encoding="utf-8")
     try:
+        if name in library() and not path.exists():
+            return library()[name].read_text(encoding="utf-8")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         near = meant(path.stem, library())
@@ -82,12 +83,3 @@ def _syntax(message: str, text: str, file: str) -> Problem:
     written = lines[line - 1] if line <= len(lines) else ""
     wrong = f"not valid TOML: {found[1][:1].lower()}{found[1][1:]}"
     return Problem(file, f"line {line}, column {column}", wrong, f"the line reads: {shown(written)[1:-1]}")
-
-
-def _plain(value: Any) -> Any:
-    """NumPy arrays and scalars, tuples and mappings as the plain lists, numbers and dicts TOML would give."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    return _plain(value.tolist()) if hasattr(value, "tolist") else value

@@ -11,7 +11,7 @@ from pydantic import PrivateAttr, ValidationError
 from scenarios.errors import ScenarioError
 from scenarios.schema import Shape, flattened
 from scenarios.shape import problems_of
-from scenarios.toml_text import to_toml
+from scenarios.toml_text import plain, to_toml
 
 NAMELESS = "scenario"
 
@@ -28,6 +28,7 @@ class Scenario(Shape):
     _file: str = PrivateAttr(default=NAMELESS)
 
     def __init__(self, **data: Any) -> None:
+        data = plain(data)
         try:
             super().__init__(**data)
         except ValidationError as error:

@@ -36,9 +36,10 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
             return Shape.model_validate(rest)
         except ValidationError as error:
             broken = list(problems_of(error, rest, findings.file))
-        for place, problem in broken:
-            findings.add(problem.key, problem.wrong, problem.right)
-            findings.broken.add(dotted(place))
+        for _, problem in broken:
+            if problem.key not in findings.broken:
+                findings.add(problem.key, problem.wrong, problem.right)
+        findings.broken.update(dotted(place) for place, _ in broken)
         if any(not place for place, _ in broken):
             return None
         for place, _ in broken:

@@ -23,6 +23,15 @@ def to_toml(data: Mapping[str, Any]) -> str:
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
+def plain(value: Any) -> Any:
+    """Give NumPy arrays and scalars, tuples and mappings as the plain lists, numbers and dicts TOML would give."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return plain(value.tolist()) if hasattr(value, "tolist") else value
+
+
 def _key(name: str) -> str:
     return name if _BARE_KEY.fullmatch(name) else _string(name)
 
