@@ -25,15 +25,16 @@ CARRIED_SLACK = 1e-4
 EXACT_SLACK = 1e-11
 """Below it a slack recomputed from F is mostly rounding, and is carried on by its own steps."""
 FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY = 1e2, 1e4, 1e7
+STIFF = 1e9  # multiplier / slack beyond which the condensed matrix is not trusted without an interior
 PATIENCE = 40  # iterations before an instance counts as jammed
 
 Choice = NDArray[np.int64] | slice
 
 
 class Newton:
-    """The condensed Newton matrix of a state, scaled to a unit diagonal."""
+    """The condensed Newton matrix of a state, scaled to a unit diagonal; for some instances the whole one."""
 
-    def __init__(self, s: State) -> None:
+    def __init__(self, s: State, whole: bool) -> None:
         m, n = s.F.shape[1] - 1, s.y.shape[1]
         row = s.terms.row_of
         coefficients = np.concatenate([s.weight[:, None], s.L[:, :m]], axis=1)
@@ -42,8 +43,9 @@ class Newton:
         X *= np.sqrt(coefficients[:, row] * s.W)[:, :, None]
         self.s, self.D = s, s.L / s.S
         Y = s.J * np.sqrt(self.D)[:, :, None]
+        curved = X.swapaxes(1, 2) @ X
         H = Y.swapaxes(1, 2) @ Y
-        H[:, :n, :n] += X.swapaxes(1, 2) @ X
+        H[:, :n, :n] += curved
         H[:, n, n] += ~s.elastic
         diagonal = np.einsum("bii->bi", H)
         self.scale = 1 / np.sqrt(diagonal)
@@ -51,6 +53,11 @@ class Newton:
         np.einsum("bii->bi", self.H)[...] = 1 + 1e-14
         self.down = np.concatenate([s.weight[:, None] * s.G[:, 0], (s.rho * s.elastic)[:, None]], axis=1)
         self.off = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active) - s.S
+        # without an interior, tight limits drown all else in rounding once condensed; unless they pin down y
+        tight = (self.D[:, :m] > STIFF).sum(1)
+        self.stiff = np.flatnonzero(s.elastic & (tight > 0) & (tight <= n) & whole)
+        if len(self.stiff):
+            self.whole = Whole(s, self.stiff, curved, self.D)
 
     def step(self, aim: Array) -> tuple[Array, Array, Array, Array]:
         """Return how the barrier falls, and the step that brings slack times multiplier to ``aim``.
@@ -59,12 +66,53 @@ class Newton:
         """
         s = self.s
         pull = aim / s.S - self.D * self.off
-        rhs = self.scale * ((pull[:, None, :] @ s.J)[:, 0] - self.down)
-        d = _solve(self.H, rhs)
-        fall = (rhs * d).sum(1)
-        d *= self.scale
+        rhs = (pull[:, None, :] @ s.J)[:, 0] - self.down
+        d = self.scale * _solve(self.H, self.scale * rhs)
+        if len(self.stiff):
+            v = self.whole.step(
+                d, aim[self.stiff], pull[self.stiff], self.down[self.stiff], self.off[self.stiff]
+            )
         dS = (s.J @ d[:, :, None])[:, :, 0] + self.off
-        return fall, d, dS, aim / s.S - s.L - self.D * dS
+        dL = aim / s.S - s.L - self.D * dS
+        if len(self.stiff):
+            k, m = self.stiff, v.shape[1]
+            L = s.L[k, :m]
+            on = s.active[k, :m]
+            dL[k, :m] = -(v + L) * on
+            dS[k, :m] = np.where(on > 0, (aim[k, :m] + s.S[k, :m] * v) / np.maximum(L, 1e-300), 0.0)
+        return (rhs * d).sum(1), d, dS, dL
+
+
+class Whole:
+    """The Newton matrix of a few instances with the multipliers of the limits as unknowns of their own."""
+
+    def __init__(self, s: State, k: NDArray[np.int64], curved: Array, D: Array) -> None:
+        m, n = s.F.shape[1] - 1, s.y.shape[1]
+        self.k, self.m, self.J = k, m, s.J[k]
+        box = self.J[:, m:]
+        H = box.swapaxes(1, 2) @ (box * D[k, m:, None])
+        H[:, :n, :n] += curved[k]
+        J = self.J[:, :m]
+        self.ratio = s.S[k, :m] / (s.L[k, :m] + 1 - s.active[k, :m])
+        self.inverse_L = s.active[k, :m] / (s.L[k, :m] + 1 - s.active[k, :m])
+        unit = 1 / np.sqrt(np.einsum("bii->bi", H))
+        size = 1 / np.sqrt(((J * unit[:, None, :]) ** 2).sum(2) + self.ratio)
+        self.scale = np.concatenate([unit, size], axis=1)
+        K = np.zeros((len(k), n + 1 + m, n + 1 + m))
+        K[:, : n + 1, : n + 1] = H
+        K[:, n + 1 :, : n + 1] = J
+        K[:, : n + 1, n + 1 :] = J.swapaxes(1, 2)
+        np.einsum("bii->bi", K)[:, n + 1 :] = -self.ratio
+        self.K = K * self.scale[:, :, None] * self.scale[:, None, :]
+
+    def step(self, d: Array, aim: Array, pull: Array, down: Array, off: Array) -> Array:
+        """Put the steps of its instances into d; return minus the new multipliers of their limits."""
+        m = self.m
+        first = (pull[:, None, m:] @ self.J[:, m:])[:, 0] - down
+        second = aim[:, :m] * self.inverse_L - off[:, :m]
+        x = self.scale * _solve(self.K, self.scale * np.concatenate([first, second], axis=1))
+        d[self.k] = x[:, : d.shape[1]]
+        return x[:, d.shape[1] :]
 
 
 def _solve(H: Array, rhs: Array) -> Array:
@@ -84,11 +132,11 @@ def _longest(s: State, dS: Array, dL: Array) -> tuple[Array, Array]:
     return primal, np.maximum((-dL / (s.L + (1 - s.active))).max(1), 1.0)
 
 
-def advance(s: State) -> Bools:
+def advance(s: State, whole: bool) -> Bools:
     """One predictor-corrector step for every instance, in place; False where no step was found."""
     count = s.active.sum(1)
     mu = (s.S * s.L).sum(1) / count
-    newton = Newton(s)
+    newton = Newton(s, whole)
     _, _, dS, dL = newton.step(np.zeros_like(s.S))
     a = (1 / np.maximum(*_longest(s, dS, dL)))[:, None]
     ahead = ((s.S + a * dS) * (s.L + a * dL)).sum(1) / count
@@ -306,11 +354,11 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
 
 
 def run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int) -> Found:
-    """Solve every instance from y; the rare one that fails is tried again from the middle of its box."""
-    found = _run(T, lo, hi, y, tol, limit)
+    """Solve every instance from y; the rare one that fails is tried again, otherwise."""
+    found = _run(T, lo, hi, y, tol, limit, whole=True)
     k = np.flatnonzero(~found.settled)
     if len(k):
-        again = _run(T.take(k), lo[k], hi[k], 0.5 * (lo[k] + hi[k]), tol, limit)
+        again = _run(T.take(k), lo[k], hi[k], 0.5 * (lo[k] + hi[k]), tol, limit, whole=False)
         found.iterations[k] += again.iterations
         better = again.settled
         for name in ("y", "L", "infeasible", "settled", "penalised", "slight"):
@@ -318,7 +366,7 @@ def run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int) -> Fou
     return found
 
 
-def _run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int) -> Found:
+def _run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, whole: bool) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""
     s = begin(T, lo, hi, y, FIRST_PENALTY)
     B = len(y)
@@ -335,6 +383,6 @@ def _run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int) -> Fo
             keep = np.flatnonzero(~done)
             s, done, proof, worst = s.take(keep), done[keep], proof[keep], worst[keep]
         change_stage(s, proof, worst)
-        done |= ~advance(s)
+        done |= ~advance(s, whole)
         drop_elastic(s)
     return found
