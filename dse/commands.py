@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dse.front_search import Front
     from results.solution import Solution
     from scenarios import Scenario, ScenarioError
-    from scenarios.question import Question
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
@@ -151,8 +150,8 @@ def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
         values = array.values
         if values.dtype.kind == "f" and np.isfinite(values).any():
             unit = str(array.attrs.get("units", "1")).replace("1", "")
-            ends = (text(float(f(values)), unit) for f in (np.nanmin, np.nanmax))
-            rows.append((str(name), *ends, str(array.attrs.get("long_name", ""))))
+            least, greatest = text(float(np.nanmin(values)), unit), text(float(np.nanmax(values)), unit)
+            rows.append((str(name), least, greatest, str(array.attrs.get("long_name", ""))))
     return rows
 
 
@@ -287,6 +286,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
     """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
     import scenarios
     from formulations.problem import formulate
+    from results.limits import limit_names
     from solvers.choices import combinations
 
     grid = scenarios.grid(asked)
@@ -302,17 +302,11 @@ def _described(asked: Scenario) -> dict[str, Any]:
         "choices": len(choices) if len(choices) > 1 else 0,
         "decide": [d.name for d in question.decide],
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
-        "limits": _limit_names(question),
+        "limits": list(limit_names(question)),
         "axes": {a.name: len(a.values) for a in grid.axes},
         "points": grid.size,
         "command": command + " FILE" + (" -o STORE" if grid.axes else ""),
     }
-
-
-def _limit_names(question: Question) -> list[str]:
-    from results.limits import limit_keys
-
-    return list(limit_keys(question).values())
 
 
 def _facts(told: dict[str, Any]) -> list[tuple[str, str]]:

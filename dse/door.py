@@ -7,7 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -21,17 +21,28 @@ _OUR_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, er
 class Door(click.Group):
     """A group of commands that return their exit code."""
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run a command and exit: 0 answered, 3 no answer, 2 wrong question, 1 failed, 130 interrupted."""
         words = list(sys.argv[1:] if args is None else args)
         debug = DEBUG in words
         _forgive_encodings()
-        sys.exit(self._run([w for w in words if w != DEBUG], prog_name or "dse", debug, extra))
+        code = self._run([w for w in words if w != DEBUG], prog_name or "dse", complete_var, debug, extra)
+        if standalone_mode:
+            sys.exit(code)
+        return code
 
-    def _run(self, words: list[str], name: str, debug: bool, extra: dict[str, Any]) -> int:
-        extra.pop("standalone_mode", None)
+    def _run(
+        self, words: list[str], name: str, complete: str | None, debug: bool, extra: dict[str, Any]
+    ) -> int:
         try:
-            code = super().main(words, name, standalone_mode=False, **extra)
+            code = super().main(words, name, complete, standalone_mode=False, **extra)
         except click.ClickException as problem:
             problem.show()
             return problem.exit_code
@@ -66,31 +77,21 @@ def explain(problem: Exception) -> int:
     from dse.names import UnknownName
     from dse.quantities import UnitError
     from dse.workers import WorkersLost
-    from results.store import StoreError
+    from results.store import NoRoom, StoreError
     from scenarios.errors import ScenarioError
 
-    cause = problem.__cause__ if isinstance(problem, StoreError) else problem
-    system = isinstance(cause, OSError) and cause.errno is not None
-    if isinstance(problem, StoreError) or (system and isinstance(problem, OSError)):
-        complain(f"dse: {_system(problem)}")
-        return FAILED if system and getattr(cause, "errno", None) in _OUR_TROUBLE else WRONG
-    if isinstance(problem, ScenarioError | UnitError | UnknownName):
-        complain(f"dse: {problem}")
-        return WRONG
-    if isinstance(problem, WorkersLost):
+    if isinstance(problem, NoRoom | WorkersLost):
         complain(f"dse: {problem}")
         return FAILED
-    complain(
-        f"dse: unexpected {type(problem).__name__}: {problem} (run it again with {DEBUG} for the details)"
-    )
-    return FAILED
-
-
-def _system(problem: Exception) -> str:
-    if isinstance(problem, OSError):
+    if isinstance(problem, ScenarioError | StoreError | UnitError | UnknownName):
+        complain(f"dse: {problem}")
+        return WRONG
+    if isinstance(problem, OSError) and problem.errno:
         where = f"{problem.filename}: " if problem.filename else ""
-        return f"{where}{os.strerror(problem.errno) if problem.errno else problem}"
-    return str(problem)
+        complain(f"dse: {where}{os.strerror(problem.errno)}")
+        return FAILED if problem.errno in _OUR_TROUBLE else WRONG
+    complain(f"dse: unexpected {type(problem).__name__}: {problem} (with {DEBUG} you see where)")
+    return FAILED
 
 
 def _forgive_encodings() -> None:

@@ -66,7 +66,7 @@ class Scale:
     def value(self, coordinate: float) -> float:
         """Return the value at a coordinate."""
         if self.log:
-            return self.best * (self.worst / self.best) ** coordinate
+            return float(self.best * (self.worst / self.best) ** coordinate)
         return self.best + coordinate * (self.worst - self.best)
 
     def step(self, tolerance: float) -> float:

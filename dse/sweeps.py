@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 IN_FLIGHT = 1000
 FEW_POINTS = 200
 LOOK = 0.5
+_GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
 _GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
 _one_at_a_time = threading.Lock()
 
@@ -80,10 +81,12 @@ def sweep(
     ``client``: a Dask client whose workers to use; else ``workers`` processes of this machine (default: one
     for each core; 1, or a small grid: the calling process). ``progress``: see ``dse.progress.reporting``.
 
-    Raises StoreError for a store that belongs to another question or cannot be written, WorkersLost where the
-    workers or their cluster end. A point that fails is recorded as ``error`` with its message.
+    Raises ScenarioError where nothing is swept or there are several objectives, StoreError for a store that
+    belongs to another question or cannot be written (NoRoom: the disk is full), WorkersLost where the workers
+    or their cluster end. A point that fails is recorded as ``error`` with its message.
     """
     grid = scenarios.grid(scenario)
+    _check(scenario, grid)
     plan = results.dataset.layout(grid, {"method": "each point solved by solvers.answer"})
     where = _Target(plan, scenario, store)
     todo = [i for i, _ in results.chunks.chunk_slices(plan.shape, where.chunks) if i not in where.done]
@@ -97,11 +100,22 @@ def sweep(
                 arrays = solve_chunk(study, index, lambda n: report(tally.points + n, tally.total)).arrays
                 tally.count(Finished(index, arrays))
         else:
-            with nullcontext() if client is not None else LocalWorkers(crowd, (__name__,)) as local:
-                for finished in _through_dask(client or local.client, local, study, todo):
+            with _workers(client, crowd) as (connected, local):
+                for finished in _through_dask(connected, local, study, todo):
                     tally.count(finished)
                     report(tally.points, tally.total)
     return where.finish()
+
+
+def _check(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
+    if not grid.axes:
+        key, wrong, right = "sweep", "no axis is swept", "add [sweep.NAME], or use dse solve"
+    elif len(grid.question((0,) * len(grid.axes)).objectives) > 1:
+        key, wrong = "objective", "a front at every point of a sweep is not possible yet"
+        right = "keep one objective, or leave [sweep] out and use dse front"
+    else:
+        return
+    raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
 
 
 def _crowd(client: Any, workers: int | None, points: int, chunks: int) -> int:
@@ -114,6 +128,16 @@ def _crowd(client: Any, workers: int | None, points: int, chunks: int) -> int:
         workers = 1 if points < FEW_POINTS else CPU_COUNT
     wanted = min(workers, chunks)
     return wanted if wanted > 1 else 0
+
+
+@contextmanager
+def _workers(client: Any, crowd: int) -> Iterator[tuple[Any, LocalWorkers | None]]:
+    """Give the client to use, and the local workers behind it where they are ours."""
+    if client is not None:
+        yield client, None
+        return
+    with LocalWorkers(crowd, (__name__,)) as local:
+        yield local.client, local
 
 
 class _Target:
@@ -250,7 +274,7 @@ def _through_dask(
     while running:
         index, future = _next(ended, client, local)
         running.pop(index)
-        finished = _outcome(future)
+        finished = _outcome(future, local)
         if finished is None:
             deadly.append(index)
         else:
@@ -272,12 +296,15 @@ def _next(ended: queue.SimpleQueue[Any], client: Any, local: LocalWorkers | None
                 raise WorkersLost(_GONE) from None
 
 
-def _outcome(future: Any) -> Any:
+def _outcome(future: Any, local: LocalWorkers | None) -> Any:
     """Return the result of a task, or None where it killed its workers."""
     from distributed import KilledWorker
 
     if future.status == "cancelled":
         raise WorkersLost(_GONE)
+    if local is not None:
+        # this came to an end, so the workers do not die of themselves
+        local.restarts = 0
     try:
         return future.result()
     except KilledWorker:
@@ -294,12 +321,8 @@ def _point_by_point(client: Any, local: LocalWorkers | None, study: Study, index
     found = []
     for place in _places(results.chunks.block(plan.shape, study.chunks, index)):
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        client.submit(solve_point, study, place, pure=False).add_done_callback(ended.put)
-        solution = _outcome(_next(ended, client, local))
+        future = client.submit(solve_point, study, place, pure=False)
+        future.add_done_callback(ended.put)
+        solution = _outcome(_next(ended, client, local), local)
         found.append(solution or Solution(Status.ERROR, message="the worker process died each time it tried"))
     return _written(study, plan, index, found)
-
-
-_GONE = (
-    "the connection to the Dask scheduler is lost; what is stored stays valid, run the same again to continue"
-)

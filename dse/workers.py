@@ -51,7 +51,7 @@ class LocalWorkers:
 
         self._preload = ("dse.workers", *preload)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the workers
-        self._restarts = 0
+        self.restarts = 0  # since the last task that came to an end
         self._processes: list[subprocess.Popen[bytes]] = []
         self._cluster = LocalCluster(
             n_workers=0,
@@ -99,11 +99,11 @@ class LocalWorkers:
         for place, process in enumerate(self._processes):
             if process.poll() is None:
                 continue
-            if self._restarts >= RESTARTS:
+            if self.restarts >= RESTARTS:
                 raise WorkersLost(
                     f"helper processes end again and again; the last one said:\n{self._last_words()}"
                 )
-            self._restarts += 1
+            self.restarts += 1
             self._processes[place] = self._start()
 
     def _last_words(self) -> str:

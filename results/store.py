@@ -41,6 +41,10 @@ class StoreError(Exception):
     """A store cannot be created, written or read; the message says which, why, and what would help."""
 
 
+class NoRoom(StoreError):
+    """The disk or the quota is full; what is stored stays valid."""
+
+
 def create(
     path: str | os.PathLike[str], plan: Layout, identity: Mapping[str, Any], kind: str = "point"
 ) -> tuple[int, ...]:
@@ -197,7 +201,8 @@ def explained(target: Path, what: str) -> Iterator[None]:
             errno.EEXIST: "a part of the path is a file, not a directory",
         }
         why = reasons.get(problem.errno or 0, str(problem))
-        raise StoreError(f"cannot {what} {target}: {why}") from problem
+        full = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+        raise (NoRoom if full else StoreError)(f"cannot {what} {target}: {why}") from problem
 
 
 def write_chunk(

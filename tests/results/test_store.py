@@ -324,5 +324,5 @@ def test_a_file_size_limit_is_reported(tmp_path: Path, question: object, make_ax
         tmp_path,
     )
     printed, _ = process.communicate()
-    assert printed.startswith("StoreError cannot"), printed
+    assert printed.startswith("NoRoom cannot"), printed
     assert "exceed the size allowed" in printed
