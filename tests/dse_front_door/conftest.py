@@ -1,0 +1,155 @@
+"""Cheap real questions, and ways to run the command in processes of their own."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+DEADLINE = """
+title   = "Least energy of an n-body step within a deadline"
+model   = "nbody"
+machine = "balanced"
+
+[given]
+bodies         = 1e5
+flops_per_pair = 10
+
+[decide]
+processors = { max = 65536 }
+memory     = {}
+
+[objective]
+minimize = "energy"
+
+[limits]
+time = { max = "1 s" }
+"""
+
+AXES = """
+[sweep.deadline]
+path    = "limits.time.max"
+start   = "1 ms"
+stop    = "10 s"
+num     = DEADLINES
+spacing = "log"
+
+[sweep.bodies]
+path   = "given.bodies"
+values = [1e4, 1e5, 1e6]
+"""
+
+FRONT = DEADLINE.replace('"energy"', '["energy", "time"]').replace('time = { max = "1 s" }', "")
+
+
+@pytest.fixture
+def deadline(tmp_path: Path) -> Path:
+    """A question with one answer."""
+    file = tmp_path / "deadline.toml"
+    file.write_text(DEADLINE)
+    return file
+
+
+@pytest.fixture
+def grid_file(tmp_path: Path) -> Callable[[int], Path]:
+    """A sweep over so many deadlines, some out of reach, and three problem sizes."""
+
+    def make(deadlines: int) -> Path:
+        file = tmp_path / "grid.toml"
+        file.write_text(DEADLINE + AXES.replace("DEADLINES", str(deadlines)))
+        return file
+
+    return make
+
+
+@pytest.fixture
+def front_file(tmp_path: Path) -> Path:
+    """Energy against time."""
+    file = tmp_path / "front.toml"
+    file.write_text(FRONT)
+    return file
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Python with arguments from an empty folder."""
+
+    def python(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment(),
+            timeout=240,
+            check=False,
+            **options,
+        )
+
+    return python
+
+
+@pytest.fixture
+def start(tmp_path: Path):
+    """Start the command in a process group of its own; what is left of it is killed at the end."""
+    started = []
+
+    def dse(*arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dse", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=environment(),
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield dse
+    for process in started:
+        for left in helpers(process.pid):
+            left.kill()
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def helpers(pid: int) -> list[psutil.Process]:
+    """The worker processes of a running command."""
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def wait_for(what: Callable[[], object], seconds: float = 120) -> object:
+    """Wait until something is so; fail where it does not come about."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in time")
+
+
+@pytest.fixture
+def waiting() -> Callable[..., object]:
+    return wait_for
+
+
+@pytest.fixture
+def workers_of() -> Callable[[int], list[psutil.Process]]:
+    return helpers
