@@ -16,7 +16,7 @@ from formulations.posynomial import Posynomial
 from formulations.problem import Kind, Problem, linear_rows
 
 EVEN = 1e-12
-FORMATS = ("lp", "nl", "gams")
+FORMATS = {"lp": "cpxlp", "nl": "nl", "gams": "gams"}
 
 
 class NotLinear(ValueError):
@@ -48,7 +48,7 @@ def write(problem: Problem, path: Path, form: str) -> None:
         raise NotLinear(
             f"lp holds linear problems only and this is one of class {problem.kind}: use nl or gams"
         )
-    pyomo_model(problem).write(str(path), format=form, io_options={"symbolic_solver_labels": True})
+    pyomo_model(problem).write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})
 
 
 def linear_model(problem: Problem) -> pyo.ConcreteModel:

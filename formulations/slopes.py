@@ -18,36 +18,48 @@ from formulations.intervals import Array, Interval
 
 ZERO = Interval(0.0, 0.0)
 ONE = Interval(1.0, 1.0)
-ANY = Interval(-np.inf, np.inf)
 ROUNDING = 1e-14
+Slopes = tuple[Interval, ...]
 
 
 class Slope:
-    """A value over a box (``value``) with its logarithmic slope along every input (``slopes``).
+    """A quantity over a box: its ``value``, its value at the ``centre``, and its logarithmic ``slopes``.
 
-    Holds for quantities of either sign in the sense dv/dlog x = v * slope; where v may be zero and the slope
-    is unknown it is infinite, and only ``value`` tells something.
+    Slopes hold for quantities of either sign in the sense dv/dlog x = v * slope; where v may be zero and the
+    slope is unknown it is infinite, and only ``value`` tells something. ``reach``: logarithmic distance from
+    the centre to the ends of the box, along every input.
     """
 
     __array_ufunc__ = None
-    __slots__ = ("slopes", "value")
+    __slots__ = ("centre", "reach", "slopes", "value")
 
-    def __init__(self, value: Interval, slopes: tuple[Interval, ...]) -> None:
+    def __init__(self, value: Interval, centre: Interval, slopes: Slopes, reach: Slopes) -> None:
         self.value = value
+        self.centre = centre
         self.slopes = slopes
+        self.reach = reach
 
     @staticmethod
-    def inputs(lo: Array, hi: Array) -> list[Slope]:
-        """One Slope per input for boxes given as arrays of shape (boxes, inputs)."""
-        k = lo.shape[1]
+    def inputs(lo: Array, centre: Array, hi: Array) -> list[Slope]:
+        """One Slope per input for boxes and their centres given as arrays of shape (boxes, inputs)."""
+        k = range(lo.shape[1])
+        reach = tuple(intervals.log(Interval(lo[:, j], hi[:, j]) / Interval.of(centre[:, j])) for j in k)
         return [
-            Slope(Interval(lo[:, j], hi[:, j]), tuple(ONE if i == j else ZERO for i in range(k)))
-            for j in range(k)
+            Slope(
+                Interval(lo[:, j], hi[:, j]),
+                Interval.of(centre[:, j]),
+                tuple(ONE if i == j else ZERO for i in k),
+                reach,
+            )
+            for j in k
         ]
 
     def of(self, x: Any) -> Slope:
         """``x`` as a Slope over the same inputs: itself, or a constant."""
-        return x if isinstance(x, Slope) else Slope(Interval.of(x), (ZERO,) * len(self.slopes))
+        if isinstance(x, Slope):
+            return x
+        constant = Interval.of(x)
+        return Slope(constant, constant, (ZERO,) * len(self.slopes), self.reach)
 
     def __bool__(self) -> bool:
         raise TypeError("a comparison of intervals has no single answer")
@@ -58,20 +70,19 @@ class Slope:
     __le__ = __gt__ = __ge__ = __lt__
 
     def __neg__(self) -> Slope:
-        return Slope(-self.value, self.slopes)
+        return Slope(-self.value, -self.centre, self.slopes, self.reach)
 
     def __add__(self, other: Any) -> Slope:
         if not isinstance(other, Slope) and np.all(np.asarray(other) == 0):
             return self
         b = self.of(other)
-        value = self.value + b.value
+        value, pairs = self.value + b.value, zip(self.slopes, b.slopes, strict=True)
         if self.value.positive() and b.value.positive():
-            low, high = _share(self.value, b.value)
-            return Slope(
-                value, tuple(_average(low, high, p, q) for p, q in zip(self.slopes, b.slopes, strict=True))
-            )
-        moves = (self.value * p + b.value * q for p, q in zip(self.slopes, b.slopes, strict=True))
-        return Slope(value, tuple(_divided(move, value) for move in moves))
+            low, high = _share(self, b)
+            slopes = tuple(_average(low, high, p, q) for p, q in pairs)
+        else:
+            slopes = tuple(_divided(self.value * p + b.value * q, value) for p, q in pairs)
+        return Slope(value, self.centre + b.centre, slopes, self.reach)
 
     __radd__ = __add__
 
@@ -83,14 +94,16 @@ class Slope:
 
     def __mul__(self, other: Any) -> Slope:
         if not isinstance(other, Slope):
-            return Slope(self.value * other, self.slopes)
-        return Slope(self.value * other.value, _added(self.slopes, other.slopes))
+            return Slope(self.value * other, self.centre * other, self.slopes, self.reach)
+        slopes = _added(self.slopes, other.slopes)
+        return Slope(self.value * other.value, self.centre * other.centre, slopes, self.reach)
 
     __rmul__ = __mul__
 
     def reciprocal(self) -> Slope:
         """One divided by the quantity."""
-        return Slope(self.value.reciprocal(), tuple(-s for s in self.slopes))
+        slopes = tuple(s if s is ZERO else -s for s in self.slopes)
+        return Slope(self.value.reciprocal(), self.centre.reciprocal(), slopes, self.reach)
 
     def __truediv__(self, other: Any) -> Slope:
         return self * (other.reciprocal() if isinstance(other, Slope) else Interval.of(other).reciprocal())
@@ -102,28 +115,40 @@ class Slope:
         if isinstance(exponent, Slope):
             return exp(exponent * log(self))
         e = float(exponent)
-        return Slope(self.value**e, tuple(s if s is ZERO else s * e for s in self.slopes))
+        slopes = tuple(s if s is ZERO else s * e for s in self.slopes)
+        return Slope(self.value**e, self.centre**e, slopes, self.reach)
 
     def __rpow__(self, base: Any) -> Slope:
         return exp(self * float(np.log(base)))
 
 
-def _added(a: tuple[Interval, ...], b: tuple[Interval, ...]) -> tuple[Interval, ...]:
+def _added(a: Slopes, b: Slopes) -> Slopes:
     return tuple(q if p is ZERO else p if q is ZERO else p + q for p, q in zip(a, b, strict=True))
 
 
-def _share(a: Interval, b: Interval) -> tuple[Array, Array]:
-    """Return the least and the largest share of a in a + b, for a and b not negative."""
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        low, high = a.lo / (a.lo + b.hi), a.hi / (a.hi + b.lo)
+def _share(a: Slope, b: Slope) -> tuple[Array, Array]:
+    """Return the least and the largest share of a in a + b, for a and b not negative.
+
+    What a and b have in common cancels in log(b/a), which the mean-value form bounds.
+    """
+    x, y = a.value, b.value
+    with np.errstate(all="ignore"):
+        low, high = x.lo / (x.lo + y.hi), x.hi / (x.hi + y.lo)
+        move = intervals.log(b.centre / a.centre)
+        for p, q, reach in zip(a.slopes, b.slopes, a.reach, strict=True):
+            if p is not q:
+                move = move + (q - p) * reach
+        known = (x.lo > 0) & (y.lo > 0)
+        low = np.where(known, np.fmax(low, 1 / (1 + np.exp(move.hi))), low)
+        high = np.where(known, np.fmin(high, 1 / (1 + np.exp(move.lo))), high)
     low, high = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), 1.0, high)
     return np.maximum(low * (1 - ROUNDING), 0.0), np.minimum(high * (1 + ROUNDING), 1.0)
 
 
 def _average(low: Array, high: Array, p: Interval, q: Interval) -> Interval:
     """Slope of a sum: share * p + (1 - share) * q, which is extreme at an end of the share."""
-    if p is ZERO and q is ZERO:
-        return ZERO
+    if p is q:
+        return p
     with np.errstate(invalid="ignore"):
         lo = np.minimum(_mix(low, p.lo, q.lo), _mix(high, p.lo, q.lo))
         hi = np.maximum(_mix(low, p.hi, q.hi), _mix(high, p.hi, q.hi))
@@ -146,12 +171,13 @@ def _divided(move: Interval, value: Interval) -> Interval:
 def log(x: Slope) -> Slope:
     """Natural logarithm."""
     value = intervals.log(x.value)
-    return Slope(value, tuple(_divided(s, value) for s in x.slopes))
+    return Slope(value, intervals.log(x.centre), tuple(_divided(s, value) for s in x.slopes), x.reach)
 
 
 def exp(x: Slope) -> Slope:
     """Exponential."""
-    return Slope(intervals.exp(x.value), tuple(s if s is ZERO else x.value * s for s in x.slopes))
+    slopes = tuple(s if s is ZERO else x.value * s for s in x.slopes)
+    return Slope(intervals.exp(x.value), intervals.exp(x.centre), slopes, x.reach)
 
 
 def maximum(a: Any, b: Any) -> Slope:
@@ -160,15 +186,17 @@ def maximum(a: Any, b: Any) -> Slope:
     a, b = first.of(a), first.of(b)
     above, below = a.value.lo >= b.value.hi, b.value.lo >= a.value.hi
     slopes = tuple(
-        ZERO
-        if p is ZERO and q is ZERO
+        p
+        if p is q
         else Interval(
             np.where(above, p.lo, np.where(below, q.lo, np.minimum(p.lo, q.lo))),
             np.where(above, p.hi, np.where(below, q.hi, np.maximum(p.hi, q.hi))),
         )
         for p, q in zip(a.slopes, b.slopes, strict=True)
     )
-    return Slope(intervals.maximum(a.value, b.value), slopes)
+    return Slope(
+        intervals.maximum(a.value, b.value), intervals.maximum(a.centre, b.centre), slopes, first.reach
+    )
 
 
 arithmetic.log.register(Slope)(log)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.evaluation import RowKey
-from formulations.intervals import Interval
 from formulations.slopes import Slope
 from scenarios.question import Decision, Question
 
@@ -169,53 +168,42 @@ def measured(question: Question, x: Array) -> tuple[Array, Array]:
 
 def enclose(question: Question, low: Array, high: Array) -> Enclosure:
     """Bound every limit and the objective over boxes, by plain intervals and by their slopes."""
-    names = [d.name for d in question.decide]
-    wide = dict(zip(names, Slope.inputs(low, high), strict=True))
-    middle = centres(low, high)
-    thin = {name: Interval(middle[:, j], middle[:, j]) for j, name in enumerate(names)}
-    with np.errstate(all="ignore"):
-        rows, goal = numbers(question, wide)
-        rows_at, goal_at = numbers(question, thin)
-        width = np.stack([np.log(low / middle).T, np.log(high / middle).T])
-    width = width + np.array([-1.0, 1.0])[:, None, None] * 1e-15 * (1.0 + np.abs(width))
-    template = wide[names[0]]
-    slopes = [template.of(v) for v in rows.values()]
-    at = [Interval.of(v) for v in rows_at.values()]
-    if question.objectives:
-        s, v = template.of(goal), Interval.of(goal_at)
-        maximize = question.objectives[0].maximize
-        slopes.append(s.reciprocal() if maximize else s)
-        at.append(v.reciprocal() if maximize else v)
+    inputs = Slope.inputs(low, centres(low, high), high)
+    keys, found = _rows(question, inputs)
     count, k = low.shape
-    shape = (count,)
+    reach = inputs[0].reach
     return _sharpened(
         Enclosure(
-            tuple(rows),
-            _stack([s.value.lo for s in slopes], shape),
-            _stack([s.value.hi for s in slopes], shape),
-            _stack([v.lo for v in at], shape),
-            _stack([v.hi for v in at], shape),
-            np.stack([_stack([g.lo for g in s.slopes], shape) for s in slopes]).reshape(-1, k, count),
-            np.stack([_stack([g.hi for g in s.slopes], shape) for s in slopes]).reshape(-1, k, count),
-            width,
+            keys,
+            _stack([s.value.lo for s in found], (count,)),
+            _stack([s.value.hi for s in found], (count,)),
+            _stack([s.centre.lo for s in found], (count,)),
+            _stack([s.centre.hi for s in found], (count,)),
+            _stack([_stack([g.lo for g in s.slopes], (count,)) for s in found], (k, count)),
+            _stack([_stack([g.hi for g in s.slopes], (count,)) for s in found], (k, count)),
+            np.stack([np.stack([r.lo for r in reach]), np.stack([r.hi for r in reach])]),
         )
     )
 
 
 def tangent(question: Question, x: Array) -> tuple[Array, Array]:
     """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes."""
-    names = [d.name for d in question.decide]
-    point = dict(zip(names, Slope.inputs(x[None], x[None]), strict=True))
-    with np.errstate(all="ignore"):
-        rows, goal = numbers(question, point)
-        template = point[names[0]]
-        found = [template.of(v) for v in rows.values()]
-        if question.objectives:
-            s = template.of(goal)
-            found.append(s.reciprocal() if question.objectives[0].maximize else s)
-        value = np.log(np.maximum(np.ravel([_stack([s.value.hi for s in found], (1,))]), 1e-300))
-        slope = [[0.5 * float(g.lo.flat[0] + g.hi.flat[0]) for g in s.slopes] for s in found]
+    _, found = _rows(question, Slope.inputs(x[None], x[None], x[None]))
+    value = np.log(np.maximum([float(s.value.hi.flat[0]) for s in found], 1e-300))
+    slope = [[0.5 * float(g.lo.flat[0] + g.hi.flat[0]) for g in s.slopes] for s in found]
     return np.clip(value, -700.0, 700.0), np.nan_to_num(np.array(slope), posinf=0.0, neginf=0.0)
+
+
+def _rows(question: Question, inputs: list[Slope]) -> tuple[tuple[RowKey, ...], list[Slope]]:
+    """Limits, then what is minimised, with their slopes."""
+    x = {d.name: s for d, s in zip(question.decide, inputs, strict=True)}
+    with np.errstate(all="ignore"):
+        rows, goal = numbers(question, x)
+        found = [inputs[0].of(v) for v in rows.values()]
+        if question.objectives:
+            s = inputs[0].of(goal)
+            found.append(s.reciprocal() if question.objectives[0].maximize else s)
+    return tuple(rows), found
 
 
 def _stack(values: list[Array], shape: tuple[int, ...]) -> Array:

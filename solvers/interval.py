@@ -115,7 +115,7 @@ def _search(question: Question, where: Space, work: int, deadline: float) -> _Se
         rest[order] = False
         s.low, s.high, s.keys = s.low[rest], s.high[rest], s.keys[rest]
         _examine(question, where, s, *_halves(question, where, low, high))
-        _let_go(s, tolerance)
+        _let_go(s, tolerance if s.margin == FEASIBLE else 0.1 * tolerance)
     if s.best_x is None:
         s.best, s.best_x = s.slack, s.slack_x
     return s
@@ -146,13 +146,13 @@ def _halves(question: Question, where: Space, low: Array, high: Array) -> tuple[
     """Both halves of every box, cut along the variable that moves its numbers most."""
     e = boxes.enclose(question, low, high)
     spread = np.log(high / low)
-    with np.errstate(invalid="ignore", over="ignore"):
-        steep = (
-            np.maximum(np.abs(e.slope_low), np.abs(e.slope_high)).max(0).T
-            if e.low.size
-            else np.ones_like(spread)
-        )
-        weight = np.clip(np.nan_to_num(steep, nan=1.0, posinf=1e3), 1e-3, 1e3) * spread
+    steep = np.maximum(np.abs(e.slope_low), np.abs(e.slope_high))
+    # a limit that holds all over the box is no reason to cut it
+    matters = np.concatenate(
+        [e.high[: len(e.keys)] > 1, np.ones((len(e.low) - len(e.keys), len(low)), dtype=bool)]
+    )
+    steep = np.where(matters[:, None], steep, 0.0).max(0, initial=0.0).T
+    weight = np.clip(np.nan_to_num(steep, nan=1.0, posinf=1e3), 1e-12, 1e3) * spread
     j = np.argmax(weight, axis=1)
     every = np.arange(len(low))
     left, right = high.copy(), low.copy()
@@ -162,7 +162,7 @@ def _halves(question: Question, where: Space, low: Array, high: Array) -> tuple[
         mine = j == k
         below = where.down(int(k), middle[mine])
         left[mine, k] = below
-        right[mine, k] = where.up(int(k), below * (1 + 4 * boxes.WHOLE) + 1e-6 * bool(where.integer[k]))
+        right[mine, k] = below + 1 if where.integer[k] else where.up(int(k), below * (1 + 4 * boxes.WHOLE))
     return np.concatenate([low, right]), np.concatenate([left, high])
 
 

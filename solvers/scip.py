@@ -48,10 +48,14 @@ def solve(question: Question, *, seconds: float = 60.0, isolated: bool = True) -
     box = {name: (float(low), float(high)) for name, low, high in zip(where.names, *kept, strict=True)}
     program = log_program(question, box)
     word = _in_child(program, seconds) if isolated else run(program, seconds)
-    return _outcome(question, where, program, word)
+    return heard(question, where, program, word)
 
 
-def _outcome(question: Question, where: boxes.Space, program: LogProgram, word: dict[str, Any]) -> Outcome:
+def heard(question: Question, where: boxes.Space, program: LogProgram, word: dict[str, Any]) -> Outcome:
+    """Turn what SCIP said (see ``run``) into an outcome.
+
+    Its point is re-evaluated, its "infeasible" not believed.
+    """
     if word.get("y") is None:
         return Outcome(Status.ERROR, solver=SOLVER, message=f"SCIP: {word['status']}")
     logs = np.array([[min(word["y"][name], 700.0) for name in where.names]])

@@ -1,0 +1,37 @@
+"""The local search arrives where it should from wherever it starts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from method_questions import fft, nbody
+
+from scenarios.question import Decision
+from solvers import boxes, descent
+
+QUESTION = nbody(
+    "time", p=Decision("processors", maximum=1330000), energy=(None, 42.1555), power=(None, 806.281)
+)
+
+
+@given(st.floats(1, 1e6), st.floats(1, 1e5))
+@settings(max_examples=10, deadline=None)
+def test_a_vertex_of_two_limits_from_anywhere(p: float, memory: float) -> None:
+    # reference case nbody-17
+    x = descent.descend(QUESTION, boxes.space(QUESTION), np.array([p, memory]))
+    assert x is not None
+    worst, goal = boxes.measured(QUESTION, x[None])
+    assert worst[0] <= 1 + 1e-9
+    assert goal[0] == pytest.approx(0.0609790111333, rel=1e-8)
+
+
+def test_whole_numbers_are_held() -> None:
+    question = nbody(p=Decision("processors", integer=True, maximum=1000), time=(None, 0.5))
+    x = descent.descend(question, boxes.space(question), np.array([300.0, 500.0]))
+    assert x is not None
+    assert x[0] == 300.0
+    assert x[1] != 500.0
+
+
+def test_nothing_free_is_nothing_to_do() -> None:
+    assert descent.descend(fft(), boxes.space(fft()), np.array([5.0])) is None

@@ -1,0 +1,137 @@
+"""Interval branch and bound: certified optimum and certified infeasibility without any structure."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
+
+from results.solution import Status
+from scenarios.question import Decision, Question
+from solvers import boxes, interval, scan
+from solvers.outcome import Outcome
+
+
+def value(question: Question, found: Outcome) -> float:
+    """The objective at the design found, after checking that it holds its limits."""
+    assert found.x is not None
+    worst, goal = boxes.measured(question, np.array([[found.x[d.name] for d in question.decide]]))
+    assert worst[0] <= 1 + 1e-8
+    return float(1 / goal[0] if question.objectives[0].maximize else goal[0])
+
+
+def closes(question: Question, found: Outcome, expected: float) -> None:
+    """Bound and value embrace the expected optimum within the tolerance asked."""
+    assert found.status is Status.OPTIMAL, found
+    assert found.bound is not None
+    sign = -1 if question.objectives[0].maximize else 1
+    assert sign * found.bound <= sign * expected * (1 + sign * 1e-9)
+    assert found.bound == pytest.approx(expected, rel=1e-6)
+    assert value(question, found) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        # reference cases, dense scan and multi-start search: nbody-09, -13, -17
+        (nbody("time", p=Decision("processors", maximum=13300), power=(None, 52.9468)), 0.76556420211),
+        (
+            nbody("time", p=Decision("processors", maximum=181), power_per_processor=(None, 0.412917)),
+            0.553003601298,
+        ),
+        (
+            nbody(
+                "time",
+                p=Decision("processors", maximum=1330000),
+                energy=(None, 42.1555),
+                power=(None, 806.281),
+            ),
+            0.0609790111333,
+        ),
+        # fft-15 with whole processors
+        (fft("energy_delay"), 1.53402914212e-06),
+        # and fft-03
+        (fft(p=Decision("processors", values=tuple(2.0**k for k in range(21)))), 0.0690284527616),
+    ],
+    ids=["total power", "power per processor", "energy and power", "whole", "powers of two"],
+)
+def test_reference_cases(question: Question, expected: float) -> None:
+    closes(question, interval.solve(question), expected)
+
+
+@given(st.floats(0.05, 20), st.floats(0.2, 5), st.floats(0.2, 5))
+@settings(max_examples=8, deadline=None)
+def test_deadline_in_closed_form(deadline: float, dear: float, slow: float) -> None:
+    machine = NBODY | {
+        "energy_per_word": NBODY["energy_per_word"] * dear,
+        "time_per_word": NBODY["time_per_word"] * slow,
+    }
+    question = nbody(machine=machine, time=(None, deadline), p=Decision("processors", maximum=1e7))
+    found = interval.solve(question)
+    closes(question, found, least_energy_by_deadline(machine, BODIES, deadline))
+
+
+def test_real_processors_with_logarithms() -> None:
+    # reference: golden section on the continuous function of one variable
+    question = fft(p=Decision("processors"))
+    u = np.linspace(math.log(400), math.log(700), 200001)
+    _, goal = boxes.measured(question, np.exp(u)[:, None])
+    closes(question, interval.solve(question), float(goal.min()))
+
+
+def test_maximising_gives_an_upper_bound() -> None:
+    question = fft(maximize="performance", p=Decision("processors", maximum=100))
+    found = interval.solve(question)
+    exact = scan.scan(fft(maximize="performance", p=Decision("processors", maximum=100, integer=True)))
+    assert exact.bound is not None
+    closes(question, found, exact.bound)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        fft("time", power=(None, 1000.0)),
+        fft("time", energy=(None, 0.068338)),
+        fft("time", p=Decision("processors"), energy=(None, 0.06902830)),
+        nbody(p=Decision("processors", maximum=133), time=(None, 0.729744)),
+    ],
+    ids=["fft-07", "fft-11", "just below the least energy", "nbody-05"],
+)
+def test_infeasible_is_proved(question: Question) -> None:
+    assert interval.solve(question).status is Status.INFEASIBLE
+
+
+def test_a_limit_at_its_least_value_is_met_and_a_hair_below_is_refused() -> None:
+    # E* of V.A in closed form; the designs form a single M
+    least = least_energy_by_deadline(NBODY, BODIES, math.inf)
+    at = nbody("time", p=Decision("processors", maximum=100), energy=(None, least * (1 + 1e-12)))
+    found = interval.solve(at)
+    assert found.status is Status.OPTIMAL
+    below = nbody("time", p=Decision("processors", maximum=100), energy=(None, least * (1 - 1e-7)))
+    assert interval.solve(below).status is Status.INFEASIBLE
+
+
+def test_an_optimum_held_only_by_the_end_of_its_box_is_unbounded() -> None:
+    # without the replication limit more memory always saves words, and no end of it is the user's
+    question = nbody("words", p=Decision("processors", minimum=10, maximum=10))
+    free = Question(
+        question.model, question.given, question.decide, question.objectives, waive=frozenset(["replication"])
+    )
+    found = interval.solve(free)
+    assert found.status is Status.UNBOUNDED
+    assert found.runaway == "memory"
+
+
+def test_work_that_runs_out_leaves_a_bound_and_no_claim() -> None:
+    found = interval.solve(
+        nbody("energy_delay", energy=(None, 41.0), p=Decision("processors", maximum=300)), work=3
+    )
+    assert found.status in (Status.FEASIBLE, Status.OPTIMAL)
+    assert found.bound is not None
+
+
+def test_a_choice_among_names_is_refused() -> None:
+    with pytest.raises(ValueError, match="processors is a choice among names"):
+        interval.solve(fft(p=Decision("processors", choices=("a", "b"))))

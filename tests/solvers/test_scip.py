@@ -1,0 +1,112 @@
+"""SCIP through Pyomo: right on what has a closed form, silent where it only believes, and killable."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
+
+from formulations.logprogram import log_program
+from results.solution import Status
+from scenarios.question import Decision, Question
+from solvers import boxes, scip
+from solvers.outcome import Outcome
+
+ROOT = Path(__file__).parents[2]
+# SCIP keeps limits to 1e-9 in logarithms and its bound may overshoot by as much
+CLOSE = 2e-7
+
+
+def closes(question: Question, found: Outcome, expected: float) -> None:
+    assert found.status is Status.OPTIMAL, found
+    assert found.x is not None
+    assert found.bound == pytest.approx(expected, rel=CLOSE)
+    worst, goal = boxes.measured(question, np.array([[found.x[d.name] for d in question.decide]]))
+    assert worst[0] <= 1 + 1e-8
+    assert goal[0] == pytest.approx(expected, rel=CLOSE)
+
+
+@given(st.floats(0.05, 20), st.floats(0.2, 5), st.floats(0.2, 5))
+@settings(max_examples=10, deadline=None)
+def test_deadline_in_closed_form(deadline: float, dear: float, slow: float) -> None:
+    machine = NBODY | {
+        "energy_per_word": NBODY["energy_per_word"] * dear,
+        "time_per_word": NBODY["time_per_word"] * slow,
+    }
+    question = nbody(machine=machine, time=(None, deadline), p=Decision("processors", maximum=1e7))
+    expected = least_energy_by_deadline(machine, BODIES, deadline)
+    closes(question, scip.solve(question, isolated=False), expected)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        # reference cases nbody-09, -13, fft-15, fft-03
+        (nbody("time", p=Decision("processors", maximum=13300), power=(None, 52.9468)), 0.76556420211),
+        (
+            nbody("time", p=Decision("processors", maximum=181), power_per_processor=(None, 0.412917)),
+            0.553003601298,
+        ),
+        (fft("energy_delay"), 1.53402914212e-06),
+        (fft(p=Decision("processors", values=tuple(2.0**k for k in range(21)))), 0.0690284527616),
+    ],
+    ids=["total power", "power per processor", "whole", "powers of two"],
+)
+def test_reference_cases(question: Question, expected: float) -> None:
+    closes(question, scip.solve(question, isolated=False), expected)
+
+
+def test_a_child_process_gives_the_same_answer() -> None:
+    question = nbody("time", p=Decision("processors", maximum=13300), power=(None, 52.9468))
+    assert scip.solve(question).bound == pytest.approx(scip.solve(question, isolated=False).bound, rel=1e-12)
+
+
+def test_it_works_from_standard_input() -> None:
+    # no __main__ module that a child could import
+    script = (
+        "import sys; sys.path.insert(0, 'tests/oracle')\n"
+        "from method_questions import nbody\n"
+        "from solvers import scip\n"
+        "print(scip.solve(nbody(time=(None, 0.5))).status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-"], input=script, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+    )
+    assert done.stdout.strip() == "optimal", done.stderr
+
+
+def test_a_program_survives_the_way_to_the_child() -> None:
+    program = log_program(nbody("time", power=(None, 800.0), p=Decision("processors", values=(10.0, 20.0))))
+    assert scip.read(json.loads(json.dumps(asdict(program)))) == program
+
+
+def test_a_child_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # no time at all: the child cannot even have started its interpreter
+    monkeypatch.setattr(scip, "GRACE", 0.0)
+    found = scip.solve(nbody(), seconds=0.02)
+    assert found.status is Status.ERROR
+    assert "killed" in found.message
+
+
+def test_infeasible_is_said_when_intervals_prove_it_and_never_on_scips_word() -> None:
+    question = nbody(p=Decision("processors", maximum=133), time=(None, 0.729744))
+    proved = scip.solve(question, isolated=False)
+    assert proved.status is Status.INFEASIBLE
+    assert "interval" in proved.certificate
+    program = log_program(question)
+    word = scip.run(program, 10.0)
+    assert word["status"] == "provenInfeasible"
+    heard = scip.heard(question, boxes.space(question), program, word)
+    assert heard.status is Status.ERROR
+    assert heard.message == "SCIP: provenInfeasible"
+
+
+def test_any_design_will_do_without_an_objective() -> None:
+    found = scip.solve(replace(nbody(time=(None, 0.5)), objectives=()), isolated=False)
+    assert found.status is Status.FEASIBLE
