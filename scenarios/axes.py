@@ -14,6 +14,7 @@ from scenarios.machine_tables import known
 from scenarios.reading import Reader, choice
 from scenarios.schema import Shape, Sweep
 
+_KINDS = {"limits": "limit", "decide": "decide"}
 MACHINE_PATHS = ("machine", "machine.base")
 WORD_SIZE = MACHINE_PREFIX + "word_size"
 MOST_VALUES = 10_000_000
@@ -31,6 +32,11 @@ class Target:
     kind: str
     name: str
     side: str = ""
+
+    @property
+    def changes(self) -> tuple[str, str]:
+        """What two axes must not both change."""
+        return ("machine" if self.kind == "machine" else self.name, self.side)
 
     @property
     def structural(self) -> bool:
@@ -78,19 +84,33 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     if side not in sides or not name:
         ways = " or ".join(f"{section}.{name or rest}.{s}" for s in sides[:2])
         reader.findings.add(key, f"{section}.{rest} is no bound", f"write {ways}")
-    elif section == "decide" and name not in shape.decide:
-        right = (
-            f"add {name} under [decide], or sweep one of: {', '.join(shape.decide) or 'nothing is decided'}"
-        )
-        reader.findings.add(key, f"{name} is not decided, so it has no bounds", right)
-    elif section == "decide" and (side == "max_halvings") != (shape.decide[name].max_halvings is not None):
-        right = "sweep the kind of bound that the entry under [decide] has"
-        reader.findings.add(key, f"decide.{name} has no {side} to sweep", right)
-    elif section == "limits" and name not in reader.metrics and name not in shape.decide:
+    elif name in shape.decide and reader.countable(name):
+        return _bound_of_decided(reader, shape, key, Target(_KINDS[section], name, side))
+    elif section == "decide":
+        decided = ", ".join(shape.decide) or "nothing is decided"
+        right = f"add {name} under [decide], or sweep a bound of: {decided}"
+        reader.findings.add(key, f"{name} is no decided number, so it has no bounds", right)
+    elif name not in reader.metrics:
         names = [f"limits.{n}.{side}" for n in (*reader.metrics, *shape.decide)]
         reader.findings.unknown(key, f"limit of {reader.model.name}", f"limits.{rest}", names)
     else:
-        return Target("limit" if section == "limits" else "decide", name, side)
+        return Target("limit", name, side)
+    return None
+
+
+def _bound_of_decided(reader: Reader, shape: Shape, key: str, aim: Target) -> Target | None:
+    """Check an axis over a bound of a decided quantity: under [decide] or [limits], not both."""
+    name, side, entry = aim.name, aim.side, shape.decide[aim.name]
+    other = shape.limits.get(name) if aim.kind == "decide" else entry
+    where = "limits" if aim.kind == "decide" else "decide"
+    if (side == "max_halvings") != (entry.max_halvings is not None):
+        right = "sweep the kind of bound that the entry under [decide] has"
+        reader.findings.add(key, f"{name} has no {side} of its own to sweep", right)
+    elif other is not None and getattr(other, side, None) is not None:
+        right = f"sweep {where}.{name}.{side}, or take it out there"
+        reader.findings.add(key, f"{name} has its {side} under [{where}] already", right)
+    else:
+        return aim
     return None
 
 

@@ -46,10 +46,9 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
         wrong = f"{reader.model.name} runs on one machine, not on a map of machines"
         reader.findings.add(key, wrong, 'write machine = "jaketown", or { base = "jaketown", … }')
         return None
-    base = spec.get("base", {})
-    found = parameters(reader, f"{key}.base", base) if base != {} else {}
+    base_known = "base" not in spec or known(reader, f"{key}.base", spec["base"])
+    merged = parameters(reader, key, spec["base"]) or {} if "base" in spec and base_known else {}
     own = {k: v for k, v in spec.items() if k != "base" and _takes(reader, f"{key}.{k}", k)}
-    merged = dict(found or {})
     # the word size first: other entries may be in bytes
     for name in sorted(own, key=lambda n: n != "word_size"):
         q = reader.machine[name]
@@ -59,7 +58,7 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
             merged[name] = value
         else:
             reader.findings.broken.add(f"{key}.{name}")
-    return None if found is None else merged
+    return merged if base_known else None
 
 
 def _is_map(reader: Reader, spec: Mapping[str, Any]) -> bool:

@@ -109,7 +109,7 @@ def _targets(reader: Reader, shape: Shape) -> dict[str, Target]:
         aim = axes.target(reader, shape, axis)
         if aim is None:
             continue
-        same = next((a for a, t in found.items() if t == aim or t.kind == aim.kind == "machine"), None)
+        same = next((a for a, t in found.items() if t.changes == aim.changes), None)
         if same is not None:
             right = f"take one of sweep.{same} and sweep.{axis} out"
             reader.findings.add(f"sweep.{axis}.path", f"{entry.path} is swept by {same} already", right)
@@ -131,7 +131,7 @@ def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
 def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[str, Target]) -> bool:
     key, add = f"limits.{name}", reader.findings.add
     bounds = shape.limits[name]
-    if name in shape.decide:
+    if name in shape.decide and reader.countable(name):
         entry = shape.decide[name]
         twice = [
             s for s in ("min", "max") if getattr(bounds, s) is not None and getattr(entry, s) is not None
@@ -141,7 +141,7 @@ def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[str, Targ
         elif twice:
             add(key, f"{name} has its {twice[0]} under [decide] already", "leave one of the two out")
     elif name in reader.inputs or name in reader.parameters:
-        add(key, f"{name} is not decided, so there is nothing to limit", "limit a metric, or decide it")
+        add(key, f"{name} is no decided number, so it cannot be limited", "limit a metric, or decide it")
         return False
     elif name in {x.name for x in reader.model.limits}:
         right = f'leave it out; waive = ["{name}"] at the top of the file sets it aside'

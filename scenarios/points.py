@@ -16,7 +16,7 @@ from scenarios.errors import shown
 from scenarios.grids import Grid, GridAxis
 from scenarios.machine_tables import MachineSpec
 from scenarios.names import Roles
-from scenarios.question import Decision, HALVINGS, Limit, Question, STRETCH
+from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 from scenarios.reading import choice, plain_names
 from scenarios.schema import Shape
 

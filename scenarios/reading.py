@@ -32,6 +32,10 @@ class Reader:
         """Return the quantity that a limit or objective means: a metric, else a parameter."""
         return self.metrics[name] if name in self.metrics else self.parameters[name]
 
+    def countable(self, name: str) -> bool:
+        """Whether ``name`` is a parameter that is a number, not a choice among names."""
+        return name in self.parameters and not self.parameters[name].choices
+
     def number(self, key: str, value: Any, q: Quantity, word_size: float | None) -> float | None:
         """Read ``value`` in SI units of ``q``; None, and a mistake noted at ``key``, where it cannot be."""
         if not isinstance(value, str) and (isinstance(value, bool) or not isinstance(value, Real)):

@@ -79,9 +79,9 @@ def _factors(value: Any) -> tuple[float, ...]:
 
 
 def _spacing(value: Any) -> str:
-    if value not in {"linear", "log"}:
+    if not isinstance(value, str) or value not in {"linear", "log"}:
         raise _wrong("this is no spacing", 'write "log" or "linear"')
-    return str(value)
+    return value
 
 
 def _machine(value: Any) -> str | dict[str, Any]:

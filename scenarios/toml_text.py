@@ -24,7 +24,7 @@ def to_toml(data: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Give NumPy arrays and scalars, tuples and mappings as the plain lists, numbers and dicts TOML would give."""
+    """Turn NumPy arrays and scalars, tuples and mappings into what a TOML file would give."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

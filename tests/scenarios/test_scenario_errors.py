@@ -1,11 +1,15 @@
 """Every wrong scenario is refused with file, key, what is wrong and what would be right; all at once."""
 
 import copy
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from scenarios import Problem, Scenario, ScenarioError, from_text, load
+from scenarios import Problem, Scenario, ScenarioError, from_text, grid, load
 from scenarios.questions import question
 
 GOOD: dict[str, Any] = {
@@ -251,7 +255,7 @@ def test_mistakes_in_the_objective(objective: Any, key: str, wrong: str, right: 
         ({"time": {"max": -1}}, "time.max", "negative", "at least 0"),
         ({"time": {"max": float("nan")}}, "time.max", "nan is not a finite", "finite"),
         ({"one_copy": {"max": 1}}, "one_copy", "always holds", "waive"),
-        ({"bodies": {"max": 1}}, "bodies", "not decided", "metric"),
+        ({"bodies": {"max": 1}}, "bodies", "no decided number", "metric"),
         ({"memory": {"max": 1}}, "memory", "max under [decide] already", "one of the two"),
     ],
 )
@@ -265,7 +269,7 @@ def test_mistakes_in_limits(limits: dict[str, Any], key: str, wrong: str, right:
     [
         ({"path": "limits.tim.max", "values": [1]}, ".path", "limits.tim.max"),
         ({"path": "limits.time", "values": [1]}, ".path", "no bound"),
-        ({"path": "decide.bodies.max", "values": [1]}, ".path", "not decided"),
+        ({"path": "decide.bodies.max", "values": [1]}, ".path", "no decided number"),
         ({"path": "decide.processors.max_halvings", "values": [1]}, ".path", "no max_halvings"),
         ({"path": "processors", "values": [1]}, ".path", "is decided"),
         ({"path": "energy", "values": [1]}, ".path", "is a metric"),
@@ -297,6 +301,7 @@ def test_mistakes_in_limits(limits: dict[str, Any], key: str, wrong: str, right:
         ),
         ({"path": "limits.power.max", "factors": [1]}, ".factors", "no value"),
         ({"path": "limits.time.max", "factors": ["1 s"]}, ".factors", "plain number"),
+        ({"path": "limits.memory.max", "values": [5]}, ".path", "under [decide] already"),
         ({"path": "limits.time.min", "values": [5, 11]}, "", "above max = 10"),
         ({"path": "decide.processors.max", "values": [0]}, ".values[0]", "too small"),
         ({"path": "machine", "values": ["jaktown"]}, ".values[0]", '"jaktown"'),
@@ -317,6 +322,8 @@ def test_axes_that_get_in_each_others_way() -> None:
             "again": {"path": "given.bodies", "values": [1]},
             "a/b": {"path": "machine.leakage_power", "values": [1]},
             "processors": {"path": "flops_per_pair", "values": [1]},
+            "floor": {"path": "decide.memory.min", "values": [9]},
+            "ground": {"path": "limits.memory.min", "values": [9]},
         }
     )
     assert {p.key: p.wrong for p in found} == {
@@ -324,6 +331,7 @@ def test_axes_that_get_in_each_others_way() -> None:
         "sweep.again.path": "given.bodies is swept by time already",
         "sweep.a/b": '"a/b" cannot name a dimension of a dataset',
         "sweep.processors": "the dataset needs the name processors for itself",
+        "sweep.ground.path": "limits.memory.min is swept by floor already",
     }
 
 
@@ -385,3 +393,72 @@ def test_bytes_need_a_word_size() -> None:
     assert found.key == "decide.memory.max"
     assert "bytes" in found.wrong
     assert "machine.word_size" in found.right
+
+
+WORDS = ["energy", "time", "processors", "memory", "machine.energy_per_flop", "jaketown", "10 s", "16 GiB"]
+KEYS = ["min", "max", "values", "powers_of", "max_halvings", "integer", "path", "start", "stop", "num"]
+KEYS += [
+    "spacing",
+    "factors",
+    "minimize",
+    "maximize",
+    "front",
+    "points",
+    "base",
+    "machine",
+    "bodies",
+    "decide",
+]
+leaves = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 70),
+    st.floats(),
+    st.just(10**400),
+    st.sampled_from(WORDS),
+    st.text(),
+)
+junk = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.one_of(st.sampled_from(KEYS + WORDS), st.text(max_size=5)), inner, max_size=3),
+    ),
+    max_leaves=6,
+)
+SECTIONS = sorted(Scenario.model_fields)
+PLACES = [("given", "bodies"), ("limits", "time"), ("objective", "front"), ("objective", "minimize")]
+PLACES += [("decide", n) for n in ("processors", "memory", "machine", "machine.energy_per_flop")]
+PLACES += [("sweep", "study"), ("sweep", "other")]
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(SECTIONS), junk, max_size=2),
+    st.dictionaries(st.sampled_from(PLACES), junk, max_size=3),
+)
+def test_nothing_in_a_mapping_leads_to_another_error(whole: Any, parts: Any) -> None:
+    data = copy.deepcopy(GOOD) | whole
+    for (section, name), value in parts.items():
+        entries = data.setdefault(section, {})
+        if isinstance(entries, dict):
+            entries[name] = value
+    try:
+        found = grid(load(data))
+    except ScenarioError as caught:
+        error = caught
+    else:
+        for index in ((0,) * len(found.axes), tuple(n - 1 for n in found.shape)):
+            assert found.question(index).model.name
+        return
+    assert error.problems
+    assert all(p.wrong and p.right for p in error.problems)
+    assert "pydantic" not in str(error)
+    assert "validation error" not in str(error)
+
+
+def test_importing_the_room_is_cheap() -> None:
+    heavy = ["pydantic", "numpy", "pint", "pandas", "xarray", "pyomo"]
+    code = f"import sys, scenarios; print([m for m in {heavy} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
