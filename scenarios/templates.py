@@ -40,31 +40,25 @@ def template(model: str) -> str:
     m = models.get(model)
     decided = [q for q in m.inputs if _is_resource(q)]
     given = [q for q in m.inputs if q not in decided]
+    waived = ", ".join(f'"{x.name}"' for x in m.limits)
     lines = [
-        f'title   = "Least energy: {m.title}"',
-        f'model   = "{m.name}"'.ljust(30) + f"# {m.source}",
-        f"machine = {_machine(m)}".ljust(30) + "# `dse machines` lists them",
-        *(
-            ["# waive = [" + ", ".join(f'"{x.name}"' for x in m.limits) + "]   # limits to set aside"]
-            if m.limits
-            else []
-        ),
+        f'title   = "Least {_objective(m)}: {m.title}"',
+        _line(f'model   = "{m.name}"', m.source),
+        _line(f"machine = {_machine(m)}", "`dse machines` lists them"),
+        *([_line(f"# waive = [{waived}]", "the model's own limits, to set aside")] if waived else []),
         "",
         "[given]   # SI numbers, or text with a unit",
         *(_input(q) for q in given),
         "",
         "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of",
-        *(f"{q.name} = {_range(q)}".ljust(30) + f"# {_about(q)}" for q in decided),
+        *(_line(f"{q.name} = {_range(q)}", _about(q)) for q in decided),
         '# "machine.energy_per_flop" = { max_halvings = 10 }',
         "",
         "[objective]  # or maximize; a list of metrics asks for a Pareto front",
         f'minimize = "{_objective(m)}"',
         "",
         "[limits]  # min or max of a metric or a decided quantity",
-        *(
-            f'# {q.name} = {{ max = "{examples(q.unit)[0]}" }}'.ljust(30) + f"# {_about(q)}"
-            for q in m.metrics
-        ),
+        *(_line(f"# {q.name} = {{ {_side(q)} = {_example(q)} }}", _about(q)) for q in m.metrics),
         "",
         "# [sweep.deadline]  # an axis of a dataset, for `dse sweep`",
         '# path    = "limits.time.max"',
@@ -74,6 +68,19 @@ def template(model: str) -> str:
         '# spacing = "log"',
     ]
     return "\n".join(lines) + "\n"
+
+
+def _line(entry: str, comment: str) -> str:
+    return f"{entry:<40}  # {comment}"
+
+
+def _side(q: Quantity) -> str:
+    return "min" if q.name in {"performance", "efficiency"} else "max"
+
+
+def _example(q: Quantity) -> str:
+    text = examples(q.unit)[0]
+    return f'"{text}"' if q.unit else text
 
 
 def _is_resource(q: Quantity) -> bool:
@@ -91,10 +98,10 @@ def _about(q: Quantity) -> str:
 def _input(q: Quantity) -> str:
     if q.choices:
         value = " or ".join(f'"{c}"' for c in q.choices)
-        return f'{q.name} = "{q.default or q.choices[0]}"'.ljust(30) + f"# {value}: {q.meaning}"
+        return _line(f'{q.name} = "{q.default or q.choices[0]}"', f"{value}: {q.meaning}")
     value = _EXAMPLES.get(q.name) or f"{q.default if q.default is not None else max(q.minimum, 1.0):g}"
     start = "# " if q.default is not None else ""
-    return f"{start}{q.name} = {value}".ljust(30) + f"# {_about(q)}"
+    return _line(f"{start}{q.name} = {value}", _about(q))
 
 
 def _objective(m: Model) -> str:
