@@ -1,0 +1,63 @@
+"""``python -m benchmarks``: run the table, print it, and write it as a page where that is asked."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+# before NumPy is imported: one thread each, so that ways are compared and not libraries' threads
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
+    os.environ[name] = "1"
+
+PARTS = ("startup", "solving", "sweeping", "evaluating")
+WIDTH = 150
+QUICK: dict[str, dict[str, Any]] = {"sweeping": {"points": 20, "many": 80}, "evaluating": {"sides": (100,)}}
+
+
+def main() -> None:
+    """Read the options, run, report."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--seconds", type=float, default=3.0, help="for the rounds of each bench (default 3)")
+    parser.add_argument(
+        "--quick", action="store_true", help="three rounds and small sweeps, to see that all runs"
+    )
+    parser.add_argument("--write", type=Path, metavar="FILE", help="also write the page, as Markdown")
+    asked = parser.parse_args()
+    unknown = set(asked.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"no part {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
+    _run(tuple(asked.parts) or PARTS, 0.0 if asked.quick else asked.seconds, asked.quick, asked.write)
+
+
+def _run(parts: tuple[str, ...], seconds: float, quick: bool, page: Path | None) -> None:
+    from rich.console import Console
+
+    from benchmarks import report
+    from benchmarks.harness import Result, measure
+
+    console, began, load = Console(), time.perf_counter(), report.load_now()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    console.print(f"{report.machine()}; {load}\n{report.versions()}\n{report.today()}\n", highlight=False)
+    found: dict[str, list[Result]] = {}
+    for part in parts:
+        module = import_module(f"benchmarks.{part}")
+        console.rule(module.TITLE, align="left")
+        options = QUICK.get(part, {}) if quick else {}
+        for bench in module.benches(**options):
+            found.setdefault(module.TITLE, []).append(measure(bench, seconds))
+            report.show(found[module.TITLE][-1], console)
+    spent = time.perf_counter() - began
+    console.print(f"{spent:.0f} s in all")
+    if page is not None:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(report.markdown(found, load, spent), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
