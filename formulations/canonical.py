@@ -1,7 +1,7 @@
 """A structured problem as arrays in log variables: what the interior-point kernel and the branching work on.
 
-Row k reads F_k(y) = log N_k(exp y) - log D_k(exp y) <= 0 (row 0: the goal). Monomial divisors are folded into N. A divisor
-that is a sum keeps log D = base . y + h(z), with h convex in a few linear forms z = forms @ y: on a box of z
+Row k reads F_k(y) = log N_k(exp y) - log D_k(exp y) <= 0 (row 0: the goal). Monomial divisors are folded into N.
+A divisor that is a sum keeps log D = base . y + h(z), with h convex in a few linear forms z = forms @ y: on a box of z
 its secant is a monomial above D (a relaxation), its tangent a monomial below D (a restriction).
 """
 
@@ -48,7 +48,7 @@ class Divisor:
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """The arrays of a problem; ``allowed`` holds, per discrete variable, its values' logarithms (None: all integers)."""
+    """The arrays of a problem; ``allowed`` holds each discrete variable's values' logarithms (None: all)."""
 
     names: tuple[str, ...]
     exponents: Array
@@ -78,8 +78,8 @@ def canonical(
 ) -> Canonical:
     """Arrays for a goal over the problem's rows.
 
-    ``extra``: more rows. ``drop``: limits of the problem left out by name; a dropped variable name loses its bounds and, unless
-    ``relax_sets`` is False, its integrality. ``fixed``: variables held at a value.
+    ``extra``: more rows. ``drop``: limits of the problem left out by name; a dropped variable name
+    loses its bounds and, unless ``relax_sets`` is False, its integrality. ``fixed``: variables held at a value.
     """
     assert problem.rows is not None, "only structured problems have arrays"
     rows = [*(r for r in problem.rows if r.key.name not in drop), *extra]
@@ -89,9 +89,7 @@ def canonical(
     pairs += [(r.numerator, r.denominator) for r in rows]
     exponents, logc, ptr, sums = _tables(pairs, names)
     forms, coordinates = _forms([a for _, a, _ in sums], len(names))
-    divisors = tuple(
-        Divisor(k, a[0], c, b) for (k, a, b), c in zip(sums, coordinates, strict=True)
-    )
+    divisors = tuple(Divisor(k, a[0], c, b) for (k, a, b), c in zip(sums, coordinates, strict=True))
     low, high, allowed = _boxes(problem.variables, drop, relax_sets, dict(fixed or {}))
     return Canonical(
         names, exponents, logc, ptr, tuple(r.key for r in rows), low, high, divisors, forms, allowed
@@ -132,7 +130,9 @@ def _forms(blocks: Sequence[Array], n: int) -> tuple[Array, list[Array]]:
     if not blocks:
         return np.zeros((0, n)), []
     differences = np.concatenate([a - a[0] for a in blocks])
-    basis, pivots, rest = [], [], differences.copy()
+    basis: list[Array] = []
+    pivots: list[int] = []
+    rest = differences.copy()
     for column in range(n):
         i = int(np.abs(rest[:, column]).argmax())
         if abs(rest[i, column]) < 1e-9:
@@ -203,16 +203,16 @@ def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array,
         slopes.append(slope)
         cuts.append(cut)
     a, b = _divide(c, mid.shape[0], slopes, cuts)
-    for i in np.flatnonzero((c.forms != 0).sum(1) > 1):
-        sides = np.broadcast_to(np.stack([c.forms[i], -c.forms[i]]), (mid.shape[0], 2, c.forms.shape[1]))
+    for k in np.flatnonzero((c.forms != 0).sum(1) > 1):
+        sides = np.broadcast_to(np.stack([c.forms[k], -c.forms[k]]), (mid.shape[0], 2, c.forms.shape[1]))
         a = np.concatenate([a, sides], axis=1)
-        b = np.concatenate([b, -z_high[:, [i]], z_low[:, [i]]], axis=1)
+        b = np.concatenate([b, -z_high[:, [k]], z_low[:, [k]]], axis=1)
     more = np.arange(1, b.shape[1] - c.logc.size + 1)
     return a, b, np.concatenate([c.ptr, c.ptr[-1] + more])
 
 
 def restriction(c: Canonical, y: Array) -> tuple[Array, Array]:
-    """Arrays with each divisor replaced by its tangent monomial at y (N, n): a point of these is a point of the problem."""
+    """Arrays with each divisor replaced by its tangent monomial at y (N, n); their points hold the true rows."""
     z = y @ c.forms.T
     slopes = [d.slope(z) for d in c.divisors]
     cuts = [d.height(z) - (s * z).sum(1) for d, s in zip(c.divisors, slopes, strict=True)]

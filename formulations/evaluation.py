@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 from dse.quantities import Quantity
-from scenarios.question import HALVINGS, STRETCH, Question
+from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 
 # powers of the elapsed time in the metrics that idling changes
 ELAPSED = {"time": 1, "energy_delay": 1, "power": -1, "power_per_processor": -1, "performance": -1}
@@ -65,7 +65,8 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
 def bounds(question: Question) -> dict[str, tuple[float | None, float | None]]:
     """The user's limits and bounds by name; where both speak of one variable the tighter ones hold."""
     found: dict[str, tuple[float | None, float | None]] = {}
-    for holder in (*question.limits, *question.decide):
+    holders: list[Limit | Decision] = [*question.limits, *question.decide]
+    for holder in holders:
         low, high = found.get(holder.name, (None, None))
         lows = [v for v in (low, holder.minimum) if v is not None]
         highs = [v for v in (high, holder.maximum) if v is not None]

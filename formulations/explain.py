@@ -14,7 +14,10 @@ from scenarios.question import Question
 EXPECT = {
     Kind.EVALUATION: ("one evaluation of the model", "none needed: nothing is decided"),
     Kind.LP: ("interior point in log variables", "optimal, bound by Lagrangian duality"),
-    Kind.GP: ("interior point in log variables, where the problem is convex", "optimal, bound by Lagrangian duality"),
+    Kind.GP: (
+        "interior point in log variables, where the problem is convex",
+        "optimal, bound by Lagrangian duality",
+    ),
     Kind.MILP: (
         "branch and bound on the discrete values",
         "optimal, every node bounded by Lagrangian duality",
@@ -24,7 +27,7 @@ EXPECT = {
         "optimal, every node bounded by Lagrangian duality",
     ),
     Kind.NLP: (
-        "branch and bound: each divisor that is a sum lies below its secant, a monomial, so each node is a geometric program",
+        "branch and bound: secants, which are monomials, stand for divisors, so each node is a geometric program",
         "optimal, every node bounded by Lagrangian duality",
     ),
     Kind.MINLP: (
@@ -33,7 +36,7 @@ EXPECT = {
     ),
 }
 UNSTRUCTURED = (
-    "enumeration where all is discrete; else interval branch and bound; a global solver or a sampler only as the last resort",
+    "enumeration where all is discrete; else interval branch and bound; last a global solver or a sampler",
     "optimal with bound by enumeration or intervals; feasible, never optimal, from a sampler",
 )
 LONGEST = 12
@@ -81,14 +84,20 @@ def _method(problem: Problem) -> list[str]:
 
 
 def _value(question: Question, name: str, value: float | str) -> str:
-    return value if isinstance(value, str) else show(float(value), evaluation.quantity(question.model, name).unit)
+    return (
+        value
+        if isinstance(value, str)
+        else show(float(value), evaluation.quantity(question.model, name).unit)
+    )
 
 
 def _variable(question: Question, v: Variable) -> str:
     unit, d = evaluation.quantity(question.model, v.name).unit, v.decision
     low = show(d.minimum if d.minimum is not None else v.low, unit)
     high = show(d.maximum if d.maximum is not None else v.high, unit)
-    kind = "whole number" if d.integer else f"one of {len(d.values)} values" if d.values is not None else "real"
+    kind = (
+        "whole number" if d.integer else f"one of {len(d.values)} values" if d.values is not None else "real"
+    )
     whose = "" if d.maximum is not None else " (the upper end is the box of the search, not a limit)"
     return f"  {v.name}: {kind} in {low} … {high}{whose}"
 

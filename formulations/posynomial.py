@@ -138,7 +138,7 @@ class Ratio:
         self.numerator, self.denominator = numerator, denominator
 
     @_refusing
-    def __add__(self, other: Any) -> Ratio:
+    def __add__(self, other: Any) -> Any:
         b = ratio(other)
         if self.denominator.same_as(b.denominator):
             return Ratio(self.numerator + b.numerator, self.denominator)
@@ -149,7 +149,7 @@ class Ratio:
     __radd__ = __add__
 
     @_refusing
-    def __mul__(self, other: Any) -> Ratio:
+    def __mul__(self, other: Any) -> Any:
         b = ratio(other)
         if b.denominator.same_as(self.numerator):
             return Ratio(b.numerator, self.denominator)
@@ -164,15 +164,15 @@ class Ratio:
         return Ratio(self.denominator, self.numerator)
 
     @_refusing
-    def __truediv__(self, other: Any) -> Ratio:
+    def __truediv__(self, other: Any) -> Any:
         return self * ratio(other).inverse()
 
     @_refusing
-    def __rtruediv__(self, other: Any) -> Ratio:
+    def __rtruediv__(self, other: Any) -> Any:
         return ratio(other) * self.inverse()
 
     @_refusing
-    def __pow__(self, exponent: Any) -> Ratio:
+    def __pow__(self, exponent: Any) -> Any:
         e = float(exponent)
         if e < 0:
             return self.inverse() ** -e
@@ -186,13 +186,13 @@ class Ratio:
         return result
 
     @_refusing
-    def __sub__(self, other: Any) -> Ratio:
+    def __sub__(self, other: Any) -> Any:
         if isinstance(other, int | float) and other <= 0:
             return self + -other
         raise NotPosynomial("a difference")
 
     @_refusing
-    def __rsub__(self, other: Any) -> Ratio:
+    def __rsub__(self, other: Any) -> Any:
         raise NotPosynomial("a difference")
 
     def __neg__(self) -> Refused:

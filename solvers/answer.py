@@ -32,7 +32,7 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
     began = time.perf_counter()
     try:
         solution = _answer(question, neighbours)
-    except Exception as problem:  # noqa: BLE001 - a failing point must not take a sweep down
+    except Exception as problem:
         message = f"{type(problem).__name__}: {problem}"
         solution = Solution(Status.ERROR, message=message, certificate="the solver failed")
     return dataclasses.replace(
@@ -53,13 +53,11 @@ def _answer(question: Question, neighbours: bool) -> Solution:
     problem = formulate(question)
     if problem.kind is Kind.EVALUATION:
         return _evaluated(question)
-    if problem.rows is None:
-        found = structured.Optimum(methods.unstructured(question))
-    else:
-        found = structured.optimise(problem)
+    structure = problem.rows is not None
+    found = structured.optimise(problem) if structure else structured.Optimum(methods.unstructured(question))
     outcome = found.outcome
     if outcome.status is Status.INFEASIBLE:
-        why = conflicts.explain(problem) if problem.rows is not None else subsets.conflicts(question)
+        why = conflicts.explain(problem) if structure else subsets.conflicts(question)
         return Solution(
             Status.INFEASIBLE,
             limits=_asked(question),

@@ -71,7 +71,9 @@ def _search(c: Canonical, gap: float, incumbent: Array | None, below: float) -> 
         count += len(now)
         solved = _relaxed(c, now)
         alive = [(n, y) for n, y, status in solved if status != INFEASIBLE and n.bound < best - gap]
-        closed = min([closed, *(n.bound for n, _, status in solved if status != INFEASIBLE and n.bound >= best - gap)])
+        closed = min(
+            [closed, *(n.bound for n, _, status in solved if status != INFEASIBLE and n.bound >= best - gap)]
+        )
         if alive:
             best_y, best = _candidates(c, alive, best_y, best)
             if best < below < np.inf:
@@ -111,7 +113,9 @@ def _candidates(
     c: Canonical, alive: list[tuple[_Node, Array]], best_y: Array | None, best: float
 ) -> tuple[Array | None, float]:
     """Designs from relaxed points: round what must be whole, then solve the restriction there."""
-    low, high, at = [], [], []
+    low: list[Array] = []
+    high: list[Array] = []
+    at: list[Array] = []
     for node, y in alive:
         for rounding in ("near", "down", "up") if c.allowed else ("near",):
             lo, hi, point = node.low.copy(), node.high.copy(), y.copy()
@@ -136,7 +140,9 @@ def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: st
     logs = c.allowed[v]
     if logs is None:
         x, slack = np.exp(y), 1e-9
-        whole = {"near": np.round(x), "down": np.floor(x * (1 + slack)), "up": np.ceil(x * (1 - slack))}[rounding]
+        whole = {"near": np.round(x), "down": np.floor(x * (1 + slack)), "up": np.ceil(x * (1 - slack))}[
+            rounding
+        ]
         return float(np.clip(np.log(max(whole, 1.0)), low, high))
     inside = logs[(logs >= low - 1e-12) & (logs <= high + 1e-12)]
     if rounding == "near":
@@ -182,7 +188,11 @@ def _split_whole(c: Canonical, node: _Node, v: int, y: float) -> list[_Node]:
     """Below, at and above the value of a discrete variable that is nearest to y."""
     at = _round(c, v, y, node.low[v], node.high[v], "near")
     below, above = _neighbours(c, v, at)
-    parts = [_cut(c, node, v, node.low[v], below), _cut(c, node, v, at, at), _cut(c, node, v, above, node.high[v])]
+    parts = [
+        _cut(c, node, v, node.low[v], below),
+        _cut(c, node, v, at, at),
+        _cut(c, node, v, above, node.high[v]),
+    ]
     return [p for p in parts if p.low[v] <= p.high[v] + 1e-13]
 
 

@@ -13,7 +13,7 @@ RANK = (Status.UNBOUNDED, Status.OPTIMAL, Status.ERROR, Status.INFEASIBLE)
 
 
 def categorical(question: Question) -> bool:
-    """Is any decision a choice among names?"""
+    """Tell whether any decision is a choice among names."""
     return any(d.choices is not None for d in question.decide)
 
 

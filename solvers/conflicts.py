@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,20 +13,11 @@ from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem
 from scenarios.question import Question
 from solvers import branch, gp
+from solvers.outcome import Conflicts
 from solvers.sensitivity import bound_of
 from solvers.ties import coordinate
 
 AT_ONCE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Conflicts:
-    """``minimal``: all irreducible conflicting sets, smallest first. ``would_do``: per limit of the first set the value
-    that would do with all else kept, None where another conflict remains.
-    """
-
-    minimal: tuple[tuple[str, ...], ...]
-    would_do: dict[str, float | None]
 
 
 def explain(problem: Problem) -> Conflicts:
@@ -45,13 +35,15 @@ def limit_names(problem: Problem) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def minimal_sets(names: tuple[str, ...], feasible: Callable[[list[frozenset[str]]], list[bool]]) -> list[tuple[str, ...]]:
+def minimal_sets(
+    names: tuple[str, ...], feasible: Callable[[list[frozenset[str]]], list[bool]]
+) -> list[tuple[str, ...]]:
     """All minimal infeasible subsets, smallest first; ``feasible`` answers for many subsets at once.
 
     Subsets of a feasible set are feasible and supersets of a conflict are infeasible, so few need asking.
     """
-    good = [s for s in (frozenset(names) - {n} for n in names)]
-    good = [s for s, ok in zip(good, feasible(good), strict=True) if ok]
+    nearly_all = [frozenset(names) - {n} for n in names]
+    good = [s for s, ok in zip(nearly_all, feasible(nearly_all), strict=True) if ok]
     found: list[frozenset[str]] = []
     for size in range(len(names) + 1):
         open_sets = [
@@ -67,7 +59,8 @@ def minimal_sets(names: tuple[str, ...], feasible: Callable[[list[frozenset[str]
 def _oracle(problem: Problem, names: tuple[str, ...]) -> Callable[[list[frozenset[str]]], list[bool]]:
     def one_by_one(sets: list[frozenset[str]]) -> list[bool]:
         return [
-            branch.minimise(canon.canonical(problem, None, drop=frozenset(names) - s)).status != branch.INFEASIBLE
+            branch.minimise(canon.canonical(problem, None, drop=frozenset(names) - s)).status
+            != branch.INFEASIBLE
             for s in sets
         ]
 
@@ -79,7 +72,10 @@ def _oracle(problem: Problem, names: tuple[str, ...]) -> Callable[[list[frozense
             for k, key in enumerate(full.keys, start=1):
                 if key.name not in s:
                     logc[i, full.ptr[k] : full.ptr[k + 1]] = -np.inf
-        boxes = np.broadcast_to(whole.low, (len(sets), whole.low.size)), np.broadcast_to(whole.high, (len(sets), whole.high.size))
+        boxes = (
+            np.broadcast_to(whole.low, (len(sets), whole.low.size)),
+            np.broadcast_to(whole.high, (len(sets), whole.high.size)),
+        )
         r = gp.solve(full.exponents, logc, full.ptr, *boxes)
         return [bool(status != branch.INFEASIBLE) for status in r.status]
 

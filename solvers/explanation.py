@@ -27,7 +27,9 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
     if any(v.discrete for v in problem.variables):
         return _with_next_changes(problem, solution) if neighbours else solution
     if problem.rows is None or found.y is None:
-        return _with_elasticities(problem, solution, sensitivity.numeric_duals(problem.question, _numbers(solution)))
+        return _with_elasticities(
+            problem, solution, sensitivity.numeric_duals(problem.question, _numbers(solution))
+        )
     c = canon.canonical(problem, problem.goal)
     return _with_elasticities(problem, solution, sensitivity.duals(c, found.y))
 
@@ -52,13 +54,20 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     """For whole-number problems: the limit value at which the answer next changes, and the objective there."""
     limits = dict(solution.limits)
     asked = evaluation.bounds(problem.question)
-    keys = [RowKey(n, side) for n, ends in asked.items() for side, end in zip(("min", "max"), ends, strict=True) if end]
+    keys = [
+        RowKey(n, side)
+        for n, ends in asked.items()
+        for side, end in zip(("min", "max"), ends, strict=True)
+        if end
+    ]
     for key in keys:
         label = evaluation.label(key, keys)
         find = next_change if problem.rows is not None else methods.next_change
         changed = find(problem, solution, limits[label], key)
         if changed is not None:
-            limits[label] = dataclasses.replace(limits[label], next_change=changed[0], next_objective=changed[1])
+            limits[label] = dataclasses.replace(
+                limits[label], next_change=changed[0], next_objective=changed[1]
+            )
     return dataclasses.replace(solution, limits=limits)
 
 
@@ -68,7 +77,12 @@ def next_change(
     """Relax one limit until another choice of the discrete values is better; None where none ever is."""
     question = problem.question
     free = _best(sensitivity.with_limit(question, key, None))
-    if free is None or key.name == "halvings" or state.bound <= 0 or not _better(problem, free[1], solution.objective):
+    if (
+        free is None
+        or key.name == "halvings"
+        or state.bound <= 0
+        or not _better(problem, free[1], solution.objective)
+    ):
         return None
     far = free[0].get(key.name, state.bound)
     sign = 1.0 if key.side == "max" else -1.0
@@ -85,7 +99,8 @@ def next_change(
 def _least_bound(problem: Problem, key: RowKey, free: float) -> float | None:
     """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation."""
     goal = problem.goal
-    assert goal is not None and problem.rows is not None, "only structured problems with a goal get here"
+    assert goal is not None, "only problems with a goal get here"
+    assert problem.rows is not None, "only structured problems get here"
     row = next((r for r in problem.rows if r.key == key), None)
     if row is None:
         return None
@@ -107,7 +122,7 @@ def _least_bound(problem: Problem, key: RowKey, free: float) -> float | None:
 
 
 def _bisected(problem: Problem, solution: Solution, key: RowKey, bound: float, reach: float) -> float | None:
-    """Bisection on the limit's logarithm: does any other choice beat today's discrete values, each at its best?"""
+    """Bisect the limit's logarithm for where another choice first beats today's discrete values, each at its best."""
     fixed = {v.name: float(solution.variables[v.name]) for v in problem.variables if v.discrete}
     low, high, seen = 0.0, reach, False
     for _ in range(STEPS):
@@ -126,7 +141,8 @@ def _bisected(problem: Problem, solution: Solution, key: RowKey, bound: float, r
 
 def _better(problem: Problem, objective: float, now: float | None) -> bool:
     goal = problem.goal
-    assert goal is not None and now is not None, "there is an objective"
+    assert goal is not None, "only problems with a goal get here"
+    assert now is not None, "an answer with a goal has an objective"
     return goal.sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)
 
 

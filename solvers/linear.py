@@ -28,10 +28,7 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Minimise cost .
-
-    U + offset subject to rows @ u <= right, low <= u <= high, in the units of the Pyomo model.
-    """
+    """Minimise ``cost @ u + offset`` where ``rows @ u <= right`` and ``low <= u <= high``, in the model's units."""
 
     cost: Array
     offset: float

@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.problem import Problem
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Objective, Question
-from solvers import interval, scan
+from solvers import interval, scan, scip
 from solvers.outcome import Outcome
 from solvers.sensitivity import with_limit
 
 ENUMERATED = scan.LARGEST
+FEW = 3
 
 
 def unstructured(question: Question) -> Outcome:
@@ -21,34 +23,47 @@ def unstructured(question: Question) -> Outcome:
     count = scan.enumerable(question)
     if count is not None and count <= ENUMERATED:
         return scan.scan(question)
-    found = interval.solve(question)
-    if found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED):
-        return found
-    return _sampled(question, found)
+    free = sum(1 for d in question.decide if not d.integer and d.values is None)
+    tried: list[Outcome] = []
+    for method in (interval.solve, scip.solve) if free <= FEW else (scip.solve, interval.solve):
+        found = method(question)
+        if found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED):
+            return found
+        tried.append(found)
+    return _sampled(question, tried)
 
 
-def _sampled(question: Question, partial: Outcome) -> Outcome:
-    """The last resort, which says so: global solver with a bound, then a sampler."""
-    from solvers import sampler, scip
+def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
+    """Sample as the last resort, which says so; hand out the best design that anything found, with the best bound."""
+    from solvers import sampler
 
-    tried = scip.solve(question)
-    if tried.status is Status.OPTIMAL:
-        return tried
     guess = sampler.solve(question)
-    known = [o for o in (partial, tried, guess) if o.x is not None]
-    bound = next((o.bound for o in (partial, tried) if o.bound is not None), None)
-    if not known:
-        return dataclasses.replace(guess, message=f"{partial.message}; {tried.message}; {guess.message}")
-    return dataclasses.replace(known[0], bound=bound)
+    found = [o for o in (*tried, guess) if o.x is not None]
+    if not found:
+        return dataclasses.replace(guess, message="; ".join(o.message for o in (*tried, guess) if o.message))
+    if not question.objectives:
+        return found[0]
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+
+    def reached(o: Outcome) -> float:
+        x = dict(o.x or {})
+        return sign * float(evaluation.objective(question, x, evaluation.metrics(question, x)))
+
+    bounds = [sign * o.bound for o in (*tried, guess) if o.bound is not None]
+    return dataclasses.replace(min(found, key=reached), bound=sign * max(bounds) if bounds else None)
 
 
-def next_change(problem: Problem, solution: Solution, _state: LimitState, key: RowKey) -> tuple[float, float] | None:
+def next_change(
+    problem: Problem, solution: Solution, _state: LimitState, key: RowKey
+) -> tuple[float, float] | None:
     """Where relaxing a limit first lets a better design in: the least limit value over all better designs."""
     question = problem.question
     wanted, now = question.objectives[0], solution.objective
     assert now is not None, "there is an objective"
     step = question.gap * max(abs(now), 1e-12)
-    better = Limit(wanted.name, minimum=now + step) if wanted.maximize else Limit(wanted.name, maximum=now - step)
+    better = (
+        Limit(wanted.name, minimum=now + step) if wanted.maximize else Limit(wanted.name, maximum=now - step)
+    )
     open_question = with_limit(question, key, None)
     asked = dataclasses.replace(
         open_question,

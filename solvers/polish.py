@@ -52,8 +52,12 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: NDArray[np.bool_]
         return y
     best, best_residual, now = y, np.inf, y.copy()
     for _ in range(STEPS):
-        lam = np.linalg.lstsq(g[active][:, free].T, -g[0, free], rcond=None)[0] if active.size else np.zeros(0)
-        residual = float(np.abs(g[0, free] + lam @ g[active][:, free]).max() + np.abs(f[active]).max(initial=0.0))
+        lam = (
+            np.linalg.lstsq(g[active][:, free].T, -g[0, free], rcond=None)[0] if active.size else np.zeros(0)
+        )
+        residual = float(
+            np.abs(g[0, free] + lam @ g[active][:, free]).max() + np.abs(f[active]).max(initial=0.0)
+        )
         inside = np.all(now >= c.low - 1e-12) and np.all(now <= c.high + 1e-12)
         if not (residual < best_residual and inside and f[1:].max(initial=-np.inf) <= 1e-9):
             break
@@ -63,7 +67,9 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: NDArray[np.bool_]
     return best if abs(canon.values(c, best[None])[0, 0] - canon.values(c, y[None])[0, 0]) < 1e-6 else y
 
 
-def _newton_step(f: Array, g: Array, h: Array, lam: Array, active: NDArray[np.intp], free: NDArray[np.bool_]) -> Array:
+def _newton_step(
+    f: Array, g: Array, h: Array, lam: Array, active: NDArray[np.intp], free: NDArray[np.bool_]
+) -> Array:
     k = int(free.sum())
     lagrangian = h[0] + np.tensordot(lam, h[active], axes=1) if active.size else h[0]
     jacobian = g[active][:, free]

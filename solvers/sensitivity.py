@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,10 +14,11 @@ from formulations import canonical as canon
 from formulations import evaluation
 from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
-from scenarios.question import Question
+from scenarios.question import Decision, Limit, Question
 from solvers import gp
 from solvers.polish import derivatives
 
+_Holder = TypeVar("_Holder", Limit, Decision)
 ACTIVE = 1e-7
 STEP = 1e-4
 
@@ -39,7 +41,7 @@ class Duals:
 
 
 def duals(c: Canonical, y: Array) -> Duals:
-    """Multipliers at the optimum y: of the program whose divisors are their tangents at y, optimal at the same point."""
+    """Find the multipliers at the optimum y, by the program whose divisors are their tangents at y."""
     a, b = canon.restriction(c, y[None])
     r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
     pull = np.maximum(r.lower_multipliers[0], r.upper_multipliers[0])
@@ -76,8 +78,8 @@ def _extremes(c: Canonical, y: Array, g: Array, active: np.ndarray, lam: Array) 
         if low.status != 0:
             known = False
             continue
-        least[k] = max(float(low.fun), 0.0)
-        most[k] = -float(high.fun) if high.status == 0 else np.inf
+        least[k] = max(float(low.fun or 0.0), 0.0)
+        most[k] = -float(high.fun or 0.0) if high.status == 0 else np.inf
     return least, most, known
 
 
@@ -103,7 +105,11 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
 
     active = [k for k in keys if rows[k][0] > -1e-6]
     g0 = slope(goal)
-    lam, left = nnls(np.array([slope(rows[k]) for k in active]).reshape(len(active), count).T, -g0) if active else (np.zeros(0), float(np.abs(g0).max(initial=0.0)))
+    lam, left = (
+        nnls(np.array([slope(rows[k]) for k in active]).reshape(len(active), count).T, -g0)
+        if active
+        else (np.zeros(0), float(np.abs(g0).max(initial=0.0)))
+    )
     value = np.array([lam[active.index(k)] if k in active else 0.0 for k in keys])
     known = bool(left <= 1e-4 * max(1.0, float(np.abs(g0).max(initial=0.0))))
     return Duals(keys, value, value, value, np.zeros(count), known)
@@ -122,7 +128,8 @@ def parameter_elasticities(question: Question, x: Mapping[str, float], d: Duals)
     factors = np.ones((count, 2 * count))
     factors[np.arange(count), np.arange(count)] += STEP
     factors[np.arange(count), count + np.arange(count)] -= STEP
-    given = dict(question.given) | {n: question.given[n] * factors[i] for i, n in enumerate(names)}
+    given: dict[str, Any] = dict(question.given)
+    given |= {n: given[n] * factors[i] for i, n in enumerate(names)}
     moved = dataclasses.replace(question, given=given)
     total, rows = _logs(moved, {n: np.full(2 * count, float(v)) for n, v in x.items()}, 2 * count)
     for key, lam in zip(d.keys, d.value, strict=True):
@@ -163,7 +170,9 @@ def per_objective(question: Question, x: Mapping[str, float]) -> float:
     return 1.0 / halved if abs(halved) > 1e-12 else math.nan
 
 
-def limit_elasticity(question: Question, x: Mapping[str, float], key: RowKey, multiplier: float) -> float | None:
+def limit_elasticity(
+    question: Question, x: Mapping[str, float], key: RowKey, multiplier: float
+) -> float | None:
     """Percent of the objective per percent of the limit's value (negative: relaxing a max lowers a minimum)."""
     side = -1.0 if key.side == "max" else 1.0
     if key.name == "halvings":
@@ -173,16 +182,16 @@ def limit_elasticity(question: Question, x: Mapping[str, float], key: RowKey, mu
 
 
 def with_limit(question: Question, key: RowKey, value: float | None) -> Question:
-    """The same question with one of the user's limits or bounds at another value (None: gone)."""
-    side = "maximum" if key.side == "max" else "minimum"
-    limits = tuple(
-        dataclasses.replace(limit, **{side: value}) if limit.name == key.name and getattr(limit, side) is not None else limit
-        for limit in question.limits
-    )
-    decide = tuple(
-        dataclasses.replace(d, **{side: value}) if d.name == key.name and getattr(d, side) is not None else d
-        for d in question.decide
-    )
+    """Give the same question with one of the user's limits or bounds at another value (None: gone)."""
+
+    def moved(holder: _Holder) -> _Holder:
+        if holder.name != key.name:
+            return holder
+        if key.side == "max":
+            return holder if holder.maximum is None else dataclasses.replace(holder, maximum=value)
+        return holder if holder.minimum is None else dataclasses.replace(holder, minimum=value)
+
+    limits, decide = tuple(map(moved, question.limits)), tuple(map(moved, question.decide))
     return dataclasses.replace(question, limits=limits, decide=decide)
 
 

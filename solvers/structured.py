@@ -44,30 +44,71 @@ def optimise(problem: Problem) -> Optimum:
     stated = problem.goal
     goal = stated or next(iter(ties.tie_goals(problem, "")), None)
     c = canon.canonical(problem, goal)
+    first = _linear(problem, goal, c) if problem.kind in (Kind.LP, Kind.MILP) else None
+    first = first or _searched(problem, c)
+    if first.found is None or first.found.y is None:
+        return Optimum(first.outcome)
+    gone = _runs_away(problem, c, first.found.y) if stated is not None else ""
+    if gone:
+        return Optimum(_unbounded(gone, first.outcome.solver))
+    y, multipliers = _sharpened(problem, goal, first.found.y)
+    pinned = _pinned(problem, goal, c, multipliers) if goal is not None else None
+    chosen = ties.choose(problem, goal, y) if pinned is None else pinned
+    x = _values(problem, c, chosen.y)
+    if goal is None or stated is None:
+        text = "all limits hold; nothing was to be optimised"
+        outcome = Outcome(Status.FEASIBLE, x, certificate=text, solver=first.outcome.solver)
+        return Optimum(outcome, chosen.y)
+    log_bound = first.found.bound if pinned is None else pinned.first
+    bound = goal.to_user(log_bound) if math.isfinite(log_bound) else None
+    status = Status.OPTIMAL if pinned is not None else first.outcome.status
+    outcome = dataclasses.replace(first.outcome, status=status, x=x, bound=bound)
+    return Optimum(outcome, np.log(np.array(list(x.values()))), chosen.ranges)
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The search's own result: a design before ties are broken, or why there is none."""
+
+    outcome: Outcome
+    found: branch.Found | None = None
+
+
+def _searched(problem: Problem, c: Canonical) -> _First:
+    """Interior point, or branch and bound over it."""
     solver = f"dse {METHODS.get(problem.kind, 'branch and bound')}"
     found = branch.minimise(c)
     if found.status == branch.INFEASIBLE:
         proof = "no design meets all limits; " + PROOFS[problem.kind]
-        return Optimum(Outcome(Status.INFEASIBLE, certificate=proof, solver=solver))
+        return _First(Outcome(Status.INFEASIBLE, certificate=proof, solver=solver))
     if found.y is None:
-        return Optimum(Outcome(Status.ERROR, solver=solver, message="the search ended before a design was found"))
-    gone = _runs_away(problem, c, found.y) if stated is not None else ""
-    if gone:
-        proof = f"the objective keeps improving as {gone} runs away; no limit stops it"
-        return Optimum(Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=gone))
-    y, multipliers = _sharpened(problem, goal, found.y)
-    pinned = _pinned(problem, goal, c, multipliers) if goal is not None else None
-    chosen = ties.choose(problem, goal, y) if pinned is None else pinned
-    if pinned is not None:
-        found = branch.Found(branch.OPTIMAL, pinned.y, pinned.first, pinned.first, found.nodes)
-    x = _values(problem, c, chosen.y)
-    if goal is None or stated is None:
-        text = "all limits hold; nothing was to be optimised"
-        return Optimum(Outcome(Status.FEASIBLE, x, certificate=text, solver=solver), chosen.y)
-    bound = goal.to_user(found.bound) if math.isfinite(found.bound) else None
-    text = f"{PROOFS[problem.kind]}" + (f"; {found.nodes} nodes" if found.nodes > 1 else "")
+        message = "the search ended before a design was found"
+        return _First(Outcome(Status.ERROR, solver=solver, message=message))
+    text = PROOFS[problem.kind] + (f"; {found.nodes} nodes" if found.nodes > 1 else "")
     status = Status.OPTIMAL if found.status == branch.OPTIMAL else Status.FEASIBLE
-    return Optimum(Outcome(status, x, bound, text, solver), np.log(np.array(list(x.values()))), chosen.ranges)
+    return _First(Outcome(status, certificate=text, solver=solver), found)
+
+
+def _linear(problem: Problem, goal: Goal | None, c: Canonical) -> _First | None:
+    """HiGHS through Pyomo for what is linear; None where its answer is not one to build on."""
+    from solvers import linear
+
+    outcome = linear.solve(problem)
+    if outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return _First(outcome)
+    if outcome.status is not Status.OPTIMAL or outcome.x is None or outcome.bound is None or goal is None:
+        return None
+    values = np.array([outcome.x[n] for n in c.names])
+    if outcome.bound <= 0 or np.any(values <= 0):
+        return None
+    y = np.log(values)
+    value = float(canon.values(c, y[None])[0, 0])
+    return _First(outcome, branch.Found(branch.OPTIMAL, y, value, math.log(outcome.bound), 1))
+
+
+def _unbounded(name: str, solver: str) -> Outcome:
+    proof = f"the objective keeps improving as {name} runs away; no limit stops it"
+    return Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=name)
 
 
 def _runs_away(problem: Problem, c: Canonical, y: Array) -> str:
@@ -119,6 +160,8 @@ def _values(problem: Problem, c: Canonical, y: Array) -> dict[str, float]:
         value = math.exp(y[i])
         if i in c.allowed:
             values = v.decision.values
-            value = float(round(value)) if values is None else min(values, key=lambda w: abs(math.log(w) - y[i]))
+            value = (
+                float(round(value)) if values is None else min(values, key=lambda w: abs(math.log(w) - y[i]))
+            )
         x[v.name] = value
     return x

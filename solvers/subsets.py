@@ -17,27 +17,12 @@ from results.solution import Status
 from scenarios.question import Decision, Objective, Question
 from solvers import boxes, interval, scan
 from solvers.boxes import FEASIBLE
-from solvers.outcome import Outcome
+from solvers.outcome import Conflicts, Outcome
 
 MOST = 12
 ENUMERATED = 2_000_000
 WORK = 20_000
 SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Conflicts:
-    """All minimal sets of limits that no design meets, by the user's names.
-
-    ``would_do``: for each limit in one of the sets, the value that would do with all others kept (for a
-    model's own limit the least ratio, i.e. the factor by which it is missed), or None where another conflict
-    remains. ``certain``: False where some set could neither be met nor refuted within the work allowed; it
-    then counts as met.
-    """
-
-    minimal: tuple[tuple[str, ...], ...]
-    would_do: dict[str, float | None]
-    certain: bool = True
 
 
 @dataclass(slots=True)

@@ -92,8 +92,8 @@ def _settle(
 ) -> tuple[Array, dict[str, tuple[float, float]]]:
     """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching.
 
-    The goal is nudged by a tiny power of what decides the tie: unlike a row that holds the goal at its optimum this leaves
-    the feasible set as wide as it is.
+    The goal is nudged by a tiny power of what decides the tie: unlike a row that holds the goal at its optimum
+    this leaves the feasible set as wide as it is.
     """
     ranges: dict[str, tuple[float, float]] = {}
     loose = False
@@ -124,12 +124,14 @@ def _reach(problem: Problem, goal: Goal | None, c: Canonical, direction: Array, 
     return float(direction @ found.y)
 
 
-def _nudged(
-    problem: Problem, goal: Goal | None, stages: Sequence[Goal], y: Array
-) -> tuple[Problem, Goal]:
-    """The problem with one more variable per stage, above that stage's value, and the goal times tiny powers of them."""
+def _nudged(problem: Problem, goal: Goal | None, stages: Sequence[Goal], y: Array) -> tuple[Problem, Goal]:
+    """Add one variable per stage, above that stage's value; the goal times tiny powers of them."""
     point = {v.name: float(x) for v, x in zip(problem.variables, np.exp(y), strict=True)}
-    variables, rows, weight = list(problem.variables), list(problem.rows or ()), 1.0 if goal is None else NUDGE
+    variables, rows, weight = (
+        list(problem.variables),
+        list(problem.rows or ()),
+        1.0 if goal is None else NUDGE,
+    )
     powers = []
     for stage in stages:
         if not stage.denominator.is_monomial:
@@ -211,7 +213,7 @@ def _without_constant_rows(a: Array, ptr: NDArray[np.intp], b: Array) -> NDArray
 
 
 def _span(c: Canonical) -> float:
-    return float((c.high - c.low).max()) * np.sqrt(c.high.size) + 1.0
+    return float((c.high - c.low).max() * np.sqrt(c.high.size) + 1.0)
 
 
 def _extent(

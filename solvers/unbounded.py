@@ -18,8 +18,15 @@ def runaway(c: Canonical, variables: tuple[Variable, ...]) -> str:
     grows: the infimum is then not attained at a finite point. One small linear program, solved by the same kernel.
     """
     n = len(variables)
-    low = np.array([0.0 if v.real_low or i in c.allowed and c.allowed[i] is not None else -1.0 for i, v in enumerate(variables)])
-    high = np.array([0.0 if v.real_high or c.allowed.get(i) is not None else 1.0 for i, v in enumerate(variables)])
+    low = np.array(
+        [
+            0.0 if v.real_low or (i in c.allowed and c.allowed[i] is not None) else -1.0
+            for i, v in enumerate(variables)
+        ]
+    )
+    high = np.array(
+        [0.0 if v.real_high or c.allowed.get(i) is not None else 1.0 for i, v in enumerate(variables)]
+    )
     fixed = c.high - c.low < 1e-13
     low[fixed] = high[fixed] = 0.0
     if not np.any(high - low > 0):

@@ -1,5 +1,6 @@
 """The class of a problem is read off its own arithmetic, and a refusal says why in the user's names."""
 
+import itertools
 import math
 
 import numpy as np
@@ -29,7 +30,9 @@ NBODY = {**MACHINE, "bodies": 1e5, "flops_per_pair": 10.0}
 P, M = Decision("processors", maximum=13300.0), Decision("memory")
 
 
-def nbody(objective: str, *limits: Limit, decide: tuple[Decision, ...] = (P, M), maximize: bool = False) -> Question:
+def nbody(
+    objective: str, *limits: Limit, decide: tuple[Decision, ...] = (P, M), maximize: bool = False
+) -> Question:
     given_ones = {n: v for n, v in NBODY.items() if n not in {d.name for d in decide}}
     return Question(models.get("nbody"), given_ones, decide, (Objective(objective, maximize),), limits)
 
@@ -44,7 +47,12 @@ def nbody(objective: str, *limits: Limit, decide: tuple[Decision, ...] = (P, M),
         (nbody("time", Limit("power", maximum=50.0)), Kind.NLP),
         (nbody("time", Limit("power_per_processor", maximum=0.5)), Kind.NLP),
         (nbody("energy", decide=(Decision("processors", integer=True), M)), Kind.MIGP),
-        (nbody("time", Limit("power", maximum=50.0), decide=(Decision("processors", values=(1.0, 2.0)), M)), Kind.MINLP),
+        (
+            nbody(
+                "time", Limit("power", maximum=50.0), decide=(Decision("processors", values=(1.0, 2.0)), M)
+            ),
+            Kind.MINLP,
+        ),
     ],
 )
 def test_class_of_nbody_questions(question: Question, kind: Kind) -> None:
@@ -53,13 +61,21 @@ def test_class_of_nbody_questions(question: Question, kind: Kind) -> None:
 
 def test_fixed_memory_makes_energy_linear_in_machine_parameters() -> None:
     decide = (Decision("machine.energy_per_flop", minimum=1e-12, maximum=2e-10),)
-    given_ones = {n: v for n, v in NBODY.items() if n != "machine.energy_per_flop"} | {"processors": 100.0, "memory": 3000.0}
-    question = Question(models.get("nbody"), given_ones, decide, (Objective("energy"),), (Limit("efficiency", minimum=1e9),))
+    given_ones = {n: v for n, v in NBODY.items() if n != "machine.energy_per_flop"} | {
+        "processors": 100.0,
+        "memory": 3000.0,
+    }
+    question = Question(
+        models.get("nbody"), given_ones, decide, (Objective("energy"),), (Limit("efficiency", minimum=1e9),)
+    )
     assert formulate(question).kind is Kind.LP
 
 
 def test_refusals_name_what_the_user_knows() -> None:
-    assert "power (max) divides by a sum of 2 terms" in formulate(nbody("time", Limit("power", maximum=50.0))).refusal
+    assert (
+        "power (max) divides by a sum of 2 terms"
+        in formulate(nbody("time", Limit("power", maximum=50.0))).refusal
+    )
     given_ones = {**MACHINE, "points": 1024.0, "all_to_all": "tree"}
     fft = Question(models.get("fft"), given_ones, (Decision("processors"),), (Objective("energy"),))
     problem = formulate(fft)
@@ -88,8 +104,14 @@ def test_logarithm_of_a_monomial_is_affine_in_logs_and_no_more() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.floats(0.1, 10), st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=4), st.floats(0.2, 5), st.floats(0.2, 5))
-def test_ratios_compute_what_floats_compute(terms: list[tuple[float, float, float]], x: float, y: float) -> None:
+@given(
+    st.lists(st.tuples(st.floats(0.1, 10), st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=4),
+    st.floats(0.2, 5),
+    st.floats(0.2, 5),
+)
+def test_ratios_compute_what_floats_compute(
+    terms: list[tuple[float, float, float]], x: float, y: float
+) -> None:
     """Claim: (sum / (1 + x)) + y * sum agrees with floats; 1e-12 leaves room for a dozen roundings."""
     a, b = symbol("x"), symbol("y")
     total = sum((c * a**e * b**f for c, e, f in terms), start=ratio(0.0))
@@ -101,7 +123,9 @@ def test_ratios_compute_what_floats_compute(terms: list[tuple[float, float, floa
 
 
 def _power_capped() -> tuple[Problem, canon.Canonical]:
-    problem = formulate(nbody("power", Limit("power_per_processor", maximum=0.45), Limit("time", maximum=1.0)))
+    problem = formulate(
+        nbody("power", Limit("power_per_processor", maximum=0.45), Limit("time", maximum=1.0))
+    )
     return problem, canon.canonical(problem, problem.goal)
 
 
@@ -111,14 +135,14 @@ def test_secants_relax_and_tangents_restrict(log_p: float, log_m: float, width: 
     """Claim: on its box a relaxed row lies below the true one, a restricted row above it everywhere (convexity)."""
     _, c = _power_capped()
     y = np.array([[log_p, log_m]])
-    low, high = y - [[width, width / 2]], y + [[width / 3, width]]
+    low, high = y - np.array([[width, width / 2]]), y + np.array([[width / 3, width]])
     z_low, z_high = canon.form_box(c, low, high)
     true = canon.values(c, y)
     a, b, ptr = canon.relaxation(c, z_low, z_high)
-    relaxed = [_lse(b[0, i:j] + a[0, i:j] @ y[0]) for i, j in zip(ptr[:-1], ptr[1:], strict=True)]
+    relaxed = [_lse(b[0, i:j] + a[0, i:j] @ y[0]) for i, j in itertools.pairwise(ptr)]
     assert np.all(np.array(relaxed)[: true.size] <= true[0] + 1e-10)
     a, b = canon.restriction(c, low)
-    restricted = [_lse(b[0, i:j] + a[0, i:j] @ y[0]) for i, j in zip(c.ptr[:-1], c.ptr[1:], strict=True)]
+    restricted = [_lse(b[0, i:j] + a[0, i:j] @ y[0]) for i, j in itertools.pairwise(c.ptr)]
     assert np.all(np.array(restricted) >= true[0] - 1e-10)
 
 

@@ -86,7 +86,7 @@ def test_tight_deadlines_follow_section_v_b(deadline: float) -> None:
 @settings(max_examples=15, deadline=None)
 @given(st.floats(30.0, 3000.0))
 def test_fastest_run_under_a_power_cap(cap: float) -> None:
-    """When power binds inside the scaling range T = E(M)/P, so M goes to M0 (erratum to V.D); gap closed by branching."""
+    """When power binds inside the scaling range T = E(M)/P, so M goes to M0 (erratum to V.D)."""
     s = answer(nbody("time", Limit("power", maximum=cap)))
     assert s.status is Status.OPTIMAL
     assert s.gap is not None
@@ -99,7 +99,7 @@ def test_fastest_run_under_a_power_cap(cap: float) -> None:
 
 
 def test_whole_processors_equal_a_scan_over_p() -> None:
-    """Every p up to 400 with its best M in closed form (E is convex in M, so the best is M0 clipped to its interval)."""
+    """Every p up to 400 with the best M of a fine scan."""
     s = answer(nbody("energy_delay", p=Decision("processors", maximum=400.0, integer=True)))
     best = math.inf
     for p in range(1, 401):
@@ -111,14 +111,20 @@ def test_whole_processors_equal_a_scan_over_p() -> None:
 
 
 def test_powers_of_two_and_next_change() -> None:
-    """At twice the next power's energy need the answer stays; at the reported limit value it changes, not before."""
-    q = nbody("time", Limit("energy", maximum=41.0), p=Decision("processors", values=tuple(2.0**k for k in range(20))))
+    """At the reported limit value the answer changes, and not before."""
+    q = nbody(
+        "time",
+        Limit("energy", maximum=41.0),
+        p=Decision("processors", values=tuple(2.0**k for k in range(20))),
+    )
     s = answer(q)
     state = s.limits["energy"]
     assert state.next_change is not None
     for factor, changed in ((1 - 1e-4, False), (1 + 1e-4, True)):
         moved = dataclasses.replace(q, limits=(Limit("energy", maximum=state.next_change * factor),))
-        assert (answer(moved, neighbours=False).variables["processors"] != s.variables["processors"]) is changed
+        assert (
+            answer(moved, neighbours=False).variables["processors"] != s.variables["processors"]
+        ) is changed
     assert state.elasticity is None
 
 
@@ -165,14 +171,25 @@ def test_conflict_names_all_minimal_sets_and_values_that_would_do() -> None:
     q = nbody("energy", Limit("time", maximum=0.01), Limit("power", maximum=100.0), p=below(500.0))
     s = answer(q)
     assert s.status is Status.INFEASIBLE
-    assert conflict_sets(s) == {frozenset({"time", "power"}), frozenset({"time", "processors", "replication"})} or conflict_sets(
-        s
-    ) == {frozenset({"time", "power"}), frozenset({"time", "processors"})}
+    assert conflict_sets(s) == {
+        frozenset({"time", "power"}),
+        frozenset({"time", "processors", "replication"}),
+    } or conflict_sets(s) == {frozenset({"time", "power"}), frozenset({"time", "processors"})}
     assert s.conflict["time"] is not None
     assert s.conflict["power"] is None  # the processors are too few as well
-    would = nbody("energy", Limit("time", maximum=s.conflict["time"] * (1 + 1e-7)), Limit("power", maximum=100.0), p=below(500.0))
+    would = nbody(
+        "energy",
+        Limit("time", maximum=s.conflict["time"] * (1 + 1e-7)),
+        Limit("power", maximum=100.0),
+        p=below(500.0),
+    )
     assert answer(would).status is Status.OPTIMAL
-    too_tight = nbody("energy", Limit("time", maximum=s.conflict["time"] * (1 - 1e-6)), Limit("power", maximum=100.0), p=below(500.0))
+    too_tight = nbody(
+        "energy",
+        Limit("time", maximum=s.conflict["time"] * (1 - 1e-6)),
+        Limit("power", maximum=100.0),
+        p=below(500.0),
+    )
     assert answer(too_tight).status is Status.INFEASIBLE
 
 
@@ -225,7 +242,9 @@ def test_machine_choice_is_decided_and_alternatives_told() -> None:
     q = nbody("energy", Limit("time", maximum=0.01), p=below(5000.0))
     given_ones = {n: v for n, v in q.given.items() if not n.startswith("machine.")}
     choice = Decision("machine", choices=("slow", "fast"))
-    q = dataclasses.replace(q, given=given_ones, decide=(choice, *q.decide), machines={"slow": slow, "fast": BALANCED})
+    q = dataclasses.replace(
+        q, given=given_ones, decide=(choice, *q.decide), machines={"slow": slow, "fast": BALANCED}
+    )
     s = answer(q)
     assert s.status is Status.INFEASIBLE or s.variables["machine"] == "fast"
     q = dataclasses.replace(q, limits=(Limit("time", maximum=0.05),))
@@ -248,7 +267,7 @@ def test_a_failing_model_becomes_an_error_not_a_crash() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.floats(-7, -4), st.floats(0.3, 3.0), st.floats(0.02, 2.0), st.floats(10.0, 4000.0))
 def test_every_answer_holds_its_limits_and_bound(delta: float, cap: float, deadline: float, p: float) -> None:
-    """Claim: optimal means within the gap of a bound never above it; infeasible means no point of a dense grid is feasible."""
+    """Claim: optimal means near a bound never above it; infeasible means that no point of a dense grid is feasible."""
     machine = {**BALANCED, "machine.memory_power_per_word": 10**delta}
     limits = (Limit("time", maximum=deadline), Limit("power_per_processor", maximum=cap))
     s = answer(nbody("energy", *limits, p=below(p), machine=machine), neighbours=False)
