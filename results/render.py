@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from results import words
-from results.solution import Status
+from results.facts import Status
 
 if TYPE_CHECKING:
     from typing import TextIO
 
     from rich.console import Console, RenderableType
 
-    from results.solution import Alternative, LimitState, Solution
+    from results.facts import Alternative, Facts, LimitState
 
 WIDTH = 100
 TOP = 6
@@ -39,7 +39,7 @@ class Part:
     rows: tuple[tuple[str, ...], ...]
 
 
-def head(solution: Solution) -> list[tuple[str, str]]:
+def head(solution: Facts) -> list[tuple[str, str]]:
     """Return the facts above the tables: status, objective, certificate, as (label, text)."""
     goal = solution.objective_name
     least = "greatest" if solution.maximize else "least"
@@ -57,7 +57,7 @@ def head(solution: Solution) -> list[tuple[str, str]]:
     return [(label, text) for label, text in found if text]
 
 
-def parts(solution: Solution) -> list[Part]:
+def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
     found = [
         Part(
@@ -74,7 +74,7 @@ def parts(solution: Solution) -> list[Part]:
     return [part for part in found if part.rows]
 
 
-def _variables(solution: Solution) -> tuple[tuple[str, ...], ...]:
+def _variables(solution: Facts) -> tuple[tuple[str, ...], ...]:
     rows = []
     for name, amount in solution.variables.items():
         unit = solution.units.get(name, "")
@@ -83,17 +83,17 @@ def _variables(solution: Solution) -> tuple[tuple[str, ...], ...]:
     return tuple(rows)
 
 
-def _metrics(solution: Solution) -> tuple[tuple[str, ...], ...]:
+def _metrics(solution: Facts) -> tuple[tuple[str, ...], ...]:
     return tuple((n, words.value(v, solution.units.get(n, ""))) for n, v in solution.metrics.items())
 
 
-def _limits(solution: Solution) -> tuple[tuple[str, ...], ...]:
+def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:
     if solution.status is Status.INFEASIBLE and not solution.metrics:
         return ()
     return tuple(_limit(solution, name, state) for name, state in solution.limits.items())
 
 
-def _limit(solution: Solution, name: str, state: LimitState) -> tuple[str, ...]:
+def _limit(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
     if words.own(solution, name):
         asked, reached = "model's own", f"{words.percent(100 * state.value)} used"
     else:
@@ -104,18 +104,18 @@ def _limit(solution: Solution, name: str, state: LimitState) -> tuple[str, ...]:
     return name, asked, reached, words.slack(state), words.buys(solution, name, state)
 
 
-def _parameters(solution: Solution) -> tuple[tuple[str, ...], ...]:
+def _parameters(solution: Facts) -> tuple[tuple[str, ...], ...]:
     """Return the parameters that matter most, without those that have no effect."""
     felt = [(n, e) for n, e in solution.parameters.items() if abs(e) >= words.NOTICEABLE]
     felt.sort(key=lambda item: -abs(item[1]))
     return tuple((name, f"{elasticity:+.3g} %") for name, elasticity in felt[:TOP])
 
 
-def _choices(solution: Solution) -> tuple[tuple[str, ...], ...]:
+def _choices(solution: Facts) -> tuple[tuple[str, ...], ...]:
     return tuple(_choice(solution, told) for told in solution.alternatives)
 
 
-def _choice(solution: Solution, told: Alternative) -> tuple[str, ...]:
+def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:
     unit = solution.units.get(solution.objective_name, "")
     reached = "" if told.objective is None else words.value(told.objective, unit)
     remark = told.status.value + (f": {', '.join(told.conflict)} conflict" if told.conflict else "")
@@ -123,7 +123,7 @@ def _choice(solution: Solution, told: Alternative) -> tuple[str, ...]:
     return ", ".join(told.choice.values()), reached, remark + (" (chosen)" if chosen else "")
 
 
-def renderable(solution: Solution) -> RenderableType:
+def renderable(solution: Facts) -> RenderableType:
     """Build what rich prints; whatever came from a file is shown as it is, never read as markup."""
     from rich import box
     from rich.console import Group
@@ -152,7 +152,7 @@ def renderable(solution: Solution) -> RenderableType:
     return Group(*pieces)
 
 
-def to_text(solution: Solution, width: int = WIDTH) -> str:
+def to_text(solution: Facts, width: int = WIDTH) -> str:
     """Write an answer as plain text of at most ``width`` columns, without colours."""
     import io
 
@@ -163,7 +163,7 @@ def to_text(solution: Solution, width: int = WIDTH) -> str:
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
 
 
-def show(solution: Solution, file: TextIO | None = None, console: Console | None = None) -> None:
+def show(solution: Facts, file: TextIO | None = None, console: Console | None = None) -> None:
     """Print an answer to the terminal (colours only there), to a file, or through a rich console."""
     from rich.console import Console
 
@@ -171,7 +171,7 @@ def show(solution: Solution, file: TextIO | None = None, console: Console | None
     target.print(renderable(solution))
 
 
-def to_html(solution: Solution) -> str:
+def to_html(solution: Facts) -> str:
     """Write an answer as an HTML fragment; all text is escaped, nothing from a file becomes markup."""
     title = f"<h4>{_safe(solution.title)}</h4>" if solution.title else ""
     facts = "".join(f"<tr><th>{_safe(a)}</th><td>{_safe(b)}</td></tr>" for a, b in head(solution))

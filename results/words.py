@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from dse.quantities import show
 from results.limits import base_name
-from results.solution import Status
+from results.facts import Status
 
 if TYPE_CHECKING:
-    from results.solution import LimitState, Solution
+    from results.facts import Facts, LimitState
 
 DIGITS = 6
 NOTICEABLE = 5e-7
 
 
-def status(solution: Solution) -> str:
+def status(solution: Facts) -> str:
     """Say in words what the status promises."""
     words = {
         Status.OPTIMAL: "optimal: no design is better" + _within(solution.gap),
@@ -40,7 +40,7 @@ def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
     return amount if isinstance(amount, str) else show(float(amount), unit, digits)
 
 
-def objective(solution: Solution) -> str:
+def objective(solution: Facts) -> str:
     """Say what the objective is and how far it is proven."""
     if solution.objective is None:
         return ""
@@ -53,7 +53,7 @@ def objective(solution: Solution) -> str:
     return text
 
 
-def buys(solution: Solution, name: str, state: LimitState) -> str:
+def buys(solution: Facts, name: str, state: LimitState) -> str:
     """Say what relaxing a limit by one percent would buy, or where the answer next changes."""
     goal = solution.objective_name or "objective"
     if state.next_change is not None:
@@ -76,16 +76,16 @@ def percent(amount: float) -> str:
     return f"{amount:.3g} %"
 
 
-def _unit_value(solution: Solution, name: str, amount: float) -> str:
+def _unit_value(solution: Facts, name: str, amount: float) -> str:
     return value(amount, solution.units.get(name, ""))
 
 
-def conflict(solution: Solution) -> list[tuple[str, str]]:
+def conflict(solution: Facts) -> list[tuple[str, str]]:
     """Say of each conflicting limit what would do, as (name, sentence)."""
     return [(name, _would_do(solution, name, needed)) for name, needed in solution.conflict.items()]
 
 
-def _would_do(solution: Solution, name: str, needed: float | None) -> str:
+def _would_do(solution: Facts, name: str, needed: float | None) -> str:
     state = _asked(solution, name)
     unit = state.unit if state is not None else solution.units.get(name, "")
     asked = f"{bound(state)} was asked; " if state is not None and not own(solution, name) else ""
@@ -98,7 +98,7 @@ def _would_do(solution: Solution, name: str, needed: float | None) -> str:
     return f"{asked}{_enough(needed, state)} would do"
 
 
-def _asked(solution: Solution, name: str) -> LimitState | None:
+def _asked(solution: Facts, name: str) -> LimitState | None:
     """Return the limit meant by a name in a conflict: that side of it which fails."""
     upper, lower = solution.limits.get(name), solution.limits.get(f"{name}.min")
     needed = solution.conflict.get(name)
@@ -107,7 +107,7 @@ def _asked(solution: Solution, name: str) -> LimitState | None:
     return upper
 
 
-def own(solution: Solution, name: str) -> bool:
+def own(solution: Facts, name: str) -> bool:
     """Tell whether a limit is the model's own: it limits no variable and no metric of the answer."""
     state = solution.limits.get(name)
     if state is not None and state.side == "model":
@@ -115,7 +115,7 @@ def own(solution: Solution, name: str) -> bool:
     return base_name(name) not in solution.units and base_name(name) not in solution.variables
 
 
-def _no_value(solution: Solution, name: str) -> str:
+def _no_value(solution: Facts, name: str) -> str:
     others = [names for names in solution.conflicts if name not in names]
     if not others:
         return "no value alone would do"
