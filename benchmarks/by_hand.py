@@ -81,7 +81,7 @@ def cvxpy_energy(deadline: float) -> float:
 
 def slsqp(goal: str, deadline: float = math.inf, cap: float = math.inf) -> float:
     """Solve with SciPy's SLSQP in log variables from one start; NaN where it says that it failed."""
-    from scipy.optimize import minimize
+    from scipy import optimize
 
     def time(y: Any) -> float:
         return float(T1 * math.exp(-y[0]) + T2 * math.exp(-y[0] - y[1]))
@@ -101,6 +101,7 @@ def slsqp(goal: str, deadline: float = math.inf, cap: float = math.inf) -> float
     ends = [(math.log(1 / UNIT), math.log(MOST / UNIT)), (math.log(1 / UNIT), math.log(N / UNIT))]
     limits: Any = [{"type": "ineq", "fun": r} for r in rows]
     options: Any = {"ftol": 1e-12, "maxiter": 200}
+    minimize: Any = optimize.minimize
     found = minimize(
         lambda y: math.log(what(y)),
         [0.0, 0.0],
