@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from dse.quantities import show
-from results.limits import base_name
 from results.facts import Status
+from results.limits import base_name
 
 if TYPE_CHECKING:
     from results.facts import Facts, LimitState

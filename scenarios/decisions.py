@@ -72,7 +72,9 @@ def decision(
     if entry.powers_of is not None:
         least, most = box(q)
         return replace(
-            made, values=powers(entry.powers_of, min(low or least, least), max(high or most, most))
+            made,
+            values=powers(entry.powers_of, min(low or least, least), max(high or most, most)),
+            endless=True,
         )
     return made
 

@@ -29,7 +29,8 @@ class Decision:
     ``minimum`` and ``maximum`` are the user's own bounds (None: not set); ``integer``: whole numbers;
     ``values``: the only values allowed, ascending (also for ``powers_of`` and whole halvings; these fill the
     domain, since bounds are limits of their own); ``choices``: names of categorical values; ``base``: the
-    machine's own value that halvings count from (machine parameters only).
+    machine's own value that halvings count from (machine parameters only); ``endless``: the values go on beyond
+    the domain's box (powers).
     """
 
     name: str
@@ -39,6 +40,7 @@ class Decision:
     values: tuple[float, ...] | None = None
     choices: tuple[str, ...] | None = None
     base: float | None = None
+    endless: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,8 @@ def runaway(c: Canonical, variables: tuple[Variable, ...]) -> str:
     grows: the infimum is then not attained at a finite point. One small linear program, solved by the same kernel.
     """
     n = len(variables)
-    low = np.array(
-        [
-            0.0 if v.real_low or (i in c.allowed and c.allowed[i] is not None) else -1.0
-            for i, v in enumerate(variables)
-        ]
-    )
-    high = np.array(
-        [0.0 if v.real_high or c.allowed.get(i) is not None else 1.0 for i, v in enumerate(variables)]
-    )
+    low = np.array([0.0 if v.real_low or _listed(v) else -1.0 for v in variables])
+    high = np.array([0.0 if v.real_high or _listed(v) else 1.0 for v in variables])
     fixed = c.high - c.low < 1e-13
     low[fixed] = high[fixed] = 0.0
     if not np.any(high - low > 0):
@@ -50,8 +43,13 @@ def held_by_box(c: Canonical, variables: tuple[Variable, ...], y: Array, pull: A
     ``pull`` (n,): multiplier of the nearer box end.
     """
     for i, v in enumerate(variables):
-        at_low = y[i] - np.log(v.low) < 1e-6 and not v.real_low and v.decision.minimum is None
-        at_high = np.log(v.high) - y[i] < 1e-6 and not v.real_high and v.decision.maximum is None
-        if (at_low or at_high) and v.decision.values is None and pull[i] > FALLS and c.high[i] > c.low[i]:
+        at_low = y[i] - c.low[i] < 1e-6 and not v.real_low and v.decision.minimum is None
+        at_high = c.high[i] - y[i] < 1e-6 and not v.real_high and v.decision.maximum is None
+        if (at_low or at_high) and not _listed(v) and pull[i] > FALLS and c.high[i] > c.low[i]:
             return v.name
     return ""
+
+
+def _listed(v: Variable) -> bool:
+    """Tell whether the user listed the values one by one (powers go on for ever)."""
+    return v.decision.values is not None and not v.decision.endless

@@ -299,3 +299,13 @@ def test_idling_meets_a_power_cap_that_running_cannot() -> None:
     assert s.objective == pytest.approx(LEAST, rel=1e-8)
     assert s.metrics["time"] == pytest.approx(LEAST / 1.0, rel=1e-7)
     assert s.metrics["power"] == pytest.approx(1.0, rel=1e-8)
+
+
+def test_powers_without_an_end_run_away_and_listed_values_do_not() -> None:
+    powers = tuple(2.0**k for k in range(50))
+    free = Decision("processors", values=powers, endless=True)
+    s = answer(nbody("time", p=free, waive=frozenset({"replication"})))
+    assert s.status is Status.UNBOUNDED
+    s = answer(nbody("time", p=Decision("processors", values=powers[:8]), m=Decision("memory", maximum=1e4)))
+    assert s.status is Status.OPTIMAL
+    assert s.variables["processors"] == 128.0
