@@ -100,14 +100,15 @@ def sweep(
 def connected(address: str) -> Any:
     """Return a Dask client for a scheduler; raises UsageError (no address) or WorkersLost (no answer)."""
     from distributed import Client
+    from distributed.comm import resolve_address
 
     from dse.workers import WorkersLost
 
     try:
-        return Client(address, timeout=10, set_as_default=False)
+        return Client(resolve_address(address), timeout=10, set_as_default=False)
     except OSError as problem:
         raise WorkersLost(f"no Dask scheduler answers at {address}") from problem
-    except (ValueError, TypeError) as problem:
+    except ValueError as problem:
         raise click.UsageError(f"{address!r} is no address of a Dask scheduler: {problem}") from problem
 
 

@@ -274,7 +274,7 @@ def _through_dask(
     while running:
         index, future = _next(ended, client, local)
         running.pop(index)
-        finished = _outcome(future, local)
+        finished = _outcome(future, client, local)
         if finished is None:
             deadly.append(index)
         else:
@@ -290,13 +290,17 @@ def _next(ended: queue.SimpleQueue[Any], client: Any, local: LocalWorkers | None
         try:
             return ended.get(timeout=LOOK)
         except queue.Empty:
-            if local is not None:
-                local.tend()
-            if client.status not in {"running", "connecting"}:
-                raise WorkersLost(_GONE) from None
+            _look_after(client, local)
 
 
-def _outcome(future: Any, local: LocalWorkers | None) -> Any:
+def _look_after(client: Any, local: LocalWorkers | None) -> None:
+    if local is not None:
+        local.tend()
+    if client.status not in {"running", "connecting"}:
+        raise WorkersLost(_GONE)
+
+
+def _outcome(future: Any, client: Any, local: LocalWorkers | None) -> Any:
     """Return the result of a task, or None where it killed its workers."""
     from distributed import KilledWorker
 
@@ -305,14 +309,19 @@ def _outcome(future: Any, local: LocalWorkers | None) -> Any:
     if local is not None:
         # this came to an end, so the workers do not die of themselves
         local.restarts = 0
-    try:
-        return future.result()
-    except KilledWorker:
-        return None
-    except ImportError as problem:
-        raise WorkersLost(
-            f"the workers cannot import dse ({problem}); install it where they run"
-        ) from problem
+    while True:
+        try:
+            return future.result(timeout=LOOK)
+        except TimeoutError:
+            # the worker may have died with the result: it is computed again
+            if future.status == "error":
+                raise
+            _look_after(client, local)
+        except KilledWorker:
+            return None
+        except ImportError as problem:
+            told = f"the workers cannot import dse: {problem}; install it where they run"
+            raise WorkersLost(told) from problem
 
 
 def _point_by_point(client: Any, local: LocalWorkers | None, study: Study, index: ChunkIndex) -> Finished:
@@ -323,6 +332,6 @@ def _point_by_point(client: Any, local: LocalWorkers | None, study: Study, index
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         future = client.submit(solve_point, study, place, pure=False)
         future.add_done_callback(ended.put)
-        solution = _outcome(_next(ended, client, local), local)
+        solution = _outcome(_next(ended, client, local), client, local)
         found.append(solution or Solution(Status.ERROR, message="the worker process died each time it tried"))
     return _written(study, plan, index, found)

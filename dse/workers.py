@@ -58,7 +58,8 @@ class LocalWorkers:
             host=HOST,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
-            scheduler_kwargs={"idle_timeout": None},
+            # even without a dashboard there is a page of metrics, on port 8787 unless told otherwise
+            scheduler_kwargs={"dashboard": False, "dashboard_address": f"{HOST}:0"},
         )
         try:
             self.client = Client(self._cluster, set_as_default=False)

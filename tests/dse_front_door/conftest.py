@@ -81,6 +81,12 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture
+def surroundings() -> dict[str, str]:
+    """Environment in which a Python process finds this dse."""
+    return environment()
+
+
+@pytest.fixture
 def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run Python with arguments from an empty folder."""
 

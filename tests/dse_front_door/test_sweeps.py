@@ -1,0 +1,162 @@
+"""A sweep is the question asked at every point: in memory, in a store, in this process or in others."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+
+import dse
+import results.store
+from dse.cli import main
+from results.store import StoreError
+from scenarios import ScenarioError
+
+
+def without_clock(found: xr.Dataset) -> xr.Dataset:
+    """All that must not differ between runs, nor between memory and a store."""
+    told = found.load().drop_vars("seconds")
+    return told.drop_attrs(deep=False).assign_attrs(
+        {k: v for k, v in told.attrs.items() if k not in {"identity", "format"}}
+    )
+
+
+def test_each_point_is_what_solve_says(grid_file: Callable[[int], Path]):
+    file = grid_file(5)
+    found = dse.sweep(file)
+    assert dict(found.sizes)["deadline"] == 5
+    assert set(found.status.values.ravel()) == {1, 3}
+    text = file.read_text().partition("[sweep.deadline]")[0]
+    for i, j in ((0, 0), (2, 1), (4, 2)):
+        at = found.isel(deadline=i, bodies=j)
+        file.write_text(
+            text.replace('"1 s"', repr(float(at.deadline))).replace("1e5", repr(float(at.bodies)))
+        )
+        solution = dse.solve(file)
+        assert at.status.attrs["flag_meanings"].split()[int(at.status)] == solution.status.value
+        if solution.objective is not None:
+            assert float(at.objective) == solution.objective
+            assert float(at.memory) == solution.variables["memory"]
+
+
+def test_memory_and_store_and_helpers_agree(grid_file: Callable[[int], Path], tmp_path: Path):
+    asked = dse.load(grid_file(15))
+    plain = dse.sweep(asked)
+    stored = dse.sweep(asked, tmp_path / "one.zarr", workers=1)
+    helped = dse.sweep(asked, tmp_path / "two.zarr", workers=2)
+    handed_back = dse.sweep(asked, workers=2)
+    assert len(results.store.done(tmp_path / "two.zarr")) > 1
+    for other in (stored, helped, handed_back):
+        xr.testing.assert_identical(without_clock(plain), without_clock(other))
+    assert results.store.verify(tmp_path / "two.zarr") == {}
+
+
+def test_only_what_is_missing_is_computed_again(grid_file: Callable[[int], Path], tmp_path: Path):
+    asked, store = dse.load(grid_file(15)), tmp_path / "s.zarr"
+    first = dse.sweep(asked, store, workers=1).load()
+    done = sorted(results.store.done(store))
+    results.store.forget(store, done[1])
+    told: list[tuple[int, int]] = []
+    again = dse.sweep(asked, store, workers=1, progress=lambda *at: told.append(at)).load()
+    size = told[0][1] - told[0][0]
+    assert 0 < size < told[0][1]
+    assert told[-1] == (45, 45)
+    xr.testing.assert_identical(without_clock(first), without_clock(again))
+    assert np.count_nonzero(first.seconds.values != again.seconds.values) == size
+
+
+def test_a_store_of_another_question_is_refused_and_stays_as_it_is(
+    grid_file: Callable[[int], Path], tmp_path: Path
+):
+    file, store = grid_file(3), tmp_path / "s.zarr"
+    first = dse.sweep(file, store).load()
+    file.write_text(file.read_text().replace("65536", "65535"))
+    with pytest.raises(StoreError, match="belongs to another sweep"):
+        dse.sweep(file, store)
+    found = CliRunner().invoke(main, ["sweep", str(file), "-o", str(store)])
+    assert found.exit_code == 2
+    assert "belongs to another sweep" in found.stderr
+    xr.testing.assert_identical(first, dse.open(store).load())
+
+
+def test_a_target_that_is_no_store_is_refused(grid_file: Callable[[int], Path], tmp_path: Path):
+    file = grid_file(3)
+    occupied = tmp_path / "occupied"
+    occupied.write_text("precious")
+    for target in (occupied, occupied / "below", Path("/proc/dse.zarr")):
+        found = CliRunner().invoke(main, ["sweep", str(file), "-o", str(target)])
+        assert found.exit_code == 2, found.stderr
+        assert str(target) in found.stderr
+    assert occupied.read_text() == "precious"
+
+
+def test_the_command_reports_and_its_json_counts(grid_file: Callable[[int], Path], tmp_path: Path):
+    store = str(tmp_path / "s.zarr")
+    found = CliRunner().invoke(main, ["sweep", str(grid_file(5)), "-o", store, "--json"])
+    assert found.exit_code == 0, found.stderr
+    told = json.loads(found.stdout)
+    assert told["axes"] == {"deadline": 5, "bodies": 3}
+    assert sum(told["statuses"].values()) == told["points"] == 15
+    assert "15 of 15 points" in found.stderr
+    shown = CliRunner().invoke(main, ["sweep", str(grid_file(5)), "-o", store, "--summary"])
+    assert "15 points" in shown.stdout
+    assert "energy of the run" in shown.stdout
+
+
+def test_nothing_swept_is_no_sweep(deadline: Path):
+    with pytest.raises(ScenarioError, match="no axis is swept"):
+        dse.sweep(deadline)
+
+
+FAILING = """
+import sys, dse
+from dse.models.model import Model
+from dse.quantities import Quantity
+
+def equations(g):
+    if g.size == 3 and HERE:
+        DOES
+    return {"time": g.size * 2.0}
+
+dse.register(Model("doomed", "fails at 3", "", (), (Quantity("size", "n", "", "size"),),
+                   (Quantity("time", "T", "s", "time"),), (), equations))
+found = dse.sweep({"model": "doomed", "given": {"size": 1},
+                   "sweep": {"size": {"path": "given.size", "start": 1, "stop": 40, "num": 40}}},
+                  workers=int(sys.argv[1]))
+print(found.status.values.tolist().count(6), found.status.values[2], found.message.values[2])
+"""
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_point_that_raises_is_an_error_with_its_message(run: Callable[..., Any], workers: str):
+    script = FAILING.replace("HERE", "True").replace("DOES", "raise RuntimeError('three is too much')")
+    found = run("-c", script, workers)
+    assert found.stdout.startswith("39 5 RuntimeError: three is too much"), found.stdout + found.stderr
+
+
+@pytest.mark.slow
+def test_a_point_that_kills_its_worker_is_an_error_too(run: Callable[..., Any]):
+    here = "__import__('os').environ.get('DSE_PARENT_PROCESS')"
+    script = FAILING.replace("HERE", here).replace("DOES", "__import__('os')._exit(9)")
+    found = run("-c", script, "2")
+    assert found.stdout.startswith("39 5 the worker process died"), found.stdout + found.stderr
+
+
+def test_errors_make_the_command_fail_but_keep_the_rest(tmp_path: Path, run: Callable[..., Any]):
+    script = (
+        FAILING.partition("found =")[0].replace("HERE", "True").replace("DOES", "raise RuntimeError('no')")
+        + "from dse.cli import main\nmain(['sweep', sys.argv[1], '-o', 'e.zarr'])\n"
+    )
+    file = tmp_path / "e.toml"
+    file.write_text(
+        'model = "doomed"\n[given]\nsize = 1\n[sweep.size]\npath = "given.size"\nvalues = [1, 2, 3, 4]\n'
+    )
+    found = run("-c", script, str(file))
+    assert found.returncode == 1
+    assert "3 evaluated" in found.stdout
+    assert "1 error" in found.stdout
+    assert "RuntimeError: no" in found.stdout
