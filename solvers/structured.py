@@ -44,8 +44,11 @@ def optimise(problem: Problem) -> Optimum:
     stated = problem.goal
     goal = stated or next(iter(ties.tie_goals(problem, "")), None)
     c = canon.canonical(problem, goal)
-    first = _linear(problem, goal, c) if problem.kind in (Kind.LP, Kind.MILP) else None
-    first = first or _searched(problem, c)
+    if problem.kind in (Kind.LP, Kind.MILP):
+        linear = _linear(problem, c)
+        if linear is not None:
+            return linear
+    first = _searched(problem, c)
     if first.found is None or first.found.y is None:
         return Optimum(first.outcome)
     gone = _runs_away(problem, c, first.found.y) if stated is not None else ""
@@ -89,21 +92,20 @@ def _searched(problem: Problem, c: Canonical) -> _First:
     return _First(Outcome(status, certificate=text, solver=solver), found)
 
 
-def _linear(problem: Problem, goal: Goal | None, c: Canonical) -> _First | None:
+def _linear(problem: Problem, c: Canonical) -> Optimum | None:
     """HiGHS through Pyomo for what is linear; None where its answer is not one to build on."""
-    from solvers import linear
+    from solvers import linear, linear_ties
 
     outcome = linear.solve(problem)
     if outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return _First(outcome)
-    if outcome.status is not Status.OPTIMAL or outcome.x is None or outcome.bound is None or goal is None:
+        return Optimum(outcome)
+    if outcome.status is not Status.OPTIMAL or outcome.x is None or problem.goal is None:
         return None
-    values = np.array([outcome.x[n] for n in c.names])
-    if outcome.bound <= 0 or np.any(values <= 0):
+    x, ranges = linear_ties.choose(problem, problem.goal, outcome.x)
+    if any(v <= 0 for v in x.values()):
         return None
-    y = np.log(values)
-    value = float(canon.values(c, y[None])[0, 0])
-    return _First(outcome, branch.Found(branch.OPTIMAL, y, value, math.log(outcome.bound), 1))
+    x = _values(problem, c, np.log(np.array([x[n] for n in c.names])))
+    return Optimum(dataclasses.replace(outcome, x=x), np.log(np.array(list(x.values()))), ranges)
 
 
 def _unbounded(name: str, solver: str) -> Outcome:

@@ -195,11 +195,12 @@ def lu_processors_eliminated(ask: Ask) -> Best:
     def scan(y: Array) -> tuple[Array, Array, Array]:
         M = np.exp(y)
         low, high, _ = allowed_processors(replace(ask, limits={}), M)
-        one, two = metrics(ask, np.ones_like(M), M), metrics(ask, 2 * np.ones_like(M), M)
-        b = (2 * two["time"] - one["time"]) / 3
-        a = one["time"] - b
-        d = (two["energy"] - one["energy"]) / 3
-        c = one["energy"] - d
+        k, one = ask.machine, metrics(ask, np.ones_like(M), M)
+        a = k["time_per_flop"] * one["flops"] + k["time_per_word"] * one["words"]
+        b = k["time_per_message"] * one["messages"]
+        keep = k["memory_power_per_word"] * M + k["leakage_power"]
+        c = k["energy_per_flop"] * one["flops"] + k["energy_per_word"] * one["words"] + keep * a
+        d = k["energy_per_message"] * one["messages"] + keep * b
         root = np.sqrt(np.maximum(slowest**2 - 4 * a * b, 0.0)) if math.isfinite(slowest) else np.inf
         low = np.maximum(low, 2 * a / (slowest + root))
         high = np.minimum(high, (slowest + root) / (2 * b))
