@@ -7,6 +7,7 @@ designs. Open nodes are solved many at a time by the batched kernel.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ BATCH = 16
 MAX_NODES = 5000
 COARSE = 1e-4
 NARROW = 1e-9
+PARTS = 8
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
 
 
@@ -174,14 +176,14 @@ def _split(c: Canonical, node: _Node, y: Array) -> list[_Node] | None:
 
 
 def _split_form(c: Canonical, node: _Node, i: int, y: Array) -> list[_Node]:
-    """Two halves of a form's interval, near the relaxed point."""
-    width = node.z_high[i] - node.z_low[i]
-    z = float(c.forms[i] @ y)
-    middle = float(np.clip(z, node.z_low[i] + 0.2 * width, node.z_high[i] - 0.2 * width))
+    """Cut a form's interval into PARTS: the kernel takes many nodes at once, and the error falls with the square."""
     alone = np.flatnonzero(c.forms[i])
     if alone.size == 1 and int(alone[0]) in c.allowed:
+        margin = 0.2 * (node.z_high[i] - node.z_low[i])
+        middle = float(np.clip(c.forms[i] @ y, node.z_low[i] + margin, node.z_high[i] - margin))
         return _split_whole(c, node, int(alone[0]), middle)
-    return [_cut_form(c, node, i, node.z_low[i], middle), _cut_form(c, node, i, middle, node.z_high[i])]
+    cuts = np.linspace(node.z_low[i], node.z_high[i], PARTS + 1)
+    return [_cut_form(c, node, i, low, high) for low, high in itertools.pairwise(cuts.tolist())]
 
 
 def _split_whole(c: Canonical, node: _Node, v: int, y: float) -> list[_Node]:
