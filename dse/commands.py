@@ -215,16 +215,18 @@ def _front_record(found: Front) -> dict[str, Any]:
 def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:
     from results import plot
     from results import table as tables
-    from results.store import explained
+    from results.store import StoreError, explained
 
     if file.suffix == ".csv":
         tables.to_csv(dataset, file)
     elif file.suffix in PICTURES:
         plot.save(plot.front(dataset), file)
+    elif file.suffix == ".zarr" and file.exists():
+        raise StoreError(f"{file} exists; choose another path, it is left untouched")
     else:
         with explained(file, "write"):
             if file.suffix == ".zarr":
-                dataset.to_zarr(file, mode="w-")
+                dataset.to_zarr(file, mode="w-", consolidated=False)
             else:
                 file.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
 

@@ -138,14 +138,17 @@ class Search:
         if tolerance is not None:
             steps = [s.step(tolerance) for s in self.scales]
             shape.refine(most, PROBES_PER_POINT * most, lambda x: _narrow(x, steps))
-            return self._front(shape.places, f"refined to {tolerance:g}", shape)
-        shape.refine(min(most, max(COARSE, most // 2)), PROBES_PER_POINT * most, _tiny)
-        if len(shape.places) >= most or any(x.empty for x in shape.boxes):
-            shape.refine(most, PROBES_PER_POINT * most, _tiny)
-            return self._front(shape.places, "largest gap halved again and again", shape)
-        probes = enclosure.spread(shape.places, most)
-        between = [self.probe(which, level) for which, level in probes]
-        return self._front([first, *(p for p in between if p), last], "spread evenly along the curve")
+            return self._front(shape.places, f"refined to neighbours within {tolerance:g}", shape)
+        if most == 2:
+            return self._front(shape.places, "the two ends", shape)
+        shape.refine(max(COARSE, most // 2), PROBES_PER_POINT * most, _tiny)
+        if not any(x.empty for x in shape.boxes):
+            between = [self.probe(which, level) for which, level in enclosure.spread(shape.places, most)]
+            return self._front([first, *(p for p in between if p), last], "spread evenly along the curve")
+        if len(shape.places) > most:
+            shape = Enclosure(first, last, self.probe)
+        shape.refine(most, PROBES_PER_POINT * most, _tiny)
+        return self._front(shape.places, "the largest gap halved again and again", shape)
 
     def probe(self, which: int, level: float) -> Place | None:
         """Find the design of least first objective with the second limited, or the other way round."""

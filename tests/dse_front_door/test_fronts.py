@@ -1,0 +1,243 @@
+"""Fronts: true ends, nothing better left out, evenly spread, certified, against brute force."""
+
+import csv
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+
+import dse
+from dse.cli import main
+from scenarios import ScenarioError
+
+NBODY: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e5, "flops_per_pair": 10},
+    "decide": {"processors": {"max": 65536}, "memory": {}},
+    "objective": {"minimize": ["energy", "time"]},
+}
+# relative; solves are exact to 1e-9, ends are taken within 1e-9 of the other objective
+EXACT = 1e-6
+
+
+def asked(**changes: Any) -> dict[str, Any]:
+    return {**NBODY, **changes}
+
+
+def metrics_at(processors: Any, memory: Any) -> xr.Dataset:
+    """Energy and time on a grid of designs, by plain evaluation."""
+    return dse.evaluate(
+        {
+            "model": "nbody",
+            "machine": "balanced",
+            "given": NBODY["given"],
+            "sweep": {
+                "processors": {"path": "given.processors", "values": list(processors)},
+                "memory": {"path": "given.memory", "values": list(memory)},
+            },
+        }
+    )
+
+
+def designs(processors: Any, memory: Any) -> np.ndarray:
+    """Energy and time of the designs that the model allows: between one copy and full replication."""
+    at = metrics_at(processors, memory)
+    p, m, n = at.processors, at.memory, 1e5
+    allowed = ((n / p <= m * (1 + 1e-12)) & (m <= n / np.sqrt(p) * (1 + 1e-12))).values
+    return np.stack([at.energy.values[allowed], at.time.values[allowed]], axis=1)
+
+
+def best_of(every: np.ndarray) -> np.ndarray:
+    """The designs no other one betters, by brute force."""
+    better = (every[None] <= every[:, None]).all(-1) & (every[None] < every[:, None]).any(-1)
+    return np.unique(every[~better.any(1)], axis=0)
+
+
+@pytest.fixture(scope="module")
+def curve() -> xr.Dataset:
+    return dse.front(asked(), points=25)
+
+
+def test_the_ends_are_the_best_of_each(curve: xr.Dataset):
+    energy = dse.solve(asked(objective={"minimize": "energy"}))
+    time = dse.solve(asked(objective={"minimize": "time"}))
+    assert float(curve.energy[0]) == pytest.approx(energy.objective, rel=EXACT)
+    assert float(curve.time[0]) == pytest.approx(energy.metrics["time"], rel=1e-4)
+    assert float(curve.time[-1]) == pytest.approx(time.objective, rel=EXACT)
+    assert float(curve.energy[-1]) == pytest.approx(time.metrics["energy"], rel=1e-4)
+
+
+def test_no_design_of_a_fine_grid_betters_a_point(curve: xr.Dataset):
+    every = designs(np.geomspace(1, 65536, 300), np.geomspace(1, 1e5, 300))
+    for energy, time in zip(curve.energy.values, curve.time.values, strict=True):
+        assert not ((every[:, 0] < energy * (1 - EXACT)) & (every[:, 1] < time * (1 - EXACT))).any()
+
+
+def test_points_are_distinct_ordered_and_evenly_spread(curve: xr.Dataset):
+    assert curve.sizes["front"] == 25
+    energy, time = curve.energy.values, curve.time.values
+    assert (np.diff(energy) > 0).all()
+    assert (np.diff(time) < 0).all()
+    at = np.log(np.stack([energy, time]))
+    at /= np.ptp(at, axis=1, keepdims=True)
+    steps = np.hypot(*np.diff(at, axis=1))
+    # the curve between the points of the first pass is interpolated
+    assert steps.max() < 1.2 * steps.min()
+
+
+def test_every_point_is_certified_and_labelled(curve: xr.Dataset):
+    assert (curve.status == 1).all()
+    assert (curve.gap <= 1e-6).all()
+    np.testing.assert_array_equal(curve.objective, curve.energy)
+    assert (curve.bound <= curve.objective * (1 + 1e-9)).all()
+    assert list(curve.limit.values)[:1] == ["time"]
+    assert curve.time.attrs["units"] == "s"
+    assert json.loads(curve.attrs["objectives"]) == {"energy": "min", "time": "min"}
+    # all but the first point are held by their limit on time, whose elasticity is the slope of the front
+    assert (curve.binding.sel(limit="time")[1:] == 1).all()
+    i = 12
+    slope = np.log(curve.energy[i + 1] / curve.energy[i - 1]) / np.log(curve.time[i + 1] / curve.time[i - 1])
+    assert float(curve.elasticity.sel(limit="time")[i]) == pytest.approx(float(slope), rel=0.05)
+
+
+@pytest.mark.parametrize("points", [2, 3, 7])
+def test_few_points_are_spread_as_well(points: int):
+    found = dse.front(asked(), points=points)
+    assert found.sizes["front"] == points
+    at = np.log(np.stack([found.energy.values, found.time.values]))
+    at /= np.ptp(at, axis=1, keepdims=True)
+    steps = np.hypot(*np.diff(at, axis=1))
+    assert steps.max() < 1.2 * steps.min()
+
+
+def test_a_tolerance_bounds_the_distance_of_neighbours():
+    found = dse.front(asked(), tolerance=0.5)
+    for name in ("energy", "time"):
+        values = found[name].values
+        assert (np.maximum(values[1:] / values[:-1], values[:-1] / values[1:]) <= 1.5 * (1 + EXACT)).all()
+
+
+def test_the_file_says_how_many_points():
+    told = asked(objective={"minimize": ["energy", "time"], "front": {"points": 4}})
+    assert dse.front(told).sizes["front"] == 4
+    assert dse.front(told, points=3).sizes["front"] == 3
+
+
+def test_maximised_objectives_have_the_same_front():
+    least = dse.front(asked(), points=5)
+    most = dse.front(asked(objective={"maximize": ["efficiency", "performance"]}), points=5)
+    assert (np.diff(most.efficiency) < 0).all()
+    np.testing.assert_allclose(most.energy[[0, -1]], least.energy[[0, -1]], rtol=1e-4)
+    np.testing.assert_allclose(most.time[[0, -1]], least.time[[0, -1]], rtol=1e-4)
+
+
+def test_objectives_that_ties_do_not_settle_have_true_ends():
+    """The least power leaves several designs with the same energy: the end is settled by a question of its own."""
+    found = dse.front(asked(objective={"minimize": ["energy", "power"]}), points=5)
+    energy = dse.solve(asked(objective={"minimize": "energy"})).objective
+    power = dse.solve(asked(objective={"minimize": "power"})).objective
+    assert float(found.energy[0]) == pytest.approx(energy, rel=EXACT)
+    assert float(found.power[-1]) == pytest.approx(power, rel=EXACT)
+    within = dse.solve(
+        asked(objective={"minimize": "power"}, limits={"energy": {"max": energy * (1 + 1e-9)}})
+    ).objective
+    assert float(found.power[0]) == pytest.approx(within, rel=1e-4)
+    assert found.sizes["front"] == len(np.unique(found.energy))
+
+
+def test_few_designs_are_all_found():
+    processors, memory = [600, 1200, 2400, 5000], [1400, 2000, 2800, 3500, 4000]
+    decide = {"processors": {"values": processors}, "memory": {"values": memory}}
+    found = dse.front(asked(decide=decide))
+    expected = best_of(designs(processors, memory))
+    assert len(expected) > 3
+    np.testing.assert_allclose(np.stack([found.energy, found.time], axis=1), expected, rtol=1e-9)
+    assert "complete" in found.attrs["method"]
+
+
+def test_a_front_with_jumps_is_found_on_both_sides():
+    """Two processor counts far apart: each gives a piece of curve, and there is nothing in between."""
+    found = dse.front(asked(decide={"processors": {"values": [200, 1000]}, "memory": {}}), points=15)
+    every = designs([200, 1000], np.geomspace(1, 1e5, 4000))
+    for energy, time in zip(found.energy.values, found.time.values, strict=True):
+        assert not ((every[:, 0] < energy * (1 - EXACT)) & (every[:, 1] < time * (1 - EXACT))).any()
+    assert 2 <= found.sizes["front"] <= 15
+    assert set(np.unique(found.processors)) == {200.0, 1000.0}
+
+
+def test_whole_numbers_are_certified():
+    decide = {"processors": {"integer": True, "max": 700}, "memory": {"max": 3000}}
+    found = dse.front(asked(decide=decide), points=4)
+    assert (found.status == 1).all()
+    np.testing.assert_array_equal(found.processors, np.round(found.processors))
+
+
+def test_one_design_may_be_best_for_all():
+    found = dse.front(
+        asked(objective={"minimize": ["energy", "energy_delay"]}, limits={"time": {"min": "10 s"}})
+    )
+    assert found.sizes["front"] >= 1
+    fixed = dse.front(asked(decide={"processors": {"values": [64]}, "memory": {"values": [3000]}}))
+    assert fixed.sizes["front"] == 1
+
+
+def test_three_objectives_give_undominated_certified_points():
+    found = dse.front(asked(objective={"minimize": ["energy", "time", "memory"]}), points=16)
+    at = np.stack([found[n].values for n in ("energy", "time", "memory")], axis=1)
+    assert len(at) >= 5
+    for i, j in itertools.permutations(range(len(at)), 2):
+        assert not (at[i] <= at[j] * (1 - EXACT)).all()
+    assert (found.status == 1).all()
+    for i, name in enumerate(("energy", "time", "memory")):
+        alone = dse.solve(asked(objective={"minimize": name}))
+        assert at[:, i].min() == pytest.approx(alone.objective, rel=EXACT)
+
+
+def test_an_infeasible_question_has_no_front_and_says_why(tmp_path: Path):
+    told = asked(limits={"time": {"max": "1 us"}})
+    found = dse.front(told)
+    assert found.sizes["front"] == 0
+    assert found.attrs["status"] == "infeasible"
+    assert "time" in json.loads(found.attrs["conflict"])
+    file = tmp_path / "f.toml"
+    file.write_text(dse.load(told).text)
+    printed = CliRunner().invoke(main, ["front", str(file)])
+    assert printed.exit_code == 3
+    assert "cannot hold together" in printed.stdout
+
+
+def test_one_objective_or_a_sweep_is_refused():
+    with pytest.raises(ScenarioError, match="at least two objectives"):
+        dse.front(asked(objective={"minimize": "energy"}))
+    swept = {"bodies": {"path": "given.bodies", "values": [1e4, 1e5]}}
+    with pytest.raises(ScenarioError, match="not possible yet"):
+        dse.front(asked(sweep=swept))
+
+
+def test_the_command_prints_writes_and_tells_how(front_file: Path, tmp_path: Path):
+    plain = CliRunner().invoke(main, ["front", str(front_file), "--points", "4"])
+    assert plain.exit_code == 0
+    assert "-o front.csv -o front.png" in plain.stdout
+    files = [str(tmp_path / f"front{ending}") for ending in (".csv", ".png", ".svg", ".zarr", ".json")]
+    options = [word for file in files for word in ("-o", file)]
+    found = CliRunner().invoke(main, ["front", str(front_file), "--points", "4", "--json", *options])
+    assert found.exit_code == 0, found.stderr
+    told = json.loads(found.stdout)
+    assert [p["status"] for p in told["points"]] == ["optimal"] * 4
+    with (tmp_path / "front.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [float(r["energy [J]"]) for r in rows] == [p["metrics"]["energy"] for p in told["points"]]
+    assert (tmp_path / "front.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "front.json").read_text()) == told
+    assert xr.open_zarr(tmp_path / "front.zarr", consolidated=False).sizes["front"] == 4
+    again = CliRunner().invoke(main, ["front", str(front_file), "--points", "2", "-o", files[3]])
+    assert again.exit_code == 2
+    assert "left untouched" in again.stderr
+    assert math.isclose(float(rows[0]["energy [J]"]), told["points"][0]["objective"])
