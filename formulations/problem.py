@@ -113,12 +113,11 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     return Problem(question, kind, variables, goal, rows, refusal_text)
 
 
-def metric_symbol(question: Question, name: str) -> Ratio | None:
-    """A metric or decided variable as a ratio of posynomials; None where it is none."""
+def symbols(question: Question) -> dict[str, Ratio]:
+    """Run the model on symbols: every metric and decided variable that is a ratio of posynomials, by name."""
     x = {d.name: symbol(d.name) for d in question.decide}
-    at = evaluation.metrics(question, x)
-    found = at[name] if name in at else x.get(name)
-    return found if isinstance(found, Ratio) else None
+    found = {**x, **evaluation.metrics(question, x)}
+    return {n: v for n, v in found.items() if isinstance(v, Ratio)}
 
 
 def _variable(question: Question, d: Decision) -> Variable:

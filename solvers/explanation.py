@@ -31,7 +31,7 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
             problem, solution, sensitivity.numeric_duals(problem.question, _numbers(solution))
         )
     c = canon.canonical(problem, problem.goal)
-    return _with_elasticities(problem, solution, sensitivity.duals(c, found.y))
+    return _with_elasticities(problem, solution, sensitivity.duals(c, found.y, found.known))
 
 
 def _with_elasticities(problem: Problem, solution: Solution, d: sensitivity.Duals) -> Solution:

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from formulations import canonical as canon
 from formulations import evaluation
 from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
 from scenarios.question import Decision, Limit, Question
-from solvers import gp
+from solvers import multipliers
+from solvers.multipliers import Multipliers
 from solvers.polish import derivatives
 
 _Holder = TypeVar("_Holder", Limit, Decision)
@@ -31,7 +31,6 @@ class Duals:
     value: Array
     least: Array
     most: Array
-    pull: Array
     known: bool
 
     @property
@@ -40,21 +39,18 @@ class Duals:
         return np.asarray(self.most - self.least > 1e-6 * (1.0 + np.abs(self.least)))
 
 
-def duals(c: Canonical, y: Array) -> Duals:
+def duals(c: Canonical, y: Array, found: Multipliers | None = None) -> Duals:
     """Find the multipliers at the optimum y, by the program whose divisors are their tangents at y."""
-    a, b = canon.restriction(c, y[None])
-    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
-    pull = np.maximum(r.lower_multipliers[0], r.upper_multipliers[0])
-    lam = r.multipliers[0]
+    found = multipliers.at(c, y) if found is None else found
+    lam, known = found.rows, found.proved
     f, g, _ = derivatives(c, y)
     near_end = (y - c.low < ACTIVE) | (c.high - y < ACTIVE)
     active = np.flatnonzero(f[1:] > -ACTIVE)
     least, most = lam.copy(), lam.copy()
     rows = np.concatenate([g[1:][active], np.eye(y.size)[near_end]])
-    known = bool(r.status[0] == 0)
     if active.size and np.linalg.matrix_rank(rows, tol=1e-7) < rows.shape[0]:
         least, most, known = _extremes(c, y, g, active, lam)
-    return Duals(c.keys, np.where(known, least, lam), least, most, pull, known)
+    return Duals(c.keys, np.where(known, least, lam), least, most, known)
 
 
 def _extremes(c: Canonical, y: Array, g: Array, active: np.ndarray, lam: Array) -> tuple[Array, Array, bool]:
@@ -112,7 +108,7 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
     )
     value = np.array([lam[active.index(k)] if k in active else 0.0 for k in keys])
     known = bool(left <= 1e-4 * max(1.0, float(np.abs(g0).max(initial=0.0))))
-    return Duals(keys, value, value, value, np.zeros(count), known)
+    return Duals(keys, value, value, value, known)
 
 
 def parameter_elasticities(question: Question, x: Mapping[str, float], d: Duals) -> dict[str, float]:

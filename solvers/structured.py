@@ -12,7 +12,8 @@ from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.problem import Goal, Kind, Problem
 from results.solution import Status
-from solvers import branch, gp, ties
+from solvers import branch, multipliers, ties
+from solvers.multipliers import Multipliers
 from solvers.outcome import Outcome
 from solvers.polish import polish
 from solvers.unbounded import held_by_box, runaway
@@ -37,6 +38,7 @@ class Optimum:
     outcome: Outcome
     y: Array | None = None
     ranges: dict[str, tuple[float, float]] | None = None
+    known: Multipliers | None = None
 
 
 def optimise(problem: Problem) -> Optimum:
@@ -54,9 +56,9 @@ def optimise(problem: Problem) -> Optimum:
     gone = _runs_away(problem, c, first.found.y) if stated is not None else ""
     if gone:
         return Optimum(_unbounded(gone, first.outcome.solver))
-    y, multipliers = _sharpened(problem, goal, first.found.y)
-    pinned = _pinned(problem, goal, c, multipliers) if goal is not None else None
-    chosen = ties.choose(problem, goal, y) if pinned is None else pinned
+    y, known = _sharpened(problem, goal, c, first.found.y)
+    pinned = _pinned(problem, goal, c, known.rows) if goal is not None else None
+    chosen = ties.choose(problem, goal, y, known=known) if pinned is None else pinned
     x = _values(problem, c, chosen.y)
     if goal is None or stated is None:
         text = "all limits hold; nothing was to be optimised"
@@ -66,7 +68,9 @@ def optimise(problem: Problem) -> Optimum:
     bound = goal.to_user(log_bound) if math.isfinite(log_bound) else None
     status = Status.OPTIMAL if pinned is not None else first.outcome.status
     outcome = dataclasses.replace(first.outcome, status=status, x=x, bound=bound)
-    return Optimum(outcome, np.log(np.array(list(x.values()))), chosen.ranges)
+    return Optimum(
+        outcome, np.log(np.array(list(x.values()))), chosen.ranges, None if c.allowed or c.divisors else known
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,42 +120,39 @@ def _unbounded(name: str, solver: str) -> Outcome:
 def _runs_away(problem: Problem, c: Canonical, y: Array) -> str:
     if not c.divisors:
         return runaway(c, problem.variables)
-    a, b = canon.restriction(c, y[None])
-    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
-    return held_by_box(c, problem.variables, y, np.maximum(r.lower_multipliers[0], r.upper_multipliers[0]))
+    known = multipliers.at(c, y)
+    return held_by_box(c, problem.variables, y, np.maximum(known.low, known.high))
 
 
-def _sharpened(problem: Problem, goal: Goal | None, y: Array) -> tuple[Array, Array]:
-    """Newton's polish with the whole numbers held, and the multipliers of the rows."""
-    c = canon.canonical(problem, goal)
-    fixed = {c.names[i]: math.exp(y[i]) for i in c.allowed}
-    c = canon.canonical(problem, goal, fixed=fixed)
-    a, b = canon.restriction(c, y[None])
-    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
-    start = r.y[0] if r.status[0] == branch.OPTIMAL else y
+def _sharpened(problem: Problem, goal: Goal | None, c: Canonical, y: Array) -> tuple[Array, Multipliers]:
+    """Newton's polish with the whole numbers held, and the multipliers there."""
+    if c.allowed:
+        c = canon.canonical(problem, goal, fixed={c.names[i]: math.exp(y[i]) for i in c.allowed})
+    known = multipliers.at(c, y)
+    start = known.y if known.proved else y
     if canon.values(c, start[None])[0, 1:].max(initial=-np.inf) > branch.FEASIBLE:
         start = y
-    at_end = (r.lower_multipliers[0] > start - c.low) | (r.upper_multipliers[0] > c.high - start)
-    return polish(c, start, r.multipliers[0], at_end), r.multipliers[0]
+    at_end = (known.low > start - c.low) | (known.high > c.high - start)
+    return polish(c, start, known.rows, at_end), known
 
 
-def _pinned(problem: Problem, goal: Goal, c: Canonical, multipliers: Array) -> ties.Chosen | None:
+def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Chosen | None:
     """A limit set at the very least value it can have leaves only the designs that attain it.
 
     Its multiplier is then boundless, and the slack that feasibility is granted would show in the objective. So the
     limit's own metric is minimised first and the objective among the designs that attain it, exactly.
     """
-    strained = np.flatnonzero(multipliers > STRAINED)
+    strained = np.flatnonzero(rows > STRAINED)
     if not strained.size or c.allowed:
         return None
-    key = c.keys[int(strained[multipliers[strained].argmax()])]
+    key = c.keys[int(strained[rows[strained].argmax()])]
     row = next(r for r in problem.rows or () if r.key == key)
     rest = dataclasses.replace(problem, rows=tuple(r for r in problem.rows or () if r is not row))
     least = Goal(key.name, row.numerator, row.denominator)
     found = branch.minimise(canon.canonical(rest, least))
     if found.y is None or found.value < -PINNED:
         return None
-    y, _ = _sharpened(rest, least, found.y)
+    y, _ = _sharpened(rest, least, canon.canonical(rest, least), found.y)
     return ties.choose(rest, least, y, [goal, *ties.tie_goals(problem, goal.name)])
 
 

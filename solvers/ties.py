@@ -18,9 +18,10 @@ from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
 from formulations.posynomial import Posynomial
-from formulations.problem import Goal, Problem, Row, Variable, metric_symbol
+from formulations.problem import Goal, Problem, Row, Variable, symbols
 from scenarios.question import Decision
-from solvers import branch, gp
+from solvers import branch, gp, multipliers
+from solvers.multipliers import Multipliers
 
 TIE = 1e-9
 SAME = 1e-2
@@ -44,8 +45,9 @@ def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
     """What ties go to, in order: least time, energy, cost, then smaller decided quantities in file order."""
     goals = []
     names = ["time", "energy", "cost", *(v.name for v in problem.variables)]
+    known = symbols(problem.question)
     for name in names:
-        r = None if name == optimised else metric_symbol(problem.question, name)
+        r = None if name == optimised else known.get(name)
         if r is not None and r.numerator.terms:
             goals.append(Goal(name, r.numerator, r.denominator))
     return goals
@@ -62,10 +64,18 @@ def no_worse(goal: Goal, log_value: float) -> Row:
     return Row(RowKey("optimum", "model"), goal.numerator * scale, goal.denominator)
 
 
-def choose(problem: Problem, goal: Goal | None, y: Array, stages: Sequence[Goal] | None = None) -> Chosen:
+def choose(
+    problem: Problem,
+    goal: Goal | None,
+    y: Array,
+    stages: Sequence[Goal] | None = None,
+    known: Multipliers | None = None,
+) -> Chosen:
     """Break ties among the designs that are as good as ``y``; ``stages``: what decides, by default the tie rule.
 
-    Whole numbers and the forms that make a problem signomial are settled first by branching; the rest inside the face.
+    ``known``: multipliers of the goal's optimum, where they are at hand.
+
+    Whole numbers and the forms that make a problem signomial are settled first by branching, the rest in the face.
     """
     c = canon.canonical(problem, goal)
     stages = tie_goals(problem, goal.name if goal else "") if stages is None else stages
@@ -73,7 +83,10 @@ def choose(problem: Problem, goal: Goal | None, y: Array, stages: Sequence[Goal]
     if c.allowed or c.divisors:
         y, ranges = _settle(problem, goal, c, stages, y)
     fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
-    flat = _face(canon.canonical(problem, goal, fixed=fixed), y, c.forms)
+    settled = canon.canonical(problem, goal, fixed=fixed) if fixed else c
+    flat = _face(
+        settled, y, multipliers.at(settled, y) if known is None or c.allowed or c.divisors else known
+    )
     if flat.shape[1]:
         ranges |= _extent(problem, goal, fixed, y, flat)
     first = None
@@ -152,18 +165,20 @@ def _times(goal: Goal | None, factor: Posynomial) -> Goal:
     return dataclasses.replace(base, numerator=base.numerator * factor)
 
 
-def _face(c: Canonical, y: Array, held: Array) -> Array:
-    """Directions (n, d) along which nothing that matters to the optimum changes."""
+def _face(c: Canonical, y: Array, known: Multipliers) -> Array:
+    """Directions (n, d) along which nothing that matters to the optimum changes; the divisors' forms stay."""
     a, b = canon.restriction(c, y[None])
-    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
-    multipliers = np.concatenate([[1.0], r.multipliers[0]])
-    weights = gp.weights(a, b, c.ptr, y[None])[0]
-    row = c.row_of_term
     slack = -canon.values(c, y[None])[0]
-    slack[0] = 0.0
-    stiff = (multipliers[row] > 1e-7) & (slack[row] < 1e-6) & (weights * multipliers[row] > TIE)
-    pushed = (r.lower_multipliers[0] > 1e-7) | (r.upper_multipliers[0] > 1e-7) | (c.high - c.low < 1e-13)
-    return _null(np.concatenate([a[0][stiff], held, np.eye(y.size)[pushed]]))
+    stiff = _stiff(known.rows, gp.weights(a, b, c.ptr, y[None])[0], slack, c.row_of_term)
+    pushed = (known.low > 1e-7) | (known.high > 1e-7) | (c.high - c.low < 1e-13)
+    return _null(np.concatenate([a[0][stiff], c.forms, np.eye(y.size)[pushed]]))
+
+
+def _stiff(rows: Array, weights: Array, slack: Array, row: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Tell which terms matter to an optimum: of the goal and of rows with a multiplier, if not too small to count."""
+    force = np.concatenate([[1.0], rows])[row]
+    tight = np.concatenate([[0.0], slack[1:]])[row] < 1e-6
+    return np.asarray((force > 1e-7) & tight & (weights * force > TIE))
 
 
 def _null(rows: Array) -> Array:
@@ -247,10 +262,7 @@ def _descend(
     if r.status[0] != 0:
         return y, flat, float(r.bound[0])
     moved = y + flat @ r.y[0]
-    multipliers = np.concatenate([[1.0], r.multipliers[0]])
     row = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
-    weights = gp.weights(a[None], b[None], ptr, r.y)[0]
     slack = -gp.evaluate(a[None], b[None], ptr, r.y)[0]
-    slack[0] = 0.0
-    stiff = (multipliers[row] > 1e-7) & (slack[row] < 1e-6) & (weights * multipliers[row] > TIE)
+    stiff = _stiff(r.multipliers[0], gp.weights(a[None], b[None], ptr, r.y)[0], slack, row)
     return moved, flat @ _null(a[stiff]), float(r.bound[0])

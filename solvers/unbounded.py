@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from formulations.canonical import Array, Canonical
@@ -17,24 +19,28 @@ def runaway(c: Canonical, variables: tuple[Variable, ...]) -> str:
     A direction d in log variables along which no term of a limit grows and some term of the goal falls while none
     grows: the infimum is then not attained at a finite point. One small linear program, solved by the same kernel.
     """
-    n = len(variables)
     low = np.array([0.0 if v.real_low or _listed(v) else -1.0 for v in variables])
     high = np.array([0.0 if v.real_high or _listed(v) else 1.0 for v in variables])
     fixed = c.high - c.low < 1e-13
     low[fixed] = high[fixed] = 0.0
-    if not np.any(high - low > 0):
-        return ""
     present = np.isfinite(c.logc)
     a = c.exponents[present]
-    of_goal = c.row_of_term[present] == 0
-    goal = a[of_goal].sum(0)
-    exponents = np.vstack([goal[None], a])
-    logc = np.zeros((1, exponents.shape[0]))
-    r = gp.solve(exponents, logc, np.arange(exponents.shape[0] + 1), low[None], high[None])
+    goal = a[c.row_of_term[present] == 0].sum(0)
+    worst = _direction(np.vstack([goal[None], a]).tobytes(), low.tobytes(), high.tobytes())
+    return "" if worst is None else variables[worst].name
+
+
+@lru_cache(maxsize=256)
+def _direction(exponents: bytes, low: bytes, high: bytes) -> int | None:
+    """Solve the linear program; remembered, since all points of a sweep share their exponents."""
+    lo, hi = np.frombuffer(low)[None], np.frombuffer(high)[None]
+    if not np.any(hi - lo > 0):
+        return None
+    a = np.frombuffer(exponents).reshape(-1, lo.size)
+    r = gp.solve(a, np.zeros((1, len(a))), np.arange(len(a) + 1), lo, hi)
     if r.status[0] != 0 or r.value[0] > -FALLS:
-        return ""
-    d = np.where(high - low > 0, r.y[0], 0.0)
-    return variables[int(np.abs(d).argmax())].name if n else ""
+        return None
+    return int(np.abs(np.where(hi[0] - lo[0] > 0, r.y[0], 0.0)).argmax())
 
 
 def held_by_box(c: Canonical, variables: tuple[Variable, ...], y: Array, pull: Array) -> str:

@@ -1,0 +1,32 @@
+"""The optimal multipliers that belong to a design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from formulations import canonical as canon
+from formulations.canonical import Array, Canonical
+from solvers import gp
+
+
+@dataclass(frozen=True, slots=True)
+class Multipliers:
+    """Multipliers of the rows and of the box ends; ``y``: where the program they come from is least.
+
+    ``proved``: the kernel closed its gap there.
+    """
+
+    y: Array
+    rows: Array
+    low: Array
+    high: Array
+    proved: bool
+
+
+def at(c: Canonical, y: Array) -> Multipliers:
+    """Solve the program whose divisors are their tangents at y; an optimal y is optimal there, multipliers and all."""
+    a, b = canon.restriction(c, y[None])
+    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
+    return Multipliers(
+        r.y[0], r.multipliers[0], r.lower_multipliers[0], r.upper_multipliers[0], bool(r.status[0] == 0)
+    )
