@@ -47,7 +47,7 @@ def questions(draw: st.DrawFn) -> dict[str, Any]:
         "model": model,
         "machine": {name: value * factor(5) for name, value in BALANCED.items()},
         "given": size,
-        "decide": {"processors": {"max": float(round(1000 * factor(20)))}, "memory": {}},
+        "decide": {"processors": {"max": float(round(300 * factor(10)))}, "memory": {}},
         "objective": {"minimize": "energy"},
     }
     best = answer(ask(source)).at
@@ -64,6 +64,7 @@ def questions(draw: st.DrawFn) -> dict[str, Any]:
     return source
 
 
+@pytest.mark.slow
 # the same questions in every run; not shrunk, since each step of it would solve anew
 @settings(
     max_examples=25,
