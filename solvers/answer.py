@@ -129,7 +129,10 @@ def _checked(question: Question, outcome: Outcome) -> Solution:
         return _mismatch(solution, f"re-evaluation breaks {worst[1]} by {worst[0]:.1e}")
     if not _whole(question, x):
         return _mismatch(solution, "re-evaluation finds a value that is not allowed")
-    if solution.status is Status.OPTIMAL and not (solution.gap is not None and solution.gap <= question.gap):
+    closed = solution.gap is not None and solution.gap <= question.gap
+    if solution.status is Status.FEASIBLE and closed and question.objectives:
+        return dataclasses.replace(solution, status=Status.OPTIMAL)
+    if solution.status is Status.OPTIMAL and not closed:
         text = f"{outcome.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
         return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
     return solution

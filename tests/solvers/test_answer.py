@@ -309,3 +309,38 @@ def test_powers_without_an_end_run_away_and_listed_values_do_not() -> None:
     s = answer(nbody("time", p=Decision("processors", values=powers[:8]), m=Decision("memory", maximum=1e4)))
     assert s.status is Status.OPTIMAL
     assert s.variables["processors"] == 128.0
+
+
+def test_no_value_would_do_where_another_conflict_remains() -> None:
+    """Energy below its minimum, and a deadline out of reach of the processors: no energy alone would do."""
+    q = nbody("energy", Limit("energy", maximum=LEAST / 2), Limit("time", maximum=0.01), p=below(50.0))
+    s = answer(q)
+    assert frozenset({"energy"}) in conflict_sets(s)
+    assert len(s.conflicts) > 1
+    assert s.conflict == {"energy": None}
+
+
+def test_flat_whole_number_problem_closes() -> None:
+    """Least power per processor is the same for a range of p: branching on p alone would never end."""
+    p = Decision("processors", maximum=444.0, integer=True)
+    s = answer(nbody("power_per_processor", p=p), neighbours=False)
+    assert s.status is Status.OPTIMAL
+    ms = np.geomspace(N / 444, N, 200001)
+    # the scan over M is 4e-5 fine and the optimum either quadratic or at an end of the scan
+    assert s.objective == pytest.approx(float(np.min(energy(ms) / time(1, ms))), rel=1e-6)
+
+
+def test_a_dear_limit_is_met_without_its_slack() -> None:
+    """Power per processor almost flat in M: 1e-9 of slack in the cap would move M by 1e-4 and look like a better design."""
+    machine = {**BALANCED, "machine.energy_per_flop": 1e-4}
+    fixed = F * (1e-4 + 1e-9 * 0.05) + 2e-5 * LINK_TIME
+
+    def power(m: float) -> float:
+        return (fixed + LINK / m + 2e-5 * 1e-9 * F * m) / (1e-9 * F + LINK_TIME / m)
+
+    s = answer(
+        nbody("memory", Limit("power_per_processor", maximum=power(5e3)), maximize=True, machine=machine)
+    )
+    assert s.status is Status.OPTIMAL
+    assert s.objective is not None
+    assert power(s.objective) <= power(5e3) * (1 + 1e-12)
