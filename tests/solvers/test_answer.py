@@ -331,7 +331,7 @@ def test_flat_whole_number_problem_closes() -> None:
 
 
 def test_a_dear_limit_is_met_without_its_slack() -> None:
-    """Power per processor almost flat in M: 1e-9 of slack in the cap would move M by 1e-4 and look like a better design."""
+    """Power per processor almost flat in M: 1e-9 of slack in the cap would move M and look like a better design."""
     machine = {**BALANCED, "machine.energy_per_flop": 1e-4}
     fixed = F * (1e-4 + 1e-9 * 0.05) + 2e-5 * LINK_TIME
 
