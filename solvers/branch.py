@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,8 @@ from solvers.polish import polish
 
 FEASIBLE = 1e-9
 BATCH = 16
-MAX_NODES = 5000
+PATIENCE = 1.0
+LOOSE = 3e-7
 COARSE = 1e-4
 SHARE = 0.1
 NARROW = 1e-9
@@ -56,9 +58,16 @@ class _Node:
 
 
 def minimise(
-    c: Canonical, *, gap: float = 1e-10, incumbent: Array | None = None, below: float = np.inf
+    c: Canonical,
+    *,
+    gap: float = 1e-10,
+    incumbent: Array | None = None,
+    below: float = np.inf,
+    seconds: float = 30.0,
 ) -> Found:
     """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start.
+
+    A search that takes longer than PATIENCE is content with the gap LOOSE; after ``seconds`` it ends where it is.
 
     ``below``: only designs under this log value are of interest; the first one found ends the search, and
     "infeasible" then means that there is none.
@@ -71,7 +80,7 @@ def minimise(
         return Found(
             int(r.status[0]), y, float(r.value[0]) if y is not None else np.inf, float(r.bound[0]), 1
         )
-    return _search(c, gap, incumbent, below)
+    return _search(c, gap, incumbent, below, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +98,15 @@ class _Best:
         return other if other.value < self.value else self
 
 
-def _search(c: Canonical, gap: float, incumbent: Array | None, below: float) -> Found:
+def _search(c: Canonical, gap: float, incumbent: Array | None, below: float, seconds: float) -> Found:
     z = canon.form_box(c, c.low[None], c.high[None])
     open_nodes = [_Node(c.low, c.high, z[0][0], z[1][0], -np.inf)]
     best, closed, count, unsure = _Best(None, below), np.inf, 0, False
     if incumbent is not None:
         best = _judged(c, incumbent)
-    while open_nodes and count < MAX_NODES:
+    began = time.monotonic()
+    while open_nodes and time.monotonic() - began < seconds:
+        gap = max(gap, LOOSE) if time.monotonic() - began > PATIENCE else gap
         open_nodes.sort(key=lambda n: n.bound)
         now, open_nodes = open_nodes[:BATCH], open_nodes[BATCH:]
         count += len(now)
