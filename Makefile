@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test fast lint types house wheel bench docs clean
+.PHONY: demo test fast lint types house wheel bench docs floors clean
 
 demo: $(VENV)/.plain
 	@mkdir -p $(OUT)
@@ -38,6 +38,11 @@ bench: $(VENV)/.test
 
 docs: $(VENV)/.plain
 	$(BIN)/python -m dse.models
+
+floors:
+	$(PYTHON) -m venv $(VENV)-floors
+	$(VENV)-floors/bin/python -m pip install --quiet --disable-pip-version-check -c .ci/floors.txt -e '.[test]'
+	$(VENV)-floors/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
