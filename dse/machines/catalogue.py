@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from dse.machines import settings
 from dse.models import machine_parameters
 from dse.names import UnknownName, unknown
 from dse.quantities import to_si
@@ -23,6 +24,9 @@ class Machine:
 
     ``parameters`` are SI floats by name (without "machine."); what the source does not give is absent.
     ``provenance`` says where each value comes from, ``doubts`` what is doubtful about it, if anything.
+    ``settings``: the menu of a machine that can be set (frequencies, voltages), each a mapping of texts
+    ("name", "source", ...) and SI floats under the names of ``dse.machines.settings``; what is unknown is
+    absent, and "doubts" maps a value's name to what is doubtful about it.
     """
 
     name: str
@@ -32,6 +36,7 @@ class Machine:
     provenance: Mapping[str, str]
     doubts: Mapping[str, str]
     notes: str = ""
+    settings: tuple[Mapping[str, Any], ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -68,7 +73,7 @@ def _read(name: str) -> Machine:
     text = files("dse.machines").joinpath(name + _SUFFIX).read_text(encoding="utf-8")
     data = tomllib.loads(text)
     known = machine_parameters()
-    entries: dict[str, dict[str, Any]] = data["parameters"]
+    entries: dict[str, dict[str, Any]] = data.get("parameters", {})
     return Machine(
         name=name,
         title=data["title"],
@@ -77,4 +82,5 @@ def _read(name: str) -> Machine:
         provenance={k: e["source"] for k, e in entries.items()},
         doubts={k: e["doubt"] for k, e in entries.items() if "doubt" in e},
         notes=data.get("notes", ""),
+        settings=tuple(settings.read(entry) for entry in data.get("settings", ())),
     )
