@@ -16,6 +16,7 @@ _BUILT_IN = {
     "fft": "dse.models.fft:FFT",
     "matmul_two_level": "dse.models.two_level:MATMUL_TWO_LEVEL",
     "nbody_two_level": "dse.models.two_level:NBODY_TWO_LEVEL",
+    "roofline": "dse.models.roofline:ROOFLINE",
 }
 _registered: dict[str, Model] = {}
 
