@@ -87,19 +87,33 @@ def label(spec: MachineSpec | None) -> str:
     )
 
 
+def necessary(reader: Reader, chosen: Collection[str]) -> set[str]:
+    """Return the parameters that a machine must have; ``chosen``: those that the question's choices ask for."""
+    return {
+        q.name for q in reader.model.machine if q.name in chosen or (not q.optional and q.default is None)
+    }
+
+
 def complete(
-    reader: Reader, key: str, spec: MachineSpec | None, found: Mapping[str, float], elsewhere: Collection[str]
+    reader: Reader,
+    key: str,
+    spec: MachineSpec | None,
+    found: Mapping[str, float],
+    elsewhere: Collection[str],
+    chosen: Mapping[str, str],
 ) -> None:
-    """Note which parameters the model needs and the machine lacks; ``elsewhere``: those decided or swept."""
-    lacking = [
-        q.name
-        for q in reader.model.machine
-        if q.name not in found and not q.optional and q.default is None and q.name not in elsewhere
-    ]
-    lacking = [n for n in lacking if f"{key}.{n}" not in reader.findings.broken]
+    """Note which parameters the model needs and the machine lacks.
+
+    ``elsewhere``: those decided or swept; ``chosen``: those that the question's choices ask for, with these
+    choices in words.
+    """
+    wanted = necessary(reader, chosen) - {*found, *elsewhere}
+    lacking = [n for n in reader.machine if n in wanted and f"{key}.{n}" not in reader.findings.broken]
     if not lacking:
         return
     wrong = f"{label(spec)} has no {', '.join(lacking)}, which {reader.model.name} needs"
+    reasons = dict.fromkeys(chosen[n] for n in lacking if n in chosen)
+    wrong += f" for {', or '.join(reasons)}" if reasons else ""
     decide = f'decide it: [decide] "machine.{lacking[0]}" = {{ min = …, max = … }}'
     if key != "machine":
         right = f'take it off the list, or give a machine table with path = "machine.base", or {decide}'

@@ -99,7 +99,8 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
     def slope(f: Array) -> Array:
         return np.asarray((f[1 : 1 + count] - f[1 + count :]) / width)
 
-    active = [k for k in keys if rows[k][0] > -1e-6]
+    # a limit on a step has no slope where it steps
+    active = [k for k in keys if rows[k][0] > -1e-6 and np.isfinite(rows[k]).all()]
     g0 = slope(goal)
     lam, left = (
         nnls(np.array([slope(rows[k]) for k in active]).reshape(len(active), count).T, -g0)
