@@ -15,7 +15,7 @@ MachineSpec = str | Mapping[str, Any]
 
 
 def known(reader: Reader, key: str, name: Any) -> bool:
-    """Whether ``name`` is a machine (or alias) of the catalogue; where not, note the mistake at ``key``."""
+    """Whether ``name`` is a machine (or alias) of the catalogue, or a file; where not, note it at ``key``."""
     if not isinstance(name, str):
         reader.findings.add(
             key, f"{shown(name)} is no machine", f"write a name; {meant('', machines.names())}"
@@ -29,6 +29,9 @@ def known(reader: Reader, key: str, name: Any) -> bool:
         reader.findings.add(
             key, wrong, "write one of these in full" if ambiguous else meant(name, machines.names())
         )
+        return False
+    except machines.MachineError as error:
+        reader.findings.add(key, str(error), f"{shown(name)} is read as a machine file; `dse fit` writes one")
         return False
     return True
 
@@ -64,7 +67,7 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
 def _is_map(reader: Reader, spec: Mapping[str, Any]) -> bool:
     """Whether a table names machines instead of parameters."""
     others = [v for k, v in spec.items() if k != "base" and k not in reader.machine]
-    return any(isinstance(v, Mapping) or v in machines.names() for v in others)
+    return any(isinstance(v, Mapping) or v in machines.names() or machines.is_file(v) for v in others)
 
 
 def _takes(reader: Reader, key: str, name: str) -> bool:
