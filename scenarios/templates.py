@@ -11,7 +11,14 @@ from dse.models.model import Model
 from dse.quantities import Quantity, examples
 from scenarios.schema import Shape
 
-_EXAMPLES = {"bodies": "1e5", "order": "8192", "points": "2e6", "flops_per_pair": "20"}
+_EXAMPLES = {
+    "flops": "1e15",
+    "bytes": "4e15",
+    "bodies": "1e5",
+    "order": "8192",
+    "points": "2e6",
+    "flops_per_pair": "20",
+}
 _FAVOURITE = "jaketown"
 
 
@@ -80,6 +87,8 @@ def _side(q: Quantity) -> str:
 
 
 def _example(q: Quantity) -> str:
+    if q.flags:
+        return str(len(q.flags) - 1)
     text = examples(q.unit)[0]
     return f'"{text}"' if q.unit else text
 
