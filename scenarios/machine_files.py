@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.machines import is_file
-from scenarios.errors import Findings, shown
+from scenarios.errors import Findings
 from scenarios.toml_text import to_toml
 
 # a line of a scenario's text that says what a machine file held when the question was asked
@@ -59,7 +60,7 @@ def _rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str
     """Return the text with other paths; written anew where that is not a matter of replacing strings."""
     for path, absolute in paths.items():
         for mark in "\"'":
-            text = text.replace(f"{mark}{path}{mark}", shown(absolute))
+            text = text.replace(f"{mark}{path}{mark}", json.dumps(absolute, ensure_ascii=False))
     try:
         same = tomllib.loads(text.removeprefix("\ufeff")) == data
     except tomllib.TOMLDecodeError:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dse.fitting.errors import FittingError
-from dse.fitting.fit import Estimate, Fit
+from dse.fitting.result import Estimate, Fit
 from dse.names import unknown
 
 MODELS = ("dvfs", "roofline")
@@ -42,8 +43,12 @@ def fit(
         raise ValueError(f"a confidence lies between 0 and 1, such as 0.95, not {confidence!r}")
     called = name or (Path(data).stem if isinstance(data, str | Path) else "fitted")
     day = date or datetime.datetime.now(datetime.UTC).date().isoformat()
-    if model == "dvfs":
-        return dvfs.fit(read(data, dvfs.COLUMNS), called, day, folds, confidence, relative=relative)
-    if folds is not None or not relative:
+    if model == "roofline" and (folds is not None or not relative):
         raise ValueError("folds and absolute errors are for the model dvfs")
-    return roofline.fit(read(data, roofline.COLUMNS), called, day, confidence)
+    runs = read(data, dvfs.COLUMNS if model == "dvfs" else roofline.COLUMNS)
+    if model == "dvfs":
+        found = dvfs.fit(runs, called, day, folds, confidence, relative=relative)
+    else:
+        found = roofline.fit(runs, called, day, confidence)
+    left = (f"columns not used: {', '.join(runs.unused)}",) if runs.unused else ()
+    return replace(found, notes=(*found.notes, *left))

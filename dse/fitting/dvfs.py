@@ -13,7 +13,7 @@ import numpy as np
 
 from dse.fitting import counters
 from dse.fitting.errors import FittingError
-from dse.fitting.fit import Estimate, Fit, Runs, Setting
+from dse.fitting.result import Estimate, Fit, Runs, Setting
 from dse.fitting.nonnegative import nonnegative_least_squares
 from dse.fitting.reading import Array, Column, Measurements
 from dse.fitting.statistics import Errors, Mask, dependent, errors, quantile, standard_errors, summary
@@ -236,7 +236,9 @@ def _validate(
     held = ~training if training is not None else of % 2 == 1
     how = "the runs marked so" if training is not None else "every other setting"
     predicted = _predict(problem, held)
-    if predicted is None:
+    if held.all() or not held.any():
+        notes.append("all runs have the same role: there is no hold-out")
+    elif predicted is None:
         notes.append(f"hold-out ({how}) is not possible: what is left does not determine the constants")
     else:
         found[f"hold-out, {how}"] = errors(predicted, problem.energy[held])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.fitting.fit import Fit
+from dse.fitting.result import Fit
 from dse.fitting.statistics import Array
 
 if TYPE_CHECKING:

@@ -117,16 +117,23 @@ def _file(path: Path) -> _Table:
     if not lines:
         raise FittingError(source, ["the file is empty: a header such as time [s],energy [J] is needed"])
     separator = max(",;\t", key=lines[0][1].count)
-    heads = [h.strip() for h in next(csv.reader([lines[0][1]], delimiter=separator))]
+    heads = [h.strip() for h in _cells(source, lines[0], separator)]
     rows: list[list[str]] = []
     for number, line in lines[1:]:
-        row = next(csv.reader([line], delimiter=separator))
+        row = _cells(source, (number, line), separator)
         if len(row) != len(heads):
             wrong = f"line {number} has {len(row)} cells, the header has {len(heads)}"
             raise FittingError(source, [wrong])
         rows.append(row)
     columns: list[Sequence[Any]] = [[r[i] for r in rows] for i in range(len(heads))]
     return source, digest, heads, columns, [number for number, _ in lines[1:]]
+
+
+def _cells(source: str, line: tuple[int, str], separator: str) -> list[str]:
+    try:
+        return next(csv.reader([line[1]], delimiter=separator))
+    except csv.Error as error:
+        raise FittingError(source, [f"line {line[0]} is no CSV: {error}"]) from None
 
 
 def _plain(name: str) -> str:

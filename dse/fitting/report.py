@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dse.fitting.fit import Estimate, Fit
+from dse.fitting.result import Estimate, Fit
 from dse.fitting.statistics import Errors
 from dse.machines.settings import QUANTITIES
 from dse.quantities import show

@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from dse.fitting.errors import FittingError
-from dse.fitting.fit import Comparison, Estimate, Fit, Runs
+from dse.fitting.result import Comparison, Estimate, Fit, Runs
 from dse.fitting.nonnegative import nonnegative_least_squares
 from dse.fitting.reading import Array, Column, Measurements
 from dse.fitting.statistics import Mask, dependent, errors, quantile, standard_errors
