@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import formulations.pyomo_model  # noqa: F401  (teaches arithmetic what a Pyomo expression is)
+import formulations.pyomo_model
 from dse.models.arithmetic import maximum, reaches
 from formulations.intervals import Interval
 from formulations.logprogram import log_program
 from formulations.posynomial import NotPosynomial, Refused, symbol
+from formulations.problem import formulate
 from formulations.slopes import Slope
 from scenarios import load
 from scenarios.questions import question
@@ -71,11 +74,14 @@ ROOFLINE = {
 }
 
 
-def test_a_step_keeps_out_of_log_programs_that_do_not_turn_on_it():
+def test_a_step_keeps_out_of_log_programs_that_do_not_turn_on_it(tmp_path: Path):
     program = log_program(question(load(ROOFLINE)))
     assert len(program.maxima) == 2
+    turning = question(load(ROOFLINE | {"limits": {"regime": {"max": 1}}}))
     with pytest.raises(NotPosynomial, match="step"):
-        log_program(question(load(ROOFLINE | {"limits": {"regime": {"max": 1}}})))
+        log_program(turning)
+    with pytest.raises(ValueError, match="cannot be written: it turns on a step"):
+        formulations.pyomo_model.write(formulate(turning), tmp_path / "turning.nl", "nl")
 
 
 def test_the_larger_of_something_and_nothing_is_that_thing():
