@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 demo: $(VENV)/.plain
 	@mkdir -p $(OUT)
 	$(BIN)/dse solve nbody_deadline
-	$(BIN)/dse sweep nbody_deadline_sweep -o $(OUT)/sweep.zarr --workers 2 --summary
+	$(BIN)/dse sweep nbody_deadline_sweep -o $(OUT)/sweep.zarr --workers 2 --plot $(OUT)/sweep.png
 	$(BIN)/dse front nbody_energy_time_front -o $(OUT)/front.png -o $(OUT)/front.csv
 	@echo; echo "made:"; ls -d $(OUT)/*
 

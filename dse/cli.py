@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dse import commands, fit_command, listings
+from dse import commands, fit_command, inspecting, listings
 from dse.door import Door
 
 
@@ -34,8 +34,8 @@ for _command in (
     commands.solve,
     commands.sweep,
     commands.front,
-    commands.check,
-    commands.explain,
+    inspecting.check,
+    inspecting.explain,
     fit_command.fit,
     commands.reproduce,
     listings.models,

@@ -1,4 +1,4 @@
-"""Commands that answer: solve, sweep, front, check, explain, reproduce."""
+"""Commands that answer: solve, sweep, front, reproduce."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, WRONG, complain
+from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, complain
 from dse.terminal import say, say_json, show, table
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from dse.front_search import Front
     from results.solution import Solution
-    from scenarios import Scenario, ScenarioError
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
@@ -63,9 +62,18 @@ def _show_solution(solution: Solution, as_json: bool) -> None:
 @click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler to use, such as tcp://10.0.0.1:8786.")
 @click.option("--workers", type=click.IntRange(1), help="Processes on this machine (default: one per core).")
 @click.option("--summary", is_flag=True, help="Also print the range of every variable.")
+@click.option(
+    "--plot", "pictures", multiple=True, metavar="PICTURE", help="Draw the objective: .png, .svg or .pdf."
+)
 @AS_JSON
 def sweep(
-    scenario: str, output: str, scheduler: str | None, workers: int | None, summary: bool, as_json: bool
+    scenario: str,
+    output: str,
+    scheduler: str | None,
+    workers: int | None,
+    summary: bool,
+    pictures: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Answer a question at every point of its grid.
 
@@ -75,6 +83,8 @@ def sweep(
 
     if Path(output).suffix in NOT_STORES:
         raise click.UsageError(f"a sweep fills a Zarr store (a folder): name it {Path(output).stem}.zarr")
+    if any(Path(p).suffix not in PICTURES for p in pictures):
+        raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
     if scheduler and workers:
         raise click.UsageError(
             "--workers starts processes here and --scheduler uses others: give one of them"
@@ -89,6 +99,10 @@ def sweep(
     except KeyboardInterrupt:
         complain(f"interrupted; {output} keeps what is done, and the same command continues")
         return INTERRUPTED
+    for picture in pictures:
+        from results import plot
+
+        plot.save(plot.sweep(dataset), Path(picture))
     told = _sweep_record(dataset, output)
     if as_json:
         say_json(told)
@@ -252,124 +266,6 @@ def _show_front(found: Front, scenario: str, outputs: tuple[str, ...]) -> None:
         say(f"Wrote {', '.join(outputs)}")
     else:
         say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
-
-
-@click.command()
-@SCENARIO
-@AS_JSON
-def check(scenario: str, as_json: bool) -> int:
-    """Check a scenario, and say what it asks."""
-    from dse import api
-    from scenarios import ScenarioError
-
-    try:
-        asked = api.load(scenario)
-        told = _described(asked)
-    except ScenarioError as problem:
-        if not as_json:
-            raise
-        say_json(_mistakes(problem))
-        return WRONG
-    if as_json:
-        say_json({"ok": True, **told})
-        return ANSWERED
-    say(f"{asked.file}: no mistakes")
-    rows = [(name, value) for name, value in _facts(told) if value]
-    width = max(len(name) for name, _ in rows)
-    for name, value in rows:
-        say(f"  {name:{width}}  {value}")
-    return ANSWERED
-
-
-def _mistakes(problem: ScenarioError) -> dict[str, Any]:
-    return {"ok": False, "problems": [p._asdict() for p in problem.problems]}
-
-
-def _described(asked: Scenario) -> dict[str, Any]:
-    """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
-    import scenarios
-    from formulations.problem import formulate
-    from results.limits import limit_names
-    from solvers.choices import combinations
-
-    grid = scenarios.grid(asked)
-    question = grid.question((0,) * len(grid.axes))
-    choices = list(combinations(question))
-    problem = formulate(choices[0][1])
-    several = len(question.objectives) > 1
-    command = "sweep" if grid.axes else "front" if several else "solve"
-    return {
-        "title": question.title,
-        "model": question.model.name,
-        "class": problem.kind.value,
-        "choices": len(choices) if len(choices) > 1 else 0,
-        "decide": [d.name for d in question.decide],
-        "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
-        "limits": list(limit_names(question)),
-        "axes": {a.name: len(a.values) for a in grid.axes},
-        "points": grid.size,
-        "command": command + " FILE" + (" -o STORE" if grid.axes else ""),
-    }
-
-
-def _facts(told: dict[str, Any]) -> list[tuple[str, str]]:
-    goals = ", ".join(f"{sense} {name}" for name, sense in told["objectives"].items())
-    choices = f", for each of {told['choices']} choices" if told["choices"] else ""
-    axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
-    return [
-        ("asks", told["title"]),
-        ("class", told["class"] + choices),
-        ("decides", ", ".join(told["decide"]) or "nothing"),
-        ("objective", goals or "any design within the limits"),
-        ("limits", ", ".join(told["limits"])),
-        ("grid", f"{axes} = {told['points']} points" if axes else ""),
-        ("next", f"dse {told['command']}"),
-    ]
-
-
-@click.command()
-@SCENARIO
-@click.option(
-    "--format", "form", type=click.Choice(["lp", "nl", "gams"]), help="Write the problem as a file."
-)
-@click.option("-o", "--output", metavar="FILE", help="Where to write it.")
-def explain(scenario: str, form: str | None, output: str | None) -> int:
-    """Show a question as mathematics.
-
-    Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
-    """
-    import scenarios
-    from dse import api
-    from formulations.explain import explain as in_words
-    from formulations.problem import formulate
-    from solvers.choices import combinations
-
-    if bool(form) != bool(output):
-        raise click.UsageError("--format and -o go together: --format nl -o problem.nl")
-    grid = scenarios.grid(api.load(scenario))
-    choice, question = next(combinations(grid.question((0,) * len(grid.axes))))
-    problem = formulate(question)
-    if form and output:
-        _write_problem(problem, Path(output), form)
-        say(f"Wrote {output}")
-        return ANSWERED
-    if grid.axes:
-        say(f"At the first of {grid.size} points of the grid:\n")
-    if choice:
-        say(f"For {', '.join(f'{n} = {c}' for n, c in choice.items())}, the first choice:\n")
-    say(in_words(problem))
-    return ANSWERED
-
-
-def _write_problem(problem: Any, file: Path, form: str) -> None:
-    from formulations.pyomo_model import write
-    from results.store import explained
-
-    try:
-        with explained(file, "write"):
-            write(problem, file, form)
-    except ValueError as refusal:
-        raise click.UsageError(str(refusal)) from refusal
 
 
 @click.command()

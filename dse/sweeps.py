@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 IN_FLIGHT = 1000
-FEW_POINTS = 200
+FEW_POINTS = 100
 LOOK = 0.5
-_GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
 _GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
 _one_at_a_time = threading.Lock()
 

@@ -70,8 +70,13 @@ class Goal:
     def to_user(self, log_value: float) -> float:
         """The user's objective from the logarithm of what is minimised."""
         if self.log2:
-            return self.sign * log_value / math.log(2.0)
+            return no_halvings(self.sign * log_value / math.log(2.0))
         return math.exp(min(self.sign * log_value, 700.0))
+
+
+def no_halvings(value: float) -> float:
+    """A logarithm that is zero but for rounding is zero: a relative gap would be meaningless there."""
+    return 0.0 if abs(value) < 1e-9 else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,7 @@ def _symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Ro
     value = evaluation.objective(question, x, at, objective)
     log2 = isinstance(value, LogMonomial)
     r = value.monomial if isinstance(value, LogMonomial) else _named(f"the objective {wanted.name}", value)
-    if wanted.maximize:
+    if wanted.maximize and r.numerator.terms:
         r = r.inverse()
     return Goal(wanted.name, r.numerator, r.denominator, -1 if wanted.maximize else 1, log2), tuple(rows)
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from formulations import evaluation
 from formulations.evaluation import RowKey
-from formulations.problem import Kind, formulate
+from formulations.problem import Kind, formulate, no_halvings
 from results.solution import LimitState, Solution, Status
-from scenarios.question import Question
+from scenarios.question import HALVINGS, Question
 from solvers import choices, conflicts, explanation, methods, structured, subsets
 from solvers.outcome import Outcome
 from solvers.sensitivity import bound_of
@@ -34,6 +34,8 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
         solution = _answer(question, neighbours)
     except Exception as problem:
         message = f"{type(problem).__name__}: {problem}"
+        if isinstance(problem, ZeroDivisionError):
+            message = "the objective or a limit divides by zero at every design: is a cost parameter 0?"
         solution = Solution(Status.ERROR, message=message, certificate="the solver failed")
     return dataclasses.replace(
         solution,
@@ -107,6 +109,8 @@ def _checked(question: Question, outcome: Outcome) -> Solution:
         at = evaluation.metrics(question, floats)
         rows = evaluation.ratios(question, floats, at)
         objective = float(evaluation.objective(question, floats, at)) if question.objectives else None
+    if objective is not None and question.objectives[0].name == HALVINGS.name:
+        objective = no_halvings(objective)
     limits = {
         evaluation.label(key, rows): limit_state(question, key, float(r), at, x) for key, r in rows.items()
     }
@@ -130,7 +134,14 @@ def _checked(question: Question, outcome: Outcome) -> Solution:
         return _mismatch(solution, f"re-evaluation breaks {worst[1]} by {worst[0]:.1e}")
     if not _whole(question, x):
         return _mismatch(solution, "re-evaluation finds a value that is not allowed")
-    if solution.status is Status.OPTIMAL and not (solution.gap is not None and solution.gap <= question.gap):
+    if objective is not None and not math.isfinite(objective):
+        return _mismatch(
+            solution, f"{question.objectives[0].name} is infinite: are the costs that stand against it all 0?"
+        )
+    closed = solution.gap is not None and solution.gap <= question.gap
+    if solution.status is Status.FEASIBLE and closed and question.objectives:
+        return dataclasses.replace(solution, status=Status.OPTIMAL)
+    if solution.status is Status.OPTIMAL and not closed:
         text = f"{outcome.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
         return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
     return solution

@@ -7,7 +7,9 @@ designs. Open nodes are solved many at a time by the batched kernel.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +17,17 @@ import numpy as np
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from solvers import gp
+from solvers.polish import polish
 
 FEASIBLE = 1e-9
 BATCH = 16
-MAX_NODES = 5000
+PATIENCE = 1.0
+LOOSE = 3e-7
 COARSE = 1e-4
+SHARE = 0.1
 NARROW = 1e-9
+ROUNDING = 1e-12
+STRICT = 1e-11
 PARTS = 8
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
 
@@ -43,12 +50,24 @@ class _Node:
     z_low: Array
     z_high: Array
     bound: float
+    noise: float = 0.0
+
+    def closes(self, best: float) -> bool:
+        """Whether nothing in the node can beat ``best``, as far as floats can tell (dear limits magnify rounding)."""
+        return self.bound + self.noise >= best
 
 
 def minimise(
-    c: Canonical, *, gap: float = 1e-10, incumbent: Array | None = None, below: float = np.inf
+    c: Canonical,
+    *,
+    gap: float = 1e-10,
+    incumbent: Array | None = None,
+    below: float = np.inf,
+    seconds: float = 30.0,
 ) -> Found:
     """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start.
+
+    A search that takes longer than PATIENCE is content with the gap LOOSE; after ``seconds`` it ends where it is.
 
     ``below``: only designs under this log value are of interest; the first one found ends the search, and
     "infeasible" then means that there is none.
@@ -57,44 +76,67 @@ def minimise(
         return Found(INFEASIBLE, None, np.inf, np.inf, 0)
     if not c.divisors and not c.allowed:
         r = gp.solve(c.exponents, c.logc[None], c.ptr, c.low[None], c.high[None])
-        return Found(int(r.status[0]), r.y[0], float(r.value[0]), float(r.bound[0]), 1)
-    return _search(c, gap, incumbent, below)
+        y = r.y[0] if r.status[0] != INFEASIBLE and r.violation[0] <= FEASIBLE else None
+        return Found(
+            int(r.status[0]), y, float(r.value[0]) if y is not None else np.inf, float(r.bound[0]), 1
+        )
+    return _search(c, gap, incumbent, below, seconds)
 
 
-def _search(c: Canonical, gap: float, incumbent: Array | None, below: float) -> Found:
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """The best design so far; ``strict``: it needs none of the slack that feasibility is granted."""
+
+    y: Array | None
+    value: float
+    strict: bool = False
+
+    def or_better(self, other: _Best) -> _Best:
+        """A strict design replaces one with slack: where limits are dear, slack looks like a better design."""
+        if other.strict != self.strict and self.y is not None:
+            return other if other.strict else self
+        return other if other.value < self.value else self
+
+
+def _search(c: Canonical, gap: float, incumbent: Array | None, below: float, seconds: float) -> Found:
     z = canon.form_box(c, c.low[None], c.high[None])
     open_nodes = [_Node(c.low, c.high, z[0][0], z[1][0], -np.inf)]
-    best_y, best, closed, count, unsure = incumbent, below, np.inf, 0, False
+    best, closed, count, unsure = _Best(None, below), np.inf, 0, False
     if incumbent is not None:
-        best = float(canon.values(c, incumbent[None])[0, 0])
-    while open_nodes and count < MAX_NODES:
+        best = _judged(c, incumbent)
+    began = time.monotonic()
+    while open_nodes and time.monotonic() - began < seconds:
+        gap = max(gap, LOOSE) if time.monotonic() - began > PATIENCE else gap
         open_nodes.sort(key=lambda n: n.bound)
         now, open_nodes = open_nodes[:BATCH], open_nodes[BATCH:]
         count += len(now)
-        solved = _relaxed(c, now)
-        alive = [(n, y) for n, y, status in solved if status != INFEASIBLE and n.bound < best - gap]
-        closed = min(
-            [closed, *(n.bound for n, _, status in solved if status != INFEASIBLE and n.bound >= best - gap)]
-        )
+        solved = [(n, y) for n, y, status in _relaxed(c, now) if status != INFEASIBLE]
+        alive = [(n, y) for n, y in solved if not n.closes(best.value - gap)]
+        closed = min([closed, *(n.bound for n, _ in solved if n.closes(best.value - gap))])
         if alive:
-            best_y, best = _candidates(c, alive, best_y, best)
-            if best < below < np.inf:
-                return Found(OPTIMAL, best_y, best, -np.inf, count)
+            best = _candidates(c, alive, best)
+            if best.value < below < np.inf:
+                return Found(OPTIMAL, best.y, best.value, -np.inf, count)
         for node, y in alive:
-            children = _split(c, node, y) if node.bound < best - gap else None
+            ends = node.closes(best.value - gap)
+            children = None if ends else _split(c, node, y, best.value - node.bound)
             if children is None:
                 closed = min(closed, node.bound)
-                unsure = unsure or (node.bound < best - gap)
+                unsure = unsure or not ends
             else:
                 open_nodes += children
-        keep = [n for n in open_nodes if n.bound < best - gap]
-        closed = min([closed, *(n.bound for n in open_nodes if n.bound >= best - gap)])
-        open_nodes = keep
-    bound = min([closed, best, *(n.bound for n in open_nodes)])
-    if best_y is None:
+        closed = min([closed, *(n.bound for n in open_nodes if n.closes(best.value - gap))])
+        open_nodes = [n for n in open_nodes if not n.closes(best.value - gap)]
+    bound = min([closed, best.value, *(n.bound for n in open_nodes)])
+    if best.y is None:
         return Found(FAILED if open_nodes or unsure else INFEASIBLE, None, np.inf, bound, count)
     done = not open_nodes and not unsure
-    return Found(OPTIMAL if done else FAILED, best_y, best, bound, count)
+    return Found(OPTIMAL if done else FAILED, best.y, best.value, bound, count)
+
+
+def _judged(c: Canonical, y: Array) -> _Best:
+    f = canon.values(c, y[None])[0]
+    return _Best(y, float(f[0]), bool(f[1:].max(initial=-np.inf) <= STRICT))
 
 
 def _relaxed(c: Canonical, nodes: list[_Node]) -> list[tuple[_Node, Array, int]]:
@@ -107,13 +149,13 @@ def _relaxed(c: Canonical, nodes: list[_Node]) -> list[tuple[_Node, Array, int]]
         bound = float(r.bound[i]) if r.status[i] == OPTIMAL or np.isfinite(r.bound[i]) else -np.inf
         if r.status[i] == FAILED:
             bound = min(bound, float(r.value[i]))
-        out.append((_Node(n.low, n.high, n.z_low, n.z_high, max(n.bound, bound)), r.y[i], int(r.status[i])))
+        noise = ROUNDING * float(r.multipliers[i].sum()) if r.status[i] == OPTIMAL else 0.0
+        solved = dataclasses.replace(n, bound=max(n.bound, bound), noise=noise)
+        out.append((solved, r.y[i], int(r.status[i])))
     return out
 
 
-def _candidates(
-    c: Canonical, alive: list[tuple[_Node, Array]], best_y: Array | None, best: float
-) -> tuple[Array | None, float]:
+def _candidates(c: Canonical, alive: list[tuple[_Node, Array]], best: _Best) -> _Best:
     """Designs from relaxed points: round what must be whole, then solve the restriction there."""
     low: list[Array] = []
     high: list[Array] = []
@@ -132,10 +174,17 @@ def _candidates(
     r = gp.solve(a, b, c.ptr, np.stack(low), np.stack(high))
     f = canon.values(c, r.y)
     violation = f[:, 1:].max(1, initial=-np.inf)
-    for i in np.flatnonzero(violation <= FEASIBLE):
-        if f[i, 0] < best:
-            best_y, best = r.y[i], float(f[i, 0])
-    return best_y, best
+    for i in np.flatnonzero((violation <= FEASIBLE) & ((f[:, 0] < best.value) | (not best.strict))):
+        best = best.or_better(_judged(c, _sharp(c, r, int(i))))
+    return best
+
+
+def _sharp(c: Canonical, r: gp.Result, i: int) -> Array:
+    """Give back the slack that the kernel grants."""
+    y = r.y[i]
+    at_end = (r.lower_multipliers[i] > y - c.low) | (r.upper_multipliers[i] > c.high - y)
+    at_end[list(c.allowed)] = True
+    return polish(c, y, r.multipliers[i], at_end)
 
 
 def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: str) -> float:
@@ -153,13 +202,14 @@ def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: st
     return float(inside[np.clip(place - (rounding == "down"), 0, inside.size - 1)])
 
 
-def _split(c: Canonical, node: _Node, y: Array) -> list[_Node] | None:
+def _split(c: Canonical, node: _Node, y: Array, missing: float) -> list[_Node] | None:
     """Children that share the node's designs; None where nothing is left to branch on.
 
-    A form whose secants are still far from the truth comes before whole numbers, which would be cut off one by one.
+    ``missing``: what the node's bound lacks to close it. A form whose secants explain a good part of that comes
+    before whole numbers, which would be cut off one by one.
     """
     errors = _form_errors(c, node, y)
-    if errors.max(initial=0.0) > COARSE:
+    if errors.max(initial=0.0) > min(COARSE, SHARE * missing):
         return _split_form(c, node, int(errors.argmax()), y)
     for v in sorted(c.allowed, key=lambda i: node.low[i] - node.high[i]):
         down, up = (_round(c, v, y[v], node.low[v], node.high[v], way) for way in ("down", "up"))

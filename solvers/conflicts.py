@@ -107,7 +107,19 @@ def would_do(problem: Problem, name: str) -> float | None:
     if not factors:
         return None
     log_factor, key = min(factors)
-    return _as_value(problem.question, key, log_factor)
+    return _allowed(problem, key, _as_value(problem.question, key, log_factor))
+
+
+def _allowed(problem: Problem, key: RowKey, value: float) -> float:
+    """The nearest value on the generous side that a discrete variable may have."""
+    v = next((v for v in problem.variables if v.name == key.name and v.discrete), None)
+    if v is None:
+        return value
+    up = key.side == "max"
+    if v.decision.values is None:
+        return float(math.ceil(value * (1 - 1e-9)) if up else math.floor(value * (1 + 1e-9)))
+    good = [x for x in v.decision.values if (x >= value * (1 - 1e-9) if up else x <= value * (1 + 1e-9))]
+    return (min(good) if up else max(good)) if good else value
 
 
 def _as_value(question: Question, key: RowKey, log_factor: float) -> float:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
 from scenarios.question import Question
 from solvers import boxes
@@ -84,6 +83,8 @@ def _move(now: _Point, limits: Array, low: Array, high: Array, step: float) -> t
 
     The program is in units of the step.
     """
+    from scipy.optimize import linprog  # slow to import, and most questions never come here
+
     rows = np.column_stack([now.slope[:-1], -np.ones(len(limits))])
     cost = np.append(now.slope[-1], PENALTY)
     ends: Any = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 
 from formulations import canonical as canon
 from formulations import evaluation
@@ -17,12 +18,15 @@ from solvers.structured import Optimum
 CHANGED = 1e-7
 STEPS = 20
 RESOLVED = 1e-5
+SECONDS = 10.0
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
     """The solution with what its limits and parameters are worth."""
     solution = dataclasses.replace(solution, ranges=found.ranges or {})
     if not problem.question.objectives or solution.status is not Status.OPTIMAL:
+        return solution
+    if problem.goal is not None and not problem.goal.numerator.terms:
         return solution
     if any(v.discrete for v in problem.variables):
         return _with_next_changes(problem, solution) if neighbours else solution
@@ -124,7 +128,10 @@ def _bisected(problem: Problem, solution: Solution, key: RowKey, bound: float, r
     """Bisect the limit's logarithm for where another choice first beats today's discrete values, each at its best."""
     fixed = {v.name: float(solution.variables[v.name]) for v in problem.variables if v.discrete}
     low, high, seen = 0.0, reach, False
+    until = time.monotonic() + SECONDS
     for _ in range(STEPS):
+        if time.monotonic() > until:
+            return None
         middle = (low + high) / 2
         moved = formulate(sensitivity.with_limit(problem.question, key, bound * math.exp(middle)))
         same = branch.minimise(canon.canonical(moved, moved.goal, fixed=fixed), gap=1e-8)

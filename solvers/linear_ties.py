@@ -29,12 +29,23 @@ def choose(
     if not ranges:
         return dict(x), {}
     for stage in ties.tie_goals(problem, goal.name):
-        if not (stage.numerator.is_affine and stage.denominator.same_as(ONE)):
+        linear = _straight(stage, x)
+        if linear is None:
             continue
-        better = _best(problem, stage, kept)
-        x = better or x
-        kept.append(_no_worse(stage, x))
+        x = _best(problem, linear, kept) or x
+        kept.append(_no_worse(linear, x))
     return dict(x), ranges
+
+
+def _straight(stage: Goal, x: Mapping[str, float]) -> Goal | None:
+    """A linear goal with the same order: the stage itself, or for c/v the growth of v; None where there is none."""
+    if stage.numerator.is_affine and stage.denominator.same_as(ONE):
+        return stage
+    if stage.numerator.is_monomial and stage.denominator.same_as(ONE):
+        ((key, _),) = stage.numerator.terms.items()
+        if len(key) == 1 and key[0][1] < 0:
+            return Goal(stage.name, _falling(key[0][0], x[key[0][0]]), ONE)
+    return None
 
 
 def _best(problem: Problem, goal: Goal, kept: list[Row]) -> Mapping[str, float] | None:

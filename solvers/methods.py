@@ -26,7 +26,10 @@ def unstructured(question: Question) -> Outcome:
     free = sum(1 for d in question.decide if not d.integer and d.values is None)
     tried: list[Outcome] = []
     for method in (interval.solve, scip.solve) if free <= FEW else (scip.solve, interval.solve):
-        found = method(question)
+        try:
+            found = method(question)
+        except (ArithmeticError, ValueError) as problem:
+            found = Outcome(Status.ERROR, message=f"{method.__module__}: {problem}")
         if found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED):
             return found
         tried.append(found)

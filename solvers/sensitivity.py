@@ -109,6 +109,9 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
 
     active = [k for k in keys if rows[k][0] > -1e-6 and np.isfinite(rows[k]).all()]
     g0 = slope(goal)
+    if not np.all(np.isfinite([g0, *(slope(rows[k]) for k in active)])):
+        none = np.zeros(len(keys))
+        return Duals(keys, none, none, none, known=False)
     lam, left = (
         nnls(np.array([slope(rows[k]) for k in active]).reshape(len(active), count).T, -g0)
         if active

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
-from formulations.problem import Goal, Kind, Problem
+from formulations.evaluation import RowKey
+from formulations.posynomial import Posynomial, constant
+from formulations.problem import Goal, Kind, Problem, Row
 from results.solution import Status
 from solvers import branch, multipliers, ties
 from solvers.multipliers import Multipliers
@@ -28,6 +31,9 @@ PROOFS = {
 }
 STRAINED = 1e3
 PINNED = 1e-8
+HELD = 1e-10
+SLACK = 9e-9
+FAR = 1e25
 METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
 
 
@@ -42,14 +48,45 @@ class Optimum:
 
 
 def optimise(problem: Problem) -> Optimum:
-    """Solve a structured problem; the design is unique by the tie rule."""
-    stated = problem.goal
+    """Solve a structured problem; the design is unique by the tie rule.
+
+    What the search box alone forbids or holds is asked again in a far larger box, and with the slack that feasibility
+    is granted, before it is called infeasible or unbounded.
+    """
+    found = _optimise(problem)
+    if found.outcome.status is Status.INFEASIBLE or found.outcome.runaway:
+        eased = _optimise(_eased(problem))
+        return eased if eased.outcome.x is not None or found.outcome.runaway else found
+    return found
+
+
+def _eased(problem: Problem) -> Problem:
+    """The problem with the ends of the box that are only there to have a box far away, and the slack in its limits."""
+    variables = tuple(
+        v
+        if v.decision.integer or v.decision.values is not None
+        else dataclasses.replace(
+            v, low=v.low if v.real_low else v.low / FAR, high=v.high if v.real_high else v.high * FAR
+        )
+        for v in problem.variables
+    )
+    more = constant(1.0 + SLACK)
+    rows = tuple(dataclasses.replace(r, denominator=r.denominator * more) for r in problem.rows or ())
+    return dataclasses.replace(problem, variables=variables, rows=rows)
+
+
+def _optimise(problem: Problem) -> Optimum:
+    """Search, then settle which of the optimal designs is handed out."""
+    stated = problem.goal if problem.goal is not None and problem.goal.numerator.terms else None
     goal = stated or next(iter(ties.tie_goals(problem, "")), None)
     c = canon.canonical(problem, goal)
-    if problem.kind in (Kind.LP, Kind.MILP):
+    if problem.kind in (Kind.LP, Kind.MILP) and c.divisors:
         linear = _linear(problem, c)
         if linear is not None:
             return linear
+    at_limit = _at_its_limit(problem, goal, c) if stated is not None else None
+    if at_limit is not None:
+        return at_limit
     first = _searched(problem, c)
     if first.found is None or first.found.y is None:
         return Optimum(first.outcome)
@@ -61,16 +98,61 @@ def optimise(problem: Problem) -> Optimum:
     chosen = ties.choose(problem, goal, y, known=known) if pinned is None else pinned
     x = _values(problem, c, chosen.y)
     if goal is None or stated is None:
-        text = "all limits hold; nothing was to be optimised"
-        outcome = Outcome(Status.FEASIBLE, x, certificate=text, solver=first.outcome.solver)
-        return Optimum(outcome, chosen.y)
+        return Optimum(_any_design(problem, x, first.outcome.solver), chosen.y)
     log_bound = first.found.bound if pinned is None else pinned.first
     bound = goal.to_user(log_bound) if math.isfinite(log_bound) else None
     status = Status.OPTIMAL if pinned is not None else first.outcome.status
     outcome = dataclasses.replace(first.outcome, status=status, x=x, bound=bound)
-    return Optimum(
-        outcome, np.log(np.array(list(x.values()))), chosen.ranges, None if c.allowed or c.divisors else known
+    return Optimum(outcome, _logs(x), chosen.ranges, None if c.allowed or c.divisors else known)
+
+
+def _logs(x: Mapping[str, float]) -> Array:
+    return np.asarray(np.log(np.array(list(x.values()), dtype=float)))
+
+
+def _any_design(problem: Problem, x: dict[str, float], solver: str) -> Outcome:
+    """Without an objective any design will do; an objective that is 0 at every design is at its optimum."""
+    if problem.goal is None:
+        text = "all limits hold; nothing was to be optimised"
+        return Outcome(Status.FEASIBLE, x, certificate=text, solver=solver)
+    return Outcome(Status.OPTIMAL, x, 0.0, f"{problem.goal.name} is 0 at every design", solver)
+
+
+def _at_its_limit(problem: Problem, goal: Goal | None, c: Canonical) -> Optimum | None:
+    """The objective cannot pass a limit on itself; where some design attains it, that design is optimal.
+
+    Such a limit is recognised by its ratio times the goal being constant (a least performance bounds a greatest time).
+    Asked first, because a search would find all of a curve of equally good designs.
+    """
+    if goal is None or not c.divisors:
+        return None
+    factors = [
+        _constant(r.numerator * goal.numerator, r.denominator * goal.denominator) for r in problem.rows or ()
+    ]
+    least = max((math.log(k) for k in factors if k is not None), default=None)
+    if least is None:
+        return None
+    held = Row(
+        RowKey("optimum", "model"), goal.numerator * constant(math.exp(-least - HELD)), goal.denominator
     )
+    rest = dataclasses.replace(problem, rows=(*(problem.rows or ()), held))
+    first = next((g for g in ties.tie_goals(problem, goal.name) if g.name != goal.name), None)
+    found = branch.minimise(canon.canonical(rest, first), seconds=ties.SECONDS)
+    if found.y is None:
+        return None
+    chosen = ties.choose(rest, first, found.y)
+    x = _values(problem, c, chosen.y)
+    text = f"a limit stops {goal.name} here, and this design attains it"
+    outcome = Outcome(Status.OPTIMAL, x, goal.to_user(least), text, "dse branch and bound")
+    return Optimum(outcome, _logs(x), chosen.ranges)
+
+
+def _constant(top: Posynomial, bottom: Posynomial) -> float | None:
+    """The factor between two posynomials; None where they are not proportional."""
+    if set(top.terms) != set(bottom.terms):
+        return None
+    ratios = [c / bottom.terms[key] for key, c in top.terms.items()]
+    return ratios[0] if max(ratios) <= min(ratios) * (1 + 1e-12) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +200,9 @@ def _unbounded(name: str, solver: str) -> Outcome:
 
 
 def _runs_away(problem: Problem, c: Canonical, y: Array) -> str:
-    if not c.divisors:
-        return runaway(c, problem.variables)
+    gone = "" if c.divisors else runaway(c, problem.variables)
+    if gone:
+        return gone
     known = multipliers.at(c, y)
     return held_by_box(c, problem.variables, y, np.maximum(known.low, known.high))
 

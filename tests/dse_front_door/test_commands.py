@@ -161,6 +161,17 @@ def test_an_unexpected_failure_is_exit_code_1_without_a_traceback(run: Callable[
     assert "Traceback" in run("-c", broken, "--debug").stderr
 
 
+def test_control_c_is_exit_code_130(run: Callable[..., Any]):
+    interrupted = (
+        "import dse.api, dse.cli, signal\n"
+        "dse.api.solve = lambda scenario: signal.raise_signal(signal.SIGINT)\n"
+        "dse.cli.main(['solve', 'x'])\n"
+    )
+    found = run("-c", interrupted)
+    assert found.returncode == 130
+    assert found.stderr.strip() == "interrupted"
+
+
 def test_a_reader_who_stops_reading_does_no_harm(start: Callable[..., Any]):
     process = start("schema")
     process.stdout.close()

@@ -102,7 +102,10 @@ def test_the_command_reports_and_its_json_counts(grid_file: Callable[[int], Path
     assert told["axes"] == {"deadline": 5, "bodies": 3}
     assert sum(told["statuses"].values()) == told["points"] == 15
     assert "15 of 15 points" in found.stderr
-    shown = CliRunner().invoke(main, ["sweep", str(grid_file(5)), "-o", store, "--summary"])
+    picture = Path(store).with_name("sweep.png")
+    command = ["sweep", str(grid_file(5)), "-o", store, "--summary", "--plot", str(picture)]
+    shown = CliRunner().invoke(main, command)
+    assert picture.read_bytes().startswith(b"\x89PNG")
     assert "15 points" in shown.stdout
     assert "energy of the run" in shown.stdout
 

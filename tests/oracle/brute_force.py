@@ -103,6 +103,10 @@ def allowed_processors(ask: Ask, M: Array) -> tuple[Array, Array, Array]:
 
 def every_processor_count(ask: Ask) -> Best:
     """Every allowed p; at each a scan of the memory between its ends, refined for the best few hundred."""
+    user = ask.decide["processors"]
+    between = replace(ask, decide={**ask.decide, "processors": Range(user.low, user.high)})
+    if ask.model != "lu" and not processors_eliminated(between).feasible:
+        return Best(feasible=False)  # not even with fractions of processors
     low, high = span(ask, "processors", 1.0, float(2**24))
     counts_ = whole_values(ask.decide["processors"], math.exp(low), math.exp(high))
     best = Best(feasible=False)

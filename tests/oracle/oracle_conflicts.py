@@ -36,10 +36,14 @@ def keeping(ask: Ask, names: frozenset[str]) -> Ask:
 
 def minimal_conflicts(ask: Ask) -> frozenset[frozenset[str]]:
     """All minimal infeasible subsets, smallest first; empty where the question is feasible."""
-    names = limits_of(ask)
+    names = frozenset(limits_of(ask))
+    # what is feasible without one limit stays so without more
+    feasible = [names - {n} for n in names if answer(keeping(ask, names - {n})).feasible]
     found: list[frozenset[str]] = []
     for size in range(1, len(names) + 1):
-        for chosen in map(frozenset, combinations(names, size)):
-            if not any(f <= chosen for f in found) and not answer(keeping(ask, chosen)).feasible:
+        for chosen in map(frozenset, combinations(sorted(names), size)):
+            if any(f <= chosen for f in found) or any(chosen <= f for f in feasible):
+                continue
+            if not answer(keeping(ask, chosen)).feasible:
                 found.append(chosen)
     return frozenset(found)

@@ -309,3 +309,96 @@ def test_powers_without_an_end_run_away_and_listed_values_do_not() -> None:
     s = answer(nbody("time", p=Decision("processors", values=powers[:8]), m=Decision("memory", maximum=1e4)))
     assert s.status is Status.OPTIMAL
     assert s.variables["processors"] == 128.0
+
+
+def test_no_value_would_do_where_another_conflict_remains() -> None:
+    """Energy below its minimum, and a deadline out of reach of the processors: no energy alone would do."""
+    q = nbody("energy", Limit("energy", maximum=LEAST / 2), Limit("time", maximum=0.01), p=below(50.0))
+    s = answer(q)
+    assert frozenset({"energy"}) in conflict_sets(s)
+    assert len(s.conflicts) > 1
+    assert s.conflict == {"energy": None}
+
+
+def test_flat_whole_number_problem_closes() -> None:
+    """Least power per processor is the same for a range of p: branching on p alone would never end."""
+    p = Decision("processors", maximum=444.0, integer=True)
+    s = answer(nbody("power_per_processor", p=p), neighbours=False)
+    assert s.status is Status.OPTIMAL
+    ms = np.geomspace(N / 444, N, 200001)
+    # the scan over M is 4e-5 fine and the optimum either quadratic or at an end of the scan
+    assert s.objective == pytest.approx(float(np.min(energy(ms) / time(1, ms))), rel=1e-6)
+
+
+def test_a_dear_limit_is_met_without_its_slack() -> None:
+    """Power per processor almost flat in M: 1e-9 of slack in the cap would move M and look like a better design."""
+    machine = {**BALANCED, "machine.energy_per_flop": 1e-4}
+    fixed = F * (1e-4 + 1e-9 * 0.05) + 2e-5 * LINK_TIME
+
+    def power(m: float) -> float:
+        return (fixed + LINK / m + 2e-5 * 1e-9 * F * m) / (1e-9 * F + LINK_TIME / m)
+
+    s = answer(
+        nbody("memory", Limit("power_per_processor", maximum=power(5e3)), maximize=True, machine=machine)
+    )
+    assert s.status is Status.OPTIMAL
+    assert s.objective is not None
+    assert power(s.objective) <= power(5e3) * (1 + 1e-12)
+
+
+def test_the_search_box_is_no_limit() -> None:
+    """A problem whose best design lies far outside the ordinary search box: p = n², one word each."""
+    bodies = 1e12
+    q = nbody("time")
+    q = dataclasses.replace(q, given={**q.given, "bodies": bodies})
+    s = answer(q)
+    assert s.status is Status.OPTIMAL
+    assert s.variables["processors"] == pytest.approx(bodies**2, rel=1e-6)
+    assert answer(dataclasses.replace(q, limits=(Limit("time", maximum=1e-3),))).status is Status.OPTIMAL
+    whole = dataclasses.replace(q, decide=(Decision("processors", integer=True), M))
+    s = answer(whole)
+    assert s.status is Status.UNBOUNDED
+    assert "processors" in s.message
+
+
+def test_feasible_means_within_the_slack() -> None:
+    """5e-9 below the least energy is still feasible by the 1e-8 rule, 5e-8 is not."""
+    assert answer(nbody("time", Limit("energy", maximum=LEAST * (1 - 5e-9)))).status is Status.OPTIMAL
+    assert answer(nbody("time", Limit("energy", maximum=LEAST * (1 - 5e-8)))).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize(
+    "limit", [Limit("time", minimum=1.0, maximum=2.0), Limit("performance", maximum=N**2 * F / 1.0)]
+)
+def test_an_objective_held_by_a_limit_on_itself_leaves_ties_to_energy(limit: Limit) -> None:
+    s = answer(nbody("time", limit, p=below(1000.0)))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(1.0, rel=1e-8)
+    assert s.metrics["energy"] == pytest.approx(LEAST, rel=1e-8)
+
+
+def test_a_target_already_met_needs_no_halving() -> None:
+    machine = {n: v for n, v in BALANCED.items() if n != "machine.energy_per_flop"}
+    parameter = Decision("machine.energy_per_flop", minimum=2e-10 / 32, maximum=2e-10, base=2e-10)
+    q = nbody("halvings", Limit("efficiency", minimum=1e5), machine=machine, p=below(1000.0))
+    s = answer(dataclasses.replace(q, decide=(*q.decide, parameter)))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == s.bound == 0.0
+
+
+@pytest.mark.parametrize(
+    ("metric", "zeroed"), [("energy", ("energy", "memory_power", "leakage")), ("time", ("time",))]
+)
+def test_an_objective_without_any_cost_is_zero(metric: str, zeroed: tuple[str, ...]) -> None:
+    machine = {n: 0.0 if n.removeprefix("machine.").startswith(zeroed) else v for n, v in BALANCED.items()}
+    s = answer(nbody(metric, p=below(1000.0), machine=machine))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == 0.0
+
+
+def test_what_is_infinite_everywhere_is_an_error_in_words() -> None:
+    zeroed = ("energy", "memory_power", "leakage")
+    machine = {n: 0.0 if n.removeprefix("machine.").startswith(zeroed) else v for n, v in BALANCED.items()}
+    s = answer(nbody("efficiency", p=below(1000.0), machine=machine, maximize=True))
+    assert s.status is Status.ERROR
+    assert "infinite" in s.message

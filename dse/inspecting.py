@@ -1,0 +1,133 @@
+"""Commands that look at a question without answering it: check, explain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dse.commands import AS_JSON, SCENARIO
+from dse.door import ANSWERED, WRONG
+from dse.terminal import say, say_json
+
+if TYPE_CHECKING:
+    from scenarios import Scenario, ScenarioError
+
+
+@click.command()
+@SCENARIO
+@AS_JSON
+def check(scenario: str, as_json: bool) -> int:
+    """Check a scenario, and say what it asks."""
+    from dse import api
+    from scenarios import ScenarioError
+
+    try:
+        asked = api.load(scenario)
+        told = _described(asked)
+    except ScenarioError as problem:
+        if not as_json:
+            raise
+        say_json(_mistakes(problem))
+        return WRONG
+    if as_json:
+        say_json({"ok": True, **told})
+        return ANSWERED
+    say(f"{asked.file}: no mistakes")
+    rows = [(name, value) for name, value in _facts(told) if value]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        say(f"  {name:{width}}  {value}")
+    return ANSWERED
+
+
+def _mistakes(problem: ScenarioError) -> dict[str, Any]:
+    return {"ok": False, "problems": [p._asdict() for p in problem.problems]}
+
+
+def _described(asked: Scenario) -> dict[str, Any]:
+    """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
+    import scenarios
+    from formulations.problem import formulate
+    from results.limits import limit_names
+    from solvers.choices import combinations
+
+    grid = scenarios.grid(asked)
+    question = grid.question((0,) * len(grid.axes))
+    choices = list(combinations(question))
+    problem = formulate(choices[0][1])
+    several = len(question.objectives) > 1
+    command = "sweep" if grid.axes else "front" if several else "solve"
+    return {
+        "title": question.title,
+        "model": question.model.name,
+        "class": problem.kind.value,
+        "choices": len(choices) if len(choices) > 1 else 0,
+        "decide": [d.name for d in question.decide],
+        "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
+        "limits": list(limit_names(question)),
+        "axes": {a.name: len(a.values) for a in grid.axes},
+        "points": grid.size,
+        "command": command + " FILE" + (" -o STORE" if grid.axes else ""),
+    }
+
+
+def _facts(told: dict[str, Any]) -> list[tuple[str, str]]:
+    goals = ", ".join(f"{sense} {name}" for name, sense in told["objectives"].items())
+    choices = f", for each of {told['choices']} choices" if told["choices"] else ""
+    axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
+    return [
+        ("asks", told["title"]),
+        ("class", told["class"] + choices),
+        ("decides", ", ".join(told["decide"]) or "nothing"),
+        ("objective", goals or "any design within the limits"),
+        ("limits", ", ".join(told["limits"])),
+        ("grid", f"{axes} = {told['points']} points" if axes else ""),
+        ("next", f"dse {told['command']}"),
+    ]
+
+
+@click.command()
+@SCENARIO
+@click.option(
+    "--format", "form", type=click.Choice(["lp", "nl", "gams"]), help="Write the problem as a file."
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write it.")
+def explain(scenario: str, form: str | None, output: str | None) -> int:
+    """Show a question as mathematics.
+
+    Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
+    """
+    import scenarios
+    from dse import api
+    from formulations.explain import explain as in_words
+    from formulations.problem import formulate
+    from solvers.choices import combinations
+
+    if bool(form) != bool(output):
+        raise click.UsageError("--format and -o go together: --format nl -o problem.nl")
+    grid = scenarios.grid(api.load(scenario))
+    choice, question = next(combinations(grid.question((0,) * len(grid.axes))))
+    problem = formulate(question)
+    if form and output:
+        _write_problem(problem, Path(output), form)
+        say(f"Wrote {output}")
+        return ANSWERED
+    if grid.axes:
+        say(f"At the first of {grid.size} points of the grid:\n")
+    if choice:
+        say(f"For {', '.join(f'{n} = {c}' for n, c in choice.items())}, the first choice:\n")
+    say(in_words(problem))
+    return ANSWERED
+
+
+def _write_problem(problem: Any, file: Path, form: str) -> None:
+    from formulations.pyomo_model import write
+    from results.store import explained
+
+    try:
+        with explained(file, "write"):
+            write(problem, file, form)
+    except ValueError as refusal:
+        raise click.UsageError(str(refusal)) from refusal
