@@ -13,29 +13,29 @@ import numpy as np
 
 from dse.fitting import counters
 from dse.fitting.errors import FittingError
-from dse.fitting.result import Estimate, Fit, Runs, Setting
 from dse.fitting.nonnegative import nonnegative_least_squares
 from dse.fitting.reading import Array, Column, Measurements
+from dse.fitting.result import Estimate, Fit, Runs, Setting
 from dse.fitting.statistics import Errors, Mask, dependent, errors, quantile, standard_errors, summary
 from dse.models.dvfs_energy import CIRCUIT, LEAKAGE, OPERATIONS, constant_power, energies
 
 _ALSO = {
-    "flops": ("single", "flops_single"),
-    "flops_double": ("double",),
-    "integer_operations": ("integer",),
-    "bytes_shared": ("shared",),
-    "bytes_L2": ("L2",),
-    "bytes": ("memory", "dram", "bytes_dram"),
+    "flops": ("single", "flops_single", "single_flops", "SP"),
+    "flops_double": ("double", "double_flops", "DP"),
+    "integer_operations": ("integer", "int", "integers", "integer_ops"),
+    "bytes_shared": ("shared", "shared_bytes", "shared_memory", "SM"),
+    "bytes_L2": ("L2", "L2_bytes"),
+    "bytes": ("memory", "memory_bytes", "mem", "dram", "dram_bytes", "bytes_dram"),
 }
 COLUMNS = (
     *(Column(o.count, o.unit, _ALSO[o.count]) for o in OPERATIONS),
     *counters.columns(),
-    Column("core_voltage", "V", ("processor_voltage",), required=True, positive=True),
-    Column("memory_voltage", "V", required=True, positive=True),
-    Column("core_frequency", "Hz", ("processor_frequency",), positive=True),
-    Column("memory_frequency", "Hz", positive=True),
-    Column("time", "s", required=True, positive=True),
-    Column("energy", "J", required=True, positive=True),
+    Column("core_voltage", "V", ("processor_voltage", "V_core", "V_proc"), required=True, positive=True),
+    Column("memory_voltage", "V", ("V_mem",), required=True, positive=True),
+    Column("core_frequency", "Hz", ("processor_frequency", "f_core", "f_proc"), positive=True),
+    Column("memory_frequency", "Hz", ("f_mem",), positive=True),
+    Column("time", "s", ("T",), required=True, positive=True),
+    Column("energy", "J", ("E",), required=True, positive=True),
     Column("setting", text=True),
     Column("role", also=("type", "set"), text=True),
 )

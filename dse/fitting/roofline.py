@@ -16,9 +16,9 @@ from itertools import product
 import numpy as np
 
 from dse.fitting.errors import FittingError
-from dse.fitting.result import Comparison, Estimate, Fit, Runs
 from dse.fitting.nonnegative import nonnegative_least_squares
 from dse.fitting.reading import Array, Column, Measurements
+from dse.fitting.result import Comparison, Estimate, Fit, Runs
 from dse.fitting.statistics import Mask, dependent, errors, quantile, standard_errors
 
 COLUMNS = (
@@ -46,6 +46,8 @@ _SEED, _TRIES, _NEAR = 20140519, 8, 0.1
 _EQUAL_SPREAD = 1e-9
 _VAGUE = 0.5
 _SIGNIFICANT = 0.05
+# below this mean square of relative errors, runs count as exact
+_EXACT = 1e-18
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,14 @@ class _Found:
         return 2 * self.problem.time.size - len(self.problem.free)
 
 
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """A term that the runs do not show: the fit that still had it, and the p-value of the test against it."""
+
+    before: _Found
+    p_value: float
+
+
 def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
     """Fit the six parameters, and the five of the model without a power cap beside them.
 
@@ -137,10 +147,9 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
     units = np.array([t / w, t / q, e / w, e / q, e / t, e / t])
     capped = _solve(whole, (1.0, 1.0))
     capped = _solve(whole, _spread(capped), capped)
-    hidden = _hidden(capped)
+    chosen, hidden = _reduced(capped)
     free = _solve(replace(whole, free=(_TF, _TM, _EF, _EM, _P1)), capped.weights)
-    _refuse_dependent(runs.source, capped)
-    chosen = free if _CAP in hidden else capped
+    _refuse_dependent(runs.source, chosen)
     figures = [_figures(f, size) for f in (chosen, free)]
     measured = _rates(flops, bytes_, time, energy)
     return Fit(
@@ -152,7 +161,7 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
         confidence=confidence,
         method="non-linear least squares of relative errors of time and energy on equations (1) and (3) of "
         "Choi et al. 2014, several starts",
-        parameters=_chosen(capped, free, units, confidence, hidden),
+        parameters=_estimates(chosen, units, confidence, hidden),
         errors={k: errors(figures[0][k], measured[k]) for k in measured},
         runs=Runs({**measured, "flops": flops, "bytes": bytes_}, figures[0], _regimes(chosen), figures[1]),
         uncapped=_estimates(free, units, confidence, {}),
@@ -282,82 +291,107 @@ def _compare(what: str, figures: list[dict[str, Array]], measured: Array) -> Com
     return Comparison(what, float(found.statistic), float(found.pvalue))
 
 
-def _hidden(found: _Found) -> dict[int, float]:
-    """Return the terms of the maximum that the runs do not show, with the p-value of the F test that says so.
+def _reduced(found: _Found) -> tuple[_Found, dict[int, _Hidden]]:
+    """Take out the terms of the maximum that the runs do not show, one after the other.
 
     A term that is not there still catches the slowest runs of those it might hold, so that it must earn its
-    parameter: the fit without it has to be significantly worse.
+    parameter: the fit without it has to be significantly worse (F test). One term always stays.
     """
+    hidden: dict[int, _Hidden] = {}
+    while len(terms := [i for i in found.problem.free if i in {_TF, _TM, _CAP}]) > 1:
+        tried = {i: less for i in terms if (less := _without(found, i)) is not None}
+        p = {i: _p_value(found, less) for i, less in tried.items()}
+        worst = max(p, key=p.__getitem__, default=None)
+        if worst is None or p[worst] <= _SIGNIFICANT:
+            break
+        hidden[worst] = _Hidden(found, p[worst])
+        found = tried[worst]
+    return found, hidden
+
+
+def _without(found: _Found, i: int) -> _Found | None:
+    """Return the fit without a term; None where it leaves a run without any time."""
+    less = replace(found.problem, free=tuple(k for k in found.problem.free if k != i))
+    start = less.inside(np.log(found.theta[list(less.free)]))
+    return _solve(less, found.weights, replace(found, theta=start)) if less.model(start)[0].all() else None
+
+
+def _p_value(found: _Found, less: _Found) -> float:
     from scipy.special import fdtrc
 
-    hidden = {}
-    for i in (_TF, _TM, _CAP):
-        less = replace(found.problem, free=tuple(k for k in found.problem.free if k != i))
-        without = _solve(less, found.weights, found)
-        gain = (without.squares - found.squares) * found.freedom
-        p = float(fdtrc(1, found.freedom, max(gain, 0.0) / max(found.squares, np.finfo(float).tiny)))
-        if p > _SIGNIFICANT:
-            hidden[i] = p
-    return hidden
-
-
-def _chosen(
-    capped: _Found, free: _Found, units: Array, confidence: float, hidden: dict[int, float]
-) -> tuple[Estimate, ...]:
-    """Return the estimates of the model that the machine file states: without a cap where none shows."""
-    estimates = _estimates(capped, units, confidence, hidden)
-    if _CAP not in hidden:
-        return estimates
-    return (*_estimates(free, units, confidence, hidden), estimates[_CAP])
+    variance = max(found.squares / found.freedom, _EXACT)
+    return float(fdtrc(1, found.freedom, max(less.squares - found.squares, 0.0) / variance))
 
 
 def _estimates(
-    found: _Found, units: Array, confidence: float, hidden: dict[int, float]
+    found: _Found, units: Array, confidence: float, hidden: dict[int, _Hidden]
 ) -> tuple[Estimate, ...]:
-    jacobian = found.problem.jacobian(found.theta, found.weights)
-    active: Mask = np.abs(jacobian).max(axis=0) > 0
-    reach = np.zeros(active.size)
-    variance = found.squares / found.freedom
-    reach[active] = quantile(confidence, found.freedom) * standard_errors(jacobian[:, active], variance)
+    """Return what is known of every parameter; an interval covers the model with and without hidden terms."""
+    reach = dict(zip(found.problem.free, _reach(found, confidence), strict=True))
+    fits = [found, *(h.before for h in hidden.values())]
+    ends = [_intervals(f, confidence) for f in fits]
     made = []
-    for i, r, shown in zip(found.problem.free, reach.tolist(), active.tolist(), strict=True):
-        name, value = list(NAMES)[i], float(found.theta[i])
-        unit, meaning = NAMES[name]
-        low, high = max(0.0, value - r), value + r
-        doubt = f"uncertain by {100 * r / value:.0f} %" if r > _VAGUE * value else ""
-        if i in hidden or not shown:
-            value, low, high, doubt = _bound(found, i, low, high, shown=shown)
+    for i, (name, (unit, meaning)) in enumerate(NAMES.items()):
+        value, doubt = float(found.theta[i]), ""
+        if i in hidden:
+            value, low, high, doubt = _bound(found, i, hidden[i].before, confidence)
+        elif i not in reach:
+            continue
+        elif reach[i] == 0:
+            value, low, high, doubt = _bound(found, i, None, confidence)
+        else:
+            low, high = min(e[i][0] for e in ends), max(e[i][1] for e in ends)
+            wide = max(value - low, high - value)
+            doubt = f"uncertain by {100 * wide / value:.0f} %" if wide > _VAGUE * value else ""
         scale = float(units[i])
         made.append(Estimate(name, value * scale, unit, low * scale, high * scale, meaning, doubt))
     return tuple(made)
 
 
-def _bound(found: _Found, i: int, low: float, high: float, *, shown: bool) -> tuple[float, float, float, str]:
-    """Say what is known of a rate or cap that no run shows: value, least, greatest, and the doubt."""
+def _intervals(found: _Found, confidence: float) -> dict[int, tuple[float, float]]:
+    pairs = zip(found.problem.free, _reach(found, confidence), strict=True)
+    return {i: (max(0.0, float(found.theta[i]) - r), float(found.theta[i]) + r) for i, r in pairs}
+
+
+def _reach(found: _Found, confidence: float) -> list[float]:
+    """Return how far the interval of each free parameter reaches; 0 for a term that holds no run."""
+    jacobian = found.problem.jacobian(found.theta, found.weights)
+    active: Mask = np.abs(jacobian).max(axis=0) > 0
+    reach = np.zeros(active.size)
+    wide = standard_errors(jacobian[:, active], max(found.squares / found.freedom, _EXACT))
+    reach[active] = quantile(confidence, found.freedom) * wide
+    return reach.tolist()
+
+
+def _bound(
+    found: _Found, i: int, before: _Found | None, confidence: float
+) -> tuple[float, float, float, str]:
+    """Say what is known of a term that no run shows: value, least, greatest, and the doubt.
+
+    ``before``: the fit that still had it, whose interval says how far it may lie inside the noise.
+    """
     problem, theta = found.problem, found.theta
     time = problem.model(theta)[0]
+    reach = 0.0 if before is None else _reach(before, confidence)[before.problem.free.index(i)]
+    there = float(before.theta[i]) if before is not None and reach else None
     if i == _CAP:
-        drawn = float(((problem.flops * theta[_EF] + problem.bytes * theta[_EM]) / time).max())
-        return np.inf, low if shown else drawn, np.inf, "no run shows a cap: it is not below the least value"
+        flop, byte = (_intervals(found, confidence)[k][0] for k in (_EF, _EM))
+        drawn = float(((problem.flops * flop + problem.bytes * byte) / time).max())
+        least = drawn if there is None else min(drawn, max(0.0, there - reach))
+        return np.inf, least, np.inf, "no run shows a cap: it is not below the least value"
     amount, what = (problem.flops, "compute-bound") if i == _TF else (problem.bytes, "memory-bound")
-    there = amount > 0
-    most = high if shown else float((time[there] / amount[there]).min())
-    value = float(theta[i]) if shown else most
-    return (
-        value,
-        0.0,
-        most,
-        f"no run shows itself {what}: this is about the greatest value that the runs allow",
-    )
+    some = amount > 0
+    most = float((time[some] / amount[some]).min())
+    greatest = most if there is None else max(most, there + reach)
+    return most, 0.0, greatest, f"no run shows itself {what}: the greatest value that holds none back"
 
 
-def _notes(found: _Found, hidden: dict[int, float]) -> tuple[str, ...]:
+def _notes(found: _Found, hidden: dict[int, _Hidden]) -> tuple[str, ...]:
     """Say which terms hold which runs, and which terms are not needed."""
     regimes = _regimes(found)
     counts = ", ".join(f"{regimes.count(r)} {r}" for r in dict.fromkeys(sorted(regimes)))
     notes = [f"of {len(regimes)} runs, as fitted: {counts}"]
-    for i, p in hidden.items():
-        notes.append(
-            f"the runs do not show {list(NAMES)[i]}: without it they are fitted as well (F test, p = {p:.2g})"
-        )
+    for i, h in hidden.items():
+        without = f"without it they are fitted as well (F test, p = {h.p_value:.2g})"
+        notes.append(f"the runs do not show {list(NAMES)[i]}: {without}")
     return tuple(notes)

@@ -100,6 +100,9 @@ def test_runs_that_cannot_determine_the_machine_are_refused(roofline_runs: Make)
 def test_runs_that_are_all_compute_bound_are_refused(roofline_runs: Make):
     runs = roofline_runs("gtx-titan-choi2014", 0, noise=0.0)
     high = runs["flops"] / runs["bytes"] > 64
+    noisy = roofline_runs("gtx-titan-choi2014", 1)
+    # noise must not make up a regime that is not there
+    assert "energy_per_flop, constant_power cannot" in refusal({k: v[high] for k, v in noisy.items()})
     told = refusal({k: v[high] for k, v in runs.items()})
     assert "energy_per_flop, constant_power cannot be told apart: all runs are compute-bound" in told
     assert "add runs of other intensities" in told
