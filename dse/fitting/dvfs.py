@@ -45,6 +45,8 @@ _ROUNDS = 3
 # as many folds as the paper's
 _FOLDS = 16
 _VAGUE = 0.5
+# measured voltages of one setting differ by no more than this
+_JITTER = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,26 +130,34 @@ def _problem(runs: Measurements, counts: dict[str, Array], relative: bool) -> _P
 
 
 def _settings(runs: Measurements, problems: list[str]) -> tuple[list[Setting], list[int]]:
-    """Return the settings in order of appearance, and each run's place among them."""
+    """Return the settings in order of appearance, with mean voltages and frequencies, and each run's place.
+
+    Measured voltages of one setting may differ a little; more than that is noted as a mistake.
+    """
     there = [k for k in _SETTING if k in runs.numbers]
-    rows = list(zip(*(runs.numbers[k].tolist() for k in there), strict=True))
+    rows = np.stack([runs.numbers[k] for k in there], axis=1)
     named = runs.texts.get("setting")
-    keys = list(named) if named else [_call(dict(zip(there, row, strict=True))) for row in rows]
-    first: dict[str, tuple[float, ...]] = {}
-    for i, (key, row) in enumerate(zip(keys, rows, strict=True)):
-        if first.setdefault(key, row) != row:
-            wrong = f"setting {key!r} has other voltages or frequencies in run {i + 1} than before"
-            problems.append(f"{wrong}: give it another name")
-            break
-    order = list(first)
-    settings = [Setting(k, dict(zip(there, row, strict=True)), {}) for k, row in first.items()]
-    return settings, [order.index(k) for k in keys]
+    keys = list(named) if named else [_call(dict(zip(there, row, strict=True))) for row in rows.tolist()]
+    order = list(dict.fromkeys(keys))
+    place = [order.index(k) for k in keys]
+    settings = []
+    for i, key in enumerate(order):
+        own = rows[np.array(place) == i]
+        mean = own.mean(axis=0)
+        apart = [k for k, far in zip(there, np.abs(own / mean - 1).max(axis=0) > _JITTER, strict=True) if far]
+        if apart:
+            wrong = f"the runs of setting {key!r} differ in {', '.join(apart)}"
+            problems.append(f"{wrong}: give each combination a name of its own in a column called setting")
+        # a mean of equal numbers may differ from them by rounding
+        at = np.where((own == own[0]).all(axis=0), own[0], mean)
+        settings.append(Setting(key, dict(zip(there, at.tolist(), strict=True)), {}))
+    return settings, place
 
 
 def _call(values: dict[str, float]) -> str:
     if "core_frequency" in values and "memory_frequency" in values:
         return f"{values['core_frequency'] / 1e6:g}-{values['memory_frequency'] / 1e6:g}"
-    return f"{values['core_voltage'] * 1e3:g}mV-{values['memory_voltage'] * 1e3:g}mV"
+    return f"{values['core_voltage'] * 1e3:.0f}mV-{values['memory_voltage'] * 1e3:.0f}mV"
 
 
 def _with_costs(setting: Setting, circuit: dict[str, float]) -> Setting:

@@ -155,7 +155,23 @@ def test_missing_columns_are_named(circuit: dict[str, float], dvfs_runs: Make):
         changed(runs, role=["x"] * len(runs["time"]))
     )
     assert "17 folds of 16 settings" in refusal(runs, folds=17)
-    assert "other voltages or frequencies" in refusal(changed(runs, setting=["a"] * len(runs["time"])))
+    assert "the runs of setting 'a' differ in core_frequency, core_voltage" in refusal(
+        changed(runs, setting=["a"] * len(runs["time"]))
+    )
+
+
+def test_measured_voltages_of_a_setting_may_differ_a_little(circuit: dict[str, float], dvfs_runs: Make):
+    runs = dvfs_runs(circuit, 0, noise=0.0)
+    nominal = dse.fit(runs, "dvfs")
+    drift = 1 + 0.005 * np.random.default_rng(0).standard_normal(len(runs["time"]))
+    measured = changed(runs, core_voltage=np.array(runs["core_voltage"]) * np.clip(drift, 0.99, 1.01))
+    found = dse.fit(measured, "dvfs")
+    assert [s.name for s in found.settings] == [s.name for s in nominal.settings]
+    for ours, theirs in zip(found.settings, nominal.settings, strict=True):
+        assert ours.measured["core_voltage"] == pytest.approx(theirs.measured["core_voltage"], rel=0.01)
+        assert ours.measured["memory_voltage"] == theirs.measured["memory_voltage"]
+    without = {k: v for k, v in runs.items() if not k.endswith("_frequency")}
+    assert "1030mV-1010mV" in [s.name for s in dse.fit(without, "dvfs").settings]
 
 
 def test_what_no_run_does_stays_unknown(circuit: dict[str, float], dvfs_runs: Make):
