@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +20,8 @@ from solvers.polish import polish
 
 FEASIBLE = 1e-9
 BATCH = 16
-PATIENCE = 1.0
+PATIENCE = 400
+MOST = 12000
 LOOSE = 3e-7
 COARSE = 1e-4
 SHARE = 0.1
@@ -63,11 +63,12 @@ def minimise(
     gap: float = 1e-10,
     incumbent: Array | None = None,
     below: float = np.inf,
-    seconds: float = 30.0,
+    most: int = MOST,
 ) -> Found:
     """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start.
 
-    A search that takes longer than PATIENCE is content with the gap LOOSE; after ``seconds`` it ends where it is.
+    After PATIENCE nodes a search is content with the gap LOOSE, after ``most`` it ends where it is (counted in nodes,
+    not in seconds, so that the same question always gets the same answer).
 
     ``below``: only designs under this log value are of interest; the first one found ends the search, and
     "infeasible" then means that there is none.
@@ -80,7 +81,7 @@ def minimise(
         return Found(
             int(r.status[0]), y, float(r.value[0]) if y is not None else np.inf, float(r.bound[0]), 1
         )
-    return _search(c, gap, incumbent, below, seconds)
+    return _search(c, gap, incumbent, below, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +99,14 @@ class _Best:
         return other if other.value < self.value else self
 
 
-def _search(c: Canonical, gap: float, incumbent: Array | None, below: float, seconds: float) -> Found:
+def _search(c: Canonical, gap: float, incumbent: Array | None, below: float, most: int) -> Found:
     z = canon.form_box(c, c.low[None], c.high[None])
     open_nodes = [_Node(c.low, c.high, z[0][0], z[1][0], -np.inf)]
     best, closed, count, unsure = _Best(None, below), np.inf, 0, False
     if incumbent is not None:
         best = _judged(c, incumbent)
-    began = time.monotonic()
-    while open_nodes and time.monotonic() - began < seconds:
-        gap = max(gap, LOOSE) if time.monotonic() - began > PATIENCE else gap
+    while open_nodes and count < most:
+        gap = max(gap, LOOSE) if count > PATIENCE else gap
         open_nodes.sort(key=lambda n: n.bound)
         now, open_nodes = open_nodes[:BATCH], open_nodes[BATCH:]
         count += len(now)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 
 from formulations import canonical as canon
 from formulations import evaluation
@@ -18,7 +17,7 @@ from solvers.structured import Optimum
 CHANGED = 1e-7
 STEPS = 20
 RESOLVED = 1e-5
-SECONDS = 10.0
+PROBE = 500
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
@@ -128,14 +127,13 @@ def _bisected(problem: Problem, solution: Solution, key: RowKey, bound: float, r
     """Bisect the limit's logarithm for where another choice first beats today's discrete values, each at its best."""
     fixed = {v.name: float(solution.variables[v.name]) for v in problem.variables if v.discrete}
     low, high, seen = 0.0, reach, False
-    until = time.monotonic() + SECONDS
     for _ in range(STEPS):
-        if time.monotonic() > until:
-            return None
         middle = (low + high) / 2
         moved = formulate(sensitivity.with_limit(problem.question, key, bound * math.exp(middle)))
-        same = branch.minimise(canon.canonical(moved, moved.goal, fixed=fixed), gap=1e-8)
-        better = branch.minimise(canon.canonical(moved, moved.goal), gap=1e-8, below=same.value - CHANGED)
+        same = branch.minimise(canon.canonical(moved, moved.goal, fixed=fixed), gap=1e-8, most=PROBE)
+        better = branch.minimise(
+            canon.canonical(moved, moved.goal), gap=1e-8, below=same.value - CHANGED, most=PROBE
+        )
         if better.y is not None:
             high, seen = middle, True
         else:

@@ -27,7 +27,7 @@ TIE = 1e-9
 SAME = 1e-2
 NUDGE = 1e-7
 NEXT = 0.1
-SECONDS = 3.0
+MOST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _settle(
     if not loose:
         return y, ranges
     nudged_problem, nudged_goal = _nudged(problem, goal, stages, y)
-    found = branch.minimise(canon.canonical(nudged_problem, nudged_goal), seconds=SECONDS)
+    found = branch.minimise(canon.canonical(nudged_problem, nudged_goal), most=MOST)
     return (y if found.y is None else found.y[: y.size]), ranges
 
 
@@ -133,7 +133,7 @@ def _reach(problem: Problem, goal: Goal | None, c: Canonical, direction: Array, 
     key = tuple(sorted((n, power * float(e)) for n, e in zip(names, direction, strict=True) if e != 0))
     nudged = _times(goal, Posynomial({key: 1.0}))
     c_nudged = canon.canonical(problem, nudged)
-    found = branch.minimise(c_nudged, gap=NUDGE * SAME / 10, incumbent=y, seconds=SECONDS)
+    found = branch.minimise(c_nudged, gap=NUDGE * SAME / 10, incumbent=y, most=MOST)
     if found.y is None or (goal and np.ptp(canon.values(c, np.stack([y, found.y]))[:, 0]) > 10 * TIE):
         return float(direction @ y)
     return float(direction @ found.y)
