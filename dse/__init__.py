@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dse import machines as machines
     from dse import models as models
     from dse.api import evaluate as evaluate
+    from dse.api import fit as fit
     from dse.api import front as front
     from dse.api import load as load
     from dse.api import open as open
@@ -25,6 +26,7 @@ _WHERE = {
     "Scenario": "scenarios:Scenario",
     "__version__": "dse.version:VERSION",
     "evaluate": "dse.api:evaluate",
+    "fit": "dse.api:fit",
     "front": "dse.api:front",
     "load": "dse.api:load",
     "machines": "dse.machines:",

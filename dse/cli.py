@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dse import commands, inspecting, listings
+from dse import commands, fit_command, inspecting, listings
 from dse.door import Door
 
 
@@ -36,6 +36,7 @@ for _command in (
     commands.front,
     inspecting.check,
     inspecting.explain,
+    fit_command.fit,
     commands.reproduce,
     listings.models,
     listings.machines,

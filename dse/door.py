@@ -74,6 +74,8 @@ def complain(message: str) -> None:
 
 def explain(problem: Exception) -> int:
     """Say in one message what went wrong, and return the exit code for it."""
+    from dse.fitting.errors import FittingError
+    from dse.machines import MachineError
     from dse.names import UnknownName
     from dse.quantities import UnitError
     from dse.workers import WorkersLost
@@ -83,7 +85,9 @@ def explain(problem: Exception) -> int:
     if isinstance(problem, NoRoom | WorkersLost):
         complain(f"dse: {problem}")
         return FAILED
-    if isinstance(problem, ScenarioError | StoreError | UnitError | UnknownName):
+    if isinstance(
+        problem, FittingError | MachineError | ScenarioError | StoreError | UnitError | UnknownName
+    ):
         complain(f"dse: {problem}")
         return WRONG
     if isinstance(problem, OSError) and problem.errno:

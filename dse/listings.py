@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dse.door import ANSWERED, WRONG, complain
 from dse.terminal import say, say_json, show, table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 
@@ -61,7 +66,8 @@ def machines(name: str | None, as_json: bool) -> int:
             for n, v in machine.parameters.items()
         }
         about = {"name": machine.name, "title": machine.title, "source": machine.source}
-        say_json({**about, "notes": machine.notes, "parameters": parameters})
+        more = {"doubts": dict(machine.doubts), "settings": [dict(s) for s in machine.settings]}
+        say_json({**about, "notes": machine.notes, "parameters": parameters, **more})
         return ANSWERED
     rows = [
         (n, text(v, known[n].unit), _with_doubt(machine.provenance[n], machine.doubts.get(n, "")))
@@ -70,8 +76,28 @@ def machines(name: str | None, as_json: bool) -> int:
     say(f"{machine.name}: {machine.title}\nSource: {machine.source}")
     if machine.notes:
         say(machine.notes.strip())
-    show(table(("parameter", "value", "source"), rows, frozenset({"value"})))
+    if rows:
+        show(table(("parameter", "value", "source"), rows, frozenset({"value"})))
+    if machine.settings:
+        show(_settings(machine.settings))
     return ANSWERED
+
+
+def _settings(menu: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Build the table of a machine's settings: clocks, voltages and constant power, unknown values empty.
+
+    The energies would not fit on a line; ``--json`` has them.
+    """
+    from dse.machines.settings import QUANTITIES
+    from dse.quantities import show as text
+
+    names = [n for n in QUANTITIES if any(n in s for s in menu) and not n.startswith("energy")]
+    rows = [
+        (str(s["name"]), *(text(s[n], QUANTITIES[n].unit) if n in s else "" for n in names)) for s in menu
+    ]
+    heads = [n.replace("_", " ") for n in names]
+    made: RenderableType = table(("setting", *heads), rows, frozenset(heads))
+    return made
 
 
 def _with_doubt(source: str, doubt: str) -> str:

@@ -22,6 +22,7 @@ class Quantity:
     ends that give a decided variable a box where the domain itself is open: an optimum held only by one of
     these two is no optimum but ``unbounded``. ``default`` is used where nothing is given; an ``optional``
     quantity may be absent altogether. ``choices``: the texts allowed, for a quantity that is no number.
+    ``flags``: what the values 0, 1, 2 ... mean, for a metric that says which case holds.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Quantity:
     default: float | str | None = None
     choices: tuple[str, ...] = ()
     optional: bool = False
+    flags: tuple[str, ...] = ()
 
 
 class UnitError(ValueError):
@@ -52,6 +54,8 @@ _KINDS = {
     "word": ("a number of words", ("1e6 word", "2 Gword")),
     "message": ("a number of messages", ("100 message",)),
     "byte": ("an amount of data", ("4 byte", "16 GiB")),
+    "access": ("a number of memory accesses", ("1e6 access",)),
+    "op": ("a number of operations", ("1e9 op",)),
     "core": ("a number of cores", ("8 cores",)),
     "USD": ("an amount of money", ("100 USD", "2 MUSD")),
     "s/flop": ("a time per flop", ("2.5 ps/flop",)),
@@ -62,6 +66,10 @@ _KINDS = {
     "J/word": ("an energy per word", ("340 pJ/word",)),
     "J/message": ("an energy per message", ("10 nJ/message",)),
     "J/byte": ("an energy per byte", ("80 pJ/byte",)),
+    "s/access": ("a time per memory access", ("2 ns/access",)),
+    "J/access": ("an energy per memory access", ("50 nJ/access",)),
+    "J/op": ("an energy per operation", ("60 pJ/op",)),
+    "byte/access": ("bytes of a memory access", ("4 byte/access",)),
     "W/word": ("a power per word", ("1.4 nW/word",)),
     "word/message": ("a message length", ("1e6 word/message",)),
     "byte/word": ("a word length", ("4 byte/word",)),
@@ -247,7 +255,15 @@ def _load(number: type) -> Any:
 
 
 # how a unit is shown: the text after the prefix, and whether prefixes above one make sense
-_SHOWN = {"flop/s": ("FLOPS", True), "flop/J": ("FLOPS/W", True), "s": ("s", False), "byte": ("B", True)}
+_SHOWN = {
+    "flop/s": ("FLOPS", True),
+    "flop/J": ("FLOPS/W", True),
+    "s": ("s", False),
+    "byte": ("B", True),
+    "byte/s": ("B/s", True),
+}
+# a ratio of counts reads best as it stands
+_UNSCALED = frozenset({"flop/byte"})
 _PREFIXES = "qryzafpnµm kMGTPEZYRQ"
 
 
@@ -258,6 +274,8 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     """
     if not unit:
         return _plain(value, digits)
+    if unit in _UNSCALED:
+        return f"{_plain(value, digits)} {unit}"
     name, large = _SHOWN.get(unit, (unit, True))
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {name}"

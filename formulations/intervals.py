@@ -158,6 +158,13 @@ def maximum(a: Any, b: Any) -> Interval:
     return Interval(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi))
 
 
+def reaches(a: Any, b: Any) -> Interval:
+    """Return 1 where a >= b for certain, 0 where certainly not, else all between."""
+    a, b = Interval.of(a), Interval.of(b)
+    return Interval(1.0 * (a.lo >= b.hi), 1.0 * (a.hi >= b.lo))
+
+
 arithmetic.log.register(Interval)(log)
 arithmetic.exp.register(Interval)(exp)
 arithmetic.register_maximum(Interval)(maximum)
+arithmetic.register_reaches(Interval)(reaches)

@@ -17,6 +17,7 @@ from dse.models import arithmetic
 from formulations import evaluation
 from formulations.intervals import Interval
 from formulations.intervals import exp as interval_exp
+from formulations.posynomial import NotPosynomial, Refused
 from scenarios.question import Decision, Question
 
 Linear = dict[str, float]
@@ -286,10 +287,14 @@ def exp(x: Expression) -> Expression:
 
 
 def maximum(a: Any, b: Any) -> Expression:
-    """Take the larger of two positive quantities, exactly."""
+    """Take the larger of two quantities that are positive or the number zero, exactly."""
     first = a if isinstance(a, Expression) else b
     program = first.program
-    sides = [program.logarithm(first.of(side)) for side in (a, b)]
+    left, right = first.of(a), first.of(b)
+    if not (left.terms and right.terms):
+        # a zero has no logarithm, and is the larger of nothing
+        return left if left.terms else right
+    sides = [program.logarithm(side) for side in (left, right)]
     box = program.box()
     low, high = (
         max(float(end) for end in ends) for ends in zip(*((box[s].lo, box[s].hi) for s in sides), strict=True)
@@ -304,11 +309,17 @@ arithmetic.exp.register(Expression)(exp)
 arithmetic.register_maximum(Expression)(maximum)
 
 
+@arithmetic.register_reaches(Expression)
+def _reaches(_a: Any, _b: Any) -> Refused:
+    return Refused("a step, which has no logarithm")
+
+
 def log_program(question: Question, box: Mapping[str, tuple[float, float]] | None = None) -> LogProgram:
     """Write a question as sums of exponentials by running its model's own equations.
 
     ``box``: SI bounds of decided variables where they are known to be tighter than domain and user's bounds.
-    Raises ValueError where a decided variable is a choice among names.
+    Raises ValueError where a decided variable is a choice among names, and NotPosynomial where the question
+    turns on a step (which of two quantities is the larger, as a number).
     """
     program = _Builder()
     for d in question.decide:
@@ -317,12 +328,12 @@ def log_program(question: Question, box: Mapping[str, tuple[float, float]] | Non
     template = next(iter(x.values()))
     at = evaluation.metrics(question, x)
     rows = [
-        LogRow(key.name, key.side, template.of(ratio).terms, 1.0)
+        LogRow(key.name, key.side, template.of(_plain(ratio)).terms, 1.0)
         for key, ratio in evaluation.ratios(question, x, at).items()
     ]
     goal: dict[str, Any] = {}
     if question.objectives:
-        wanted = template.of(evaluation.objective(question, x, at))
+        wanted = template.of(_plain(evaluation.objective(question, x, at)))
         row, plain = _goal(program, wanted, question.objectives[0].maximize)
         rows.append(row)
         goal = {"goal": GOAL, "sign": -1.0 if question.objectives[0].maximize else 1.0, "plain": plain}
@@ -333,6 +344,12 @@ def log_program(question: Question, box: Mapping[str, tuple[float, float]] | Non
         tuple((name, *sides) for name, sides in program.maxima.items() if name in used),
         **goal,
     )
+
+
+def _plain(x: Any) -> Any:
+    if isinstance(x, Refused):
+        raise NotPosynomial(x.reason)
+    return x
 
 
 def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[LogRow, bool]:

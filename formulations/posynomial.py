@@ -267,6 +267,12 @@ def _max_refused(a: Refused, _b: Any) -> Refused:
     return a
 
 
+@arithmetic.register_reaches(Ratio)
+@arithmetic.register_reaches(Refused)
+def _compared(_a: Any, _b: Any) -> Refused:
+    return Refused("which of two unknown quantities is the larger")
+
+
 @arithmetic.at_most.register(Ratio)
 def _at_most(value: Ratio, bound: float) -> Any:
     return value / max(bound, TINY)

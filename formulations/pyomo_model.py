@@ -12,7 +12,7 @@ from pyomo.core.expr.numvalue import NumericValue
 
 from dse.models import arithmetic
 from formulations.logprogram import Linear, LogProgram, LogRow, LogVariable, Term, log_program
-from formulations.posynomial import Posynomial
+from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Kind, Problem, linear_rows
 
 EVEN = 1e-12
@@ -40,7 +40,8 @@ def pyomo_model(problem: Problem) -> pyo.ConcreteModel:
 def write(problem: Problem, path: Path, form: str) -> None:
     """Write the problem to a file as "lp", "nl" or "gams".
 
-    Raises ValueError for another form, and NotLinear where "lp" is asked of a problem that is not linear.
+    Raises ValueError for another form and for a problem that has none, and NotLinear where "lp" is asked of a
+    problem that is not linear.
     """
     if form not in FORMATS:
         raise ValueError(f"no format {form!r}: there are {', '.join(FORMATS)}")
@@ -48,7 +49,11 @@ def write(problem: Problem, path: Path, form: str) -> None:
         raise NotLinear(
             f"lp holds linear problems only and this is one of class {problem.kind}: use nl or gams"
         )
-    pyomo_model(problem).write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})
+    try:
+        model = pyomo_model(problem)
+    except NotPosynomial as refusal:
+        raise ValueError(f"the problem cannot be written: it turns on {refusal}") from None
+    model.write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})
 
 
 def linear_model(problem: Problem) -> pyo.ConcreteModel:
@@ -230,5 +235,10 @@ def _exp(x: NumericValue) -> Any:
 
 @arithmetic.register_maximum(NumericValue)
 def _maximum(a: NumericValue, b: Any) -> Any:
-    # exact in every direction, unlike an epigraph
-    return 0.5 * (a + b + abs(a - b))
+    # exact in every direction, unlike an epigraph, and to the last digit, unlike a sum with |a - b|
+    return pyo.Expr_if(a >= b, a, b)
+
+
+@arithmetic.register_reaches(NumericValue)
+def _reaches(a: Any, b: Any) -> Any:
+    return pyo.Expr_if(a >= b, 1.0, 0.0)

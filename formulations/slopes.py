@@ -199,6 +199,16 @@ def maximum(a: Any, b: Any) -> Slope:
     )
 
 
+def reaches(a: Any, b: Any) -> Slope:
+    """Return 1 where a >= b and 0 elsewhere; where either may be, nothing is known of the slope of a step."""
+    first = a if isinstance(a, Slope) else b
+    a, b = first.of(a), first.of(b)
+    value, centre = intervals.reaches(a.value, b.value), intervals.reaches(a.centre, b.centre)
+    slope = Interval(np.where(value.lo < value.hi, -np.inf, 0.0), np.where(value.lo < value.hi, np.inf, 0.0))
+    return Slope(value, centre, (slope,) * len(first.slopes), first.reach)
+
+
 arithmetic.log.register(Slope)(log)
 arithmetic.exp.register(Slope)(exp)
 arithmetic.register_maximum(Slope)(maximum)
+arithmetic.register_reaches(Slope)(reaches)

@@ -228,8 +228,10 @@ def _named(question: Question, dims: tuple[str, ...]) -> Iterator[Variable]:
             yield Variable(name, "int32", dims, flags, "decided", d.name)
 
 
-def _about(q: Quantity) -> dict[str, str]:
-    about = {"units": q.unit or "1", "long_name": q.meaning}
+def _about(q: Quantity) -> dict[str, Any]:
+    about: dict[str, Any] = {"units": q.unit or "1", "long_name": q.meaning}
+    if q.flags:
+        about |= {"flag_values": list(range(len(q.flags))), "flag_meanings": " ".join(q.flags)}
     return about | ({"source": q.source} if q.source else {})
 
 

@@ -64,7 +64,8 @@ class Facts:
     which it is missed), or None where further conflicts, listed in ``conflicts``, remain. ``ranges``:
     lowest and highest optimal value of what is not unique. ``parameters``: percent of the objective per
     percent of each machine parameter. ``runaway``: the variable that an unbounded question sends to
-    infinity or zero. ``message``: what went wrong, if anything did.
+    infinity or zero. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ... mean in a
+    metric that says which case holds.
     """
 
     status: Status
@@ -90,3 +91,4 @@ class Facts:
     maximize: bool = False
     runaway: str = ""
     waived: tuple[str, ...] = ()
+    flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -84,7 +84,7 @@ def _variables(solution: Facts) -> tuple[tuple[str, ...], ...]:
 
 
 def _metrics(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple((n, words.value(v, solution.units.get(n, ""))) for n, v in solution.metrics.items())
+    return tuple((n, words.metric(solution, n, v)) for n, v in solution.metrics.items())
 
 
 def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:

@@ -40,6 +40,13 @@ def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
     return amount if isinstance(amount, str) else show(float(amount), unit, digits)
 
 
+def metric(solution: Facts, name: str, amount: float) -> str:
+    """Write a metric; one that says which case holds, with the name of the case."""
+    text = value(amount, solution.units.get(name, ""))
+    flags = solution.flags.get(name, ())
+    return f"{text} ({flags[int(amount)]})" if amount in range(len(flags)) else text
+
+
 def objective(solution: Facts) -> str:
     """Say what the objective is and how far it is proven."""
     if solution.objective is None:

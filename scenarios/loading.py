@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scenarios import shape
+from scenarios import machine_files, shape
 from scenarios.errors import Findings, Problem, ScenarioError, meant, shown
 from scenarios.questions import check
 from scenarios.scenario import NAMELESS, Scenario, scenario
@@ -45,6 +45,7 @@ def from_text(text: str, file: str = NAMELESS) -> Scenario:
 
 def _checked(data: dict[str, Any], file: str, text: str | None) -> Scenario:
     findings = Findings(file)
+    data, text = machine_files.pinned(data, file, text, findings)
     shaped = shape.check(data, findings)
     if shaped is not None:
         check(shaped, findings)

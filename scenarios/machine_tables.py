@@ -15,7 +15,7 @@ MachineSpec = str | Mapping[str, Any]
 
 
 def known(reader: Reader, key: str, name: Any) -> bool:
-    """Whether ``name`` is a machine (or alias) of the catalogue; where not, note the mistake at ``key``."""
+    """Whether ``name`` is a machine (or alias) of the catalogue, or a file; where not, note it at ``key``."""
     if not isinstance(name, str):
         reader.findings.add(
             key, f"{shown(name)} is no machine", f"write a name; {meant('', machines.names())}"
@@ -29,6 +29,9 @@ def known(reader: Reader, key: str, name: Any) -> bool:
         reader.findings.add(
             key, wrong, "write one of these in full" if ambiguous else meant(name, machines.names())
         )
+        return False
+    except machines.MachineError as error:
+        reader.findings.add(key, str(error), f"{shown(name)} is read as a machine file; `dse fit` writes one")
         return False
     return True
 
@@ -64,7 +67,7 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
 def _is_map(reader: Reader, spec: Mapping[str, Any]) -> bool:
     """Whether a table names machines instead of parameters."""
     others = [v for k, v in spec.items() if k != "base" and k not in reader.machine]
-    return any(isinstance(v, Mapping) or v in machines.names() for v in others)
+    return any(isinstance(v, Mapping) or v in machines.names() or machines.is_file(v) for v in others)
 
 
 def _takes(reader: Reader, key: str, name: str) -> bool:
@@ -87,19 +90,33 @@ def label(spec: MachineSpec | None) -> str:
     )
 
 
+def necessary(reader: Reader, chosen: Collection[str]) -> set[str]:
+    """Return the parameters that a machine must have; ``chosen``: those that the question's choices ask for."""
+    return {
+        q.name for q in reader.model.machine if q.name in chosen or (not q.optional and q.default is None)
+    }
+
+
 def complete(
-    reader: Reader, key: str, spec: MachineSpec | None, found: Mapping[str, float], elsewhere: Collection[str]
+    reader: Reader,
+    key: str,
+    spec: MachineSpec | None,
+    found: Mapping[str, float],
+    elsewhere: Collection[str],
+    chosen: Mapping[str, str],
 ) -> None:
-    """Note which parameters the model needs and the machine lacks; ``elsewhere``: those decided or swept."""
-    lacking = [
-        q.name
-        for q in reader.model.machine
-        if q.name not in found and not q.optional and q.default is None and q.name not in elsewhere
-    ]
-    lacking = [n for n in lacking if f"{key}.{n}" not in reader.findings.broken]
+    """Note which parameters the model needs and the machine lacks.
+
+    ``elsewhere``: those decided or swept; ``chosen``: those that the question's choices ask for, with these
+    choices in words.
+    """
+    wanted = necessary(reader, chosen) - {*found, *elsewhere}
+    lacking = [n for n in reader.machine if n in wanted and f"{key}.{n}" not in reader.findings.broken]
     if not lacking:
         return
     wrong = f"{label(spec)} has no {', '.join(lacking)}, which {reader.model.name} needs"
+    reasons = dict.fromkeys(chosen[n] for n in lacking if n in chosen)
+    wrong += f" for {', or '.join(reasons)}" if reasons else ""
     decide = f'decide it: [decide] "machine.{lacking[0]}" = {{ min = …, max = … }}'
     if key != "machine":
         right = f'take it off the list, or give a machine table with path = "machine.base", or {decide}'

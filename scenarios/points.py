@@ -9,7 +9,7 @@ from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import examples
-from scenarios import axes, machine_tables
+from scenarios import axes, machine_tables, needs
 from scenarios.axes import WORD_SIZE, Target
 from scenarios.decisions import decision
 from scenarios.errors import shown
@@ -37,6 +37,7 @@ class _Place:
 
 def build(shape: Shape, roles: Roles) -> Grid | None:
     """Read every number, noting all mistakes; None where an axis cannot be read."""
+    needs.one_each(shape, roles)
     aims = {a: t for a, t in roles.targets.items() if axes.form(roles.reader, a, shape.sweep[a])}
     outer = {a: v for a in aims if aims[a].structural and (v := _outer(shape, roles, a)) is not None}
     bases: dict[tuple[int, ...], Question] = {}
@@ -79,13 +80,13 @@ def _place(shape: Shape, roles: Roles, outer: Mapping[str, AxisValues], at: Mapp
     reader = roles.reader
     elsewhere = {n.removeprefix(MACHINE_PREFIX) for n in (*roles.decide, *roles.swept)}
     if roles.machines:
-        return _choice_of_machines(roles, elsewhere)
+        return _choice_of_machines(shape, roles, elsewhere)
     values = {roles.targets[a].name: outer[a][i] for a, i in at.items()}
     places = [f"sweep.{a}.values[{i}]" for a, i in at.items() if roles.targets[a].kind == "machine"]
     key = places[0] if places else "machine"
     spec = _spec(shape, values)
     if spec is None:
-        lacking = {q.name for q in reader.model.machine if not q.optional and q.default is None} - elsewhere
+        lacking = machine_tables.necessary(reader, needs.needed(shape, roles)) - elsewhere
         if "machine" not in shape.decide and not lacking:
             return _Place({}, None)
         right = 'write machine = "jaketown" at the top of the file; `dse machines` lists the machines'
@@ -97,7 +98,7 @@ def _place(shape: Shape, roles: Roles, outer: Mapping[str, AxisValues], at: Mapp
     found = machine_tables.parameters(reader, "machine", spec)
     if found is None:
         return _unreadable(roles)
-    machine_tables.complete(reader, key, spec, found, elsewhere)
+    machine_tables.complete(reader, key, spec, found, elsewhere, needs.needed(shape, roles))
     return _Place(found, found.get("word_size"))
 
 
@@ -117,13 +118,13 @@ def _spec(shape: Shape, values: Mapping[str, Any]) -> MachineSpec | None:
     return {**own, **changes}
 
 
-def _choice_of_machines(roles: Roles, elsewhere: set[str]) -> _Place:
+def _choice_of_machines(shape: Shape, roles: Roles, elsewhere: set[str]) -> _Place:
     reader, found = roles.reader, {}
     for i, name in enumerate(roles.machines):
         key = f"decide.machine.values[{i}]"
         own = machine_tables.parameters(reader, key, name)
         if own is not None:
-            machine_tables.complete(reader, key, name, own, elsewhere)
+            machine_tables.complete(reader, key, name, own, elsewhere, needs.needed(shape, roles))
             found[name] = own
     sizes = {own.get("word_size") for own in found.values()}
     word_size = sizes.pop() if len(sizes) == 1 else None

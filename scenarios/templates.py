@@ -11,7 +11,14 @@ from dse.models.model import Model
 from dse.quantities import Quantity, examples
 from scenarios.schema import Shape
 
-_EXAMPLES = {"bodies": "1e5", "order": "8192", "points": "2e6", "flops_per_pair": "20"}
+_EXAMPLES = {
+    "flops": "1e15",
+    "bytes": "4e15",
+    "bodies": "1e5",
+    "order": "8192",
+    "points": "2e6",
+    "flops_per_pair": "20",
+}
 _FAVOURITE = "jaketown"
 
 
@@ -44,14 +51,15 @@ def template(model: str) -> str:
     lines = [
         f'title   = "Least {_objective(m)}: {m.title}"',
         _line(f'model   = "{m.name}"', m.source),
-        _line(f"machine = {_machine(m)}", "`dse machines` lists them"),
+        *([_line(f"machine = {_machine(m)}", "`dse machines` lists them")] if decided else []),
         *([_line(f"# waive = [{waived}]", "the model's own limits, to set aside")] if waived else []),
         "",
         "[given]   # SI numbers, or text with a unit",
-        *(_input(q) for q in given),
+        *(_input(m, q) for q in given),
         "",
         "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of",
         *(_line(f"{q.name} = {_range(q)}", _about(q)) for q in decided),
+        *([] if decided else [f"machine = {{ values = {_machines(m)} }}"]),
         '# "machine.energy_per_flop" = { max_halvings = 10 }',
         "",
         "[objective]  # or maximize; a list of metrics asks for a Pareto front",
@@ -79,6 +87,8 @@ def _side(q: Quantity) -> str:
 
 
 def _example(q: Quantity) -> str:
+    if q.flags:
+        return str(len(q.flags) - 1)
     text = examples(q.unit)[0]
     return f'"{text}"' if q.unit else text
 
@@ -95,12 +105,13 @@ def _about(q: Quantity) -> str:
     return f"{q.meaning} ({q.unit})" if q.unit else q.meaning
 
 
-def _input(q: Quantity) -> str:
+def _input(m: Model, q: Quantity) -> str:
     if q.choices:
         value = " or ".join(f'"{c}"' for c in q.choices)
         return _line(f'{q.name} = "{q.default or q.choices[0]}"', f"{value}: {q.meaning}")
     value = _EXAMPLES.get(q.name) or f"{q.default if q.default is not None else max(q.minimum, 1.0):g}"
-    start = "# " if q.default is not None else ""
+    other = any(q.name in group[1:] for group in m.one_of)
+    start = "# " if other or q.default is not None else ""
     return _line(f"{start}{q.name} = {value}", _about(q))
 
 
@@ -109,11 +120,27 @@ def _objective(m: Model) -> str:
     return "energy" if "energy" in names else names[0]
 
 
+def _needed(m: Model) -> list[Quantity]:
+    """Return the machine parameters that the model needs with its inputs as the template has them."""
+    choices = {q.name: str(q.default or q.choices[0]) for q in m.inputs if q.choices}
+    chosen = m.needs(choices) if m.needs is not None else ()
+    return [q for q in m.machine if q.name in chosen or (not q.optional and q.default is None)]
+
+
+def _fitting(m: Model) -> list[str]:
+    """Return the machines of the catalogue that have what the model needs, the favourite first."""
+    names = dict.fromkeys((_FAVOURITE, *machines.names()))
+    return [n for n in names if all(q.name in machines.get(n).parameters for q in _needed(m))]
+
+
+def _machines(m: Model) -> str:
+    return "[" + ", ".join(f'"{n}"' for n in _fitting(m)[:3]) + "]"
+
+
 def _machine(m: Model) -> str:
-    needed = [q for q in m.machine if not q.optional and q.default is None]
-    for name in (_FAVOURITE, *machines.names()):
-        if all(q.name in machines.get(name).parameters for q in needed):
-            return f'"{name}"'
+    needed, fitting = _needed(m), _fitting(m)
+    if fitting:
+        return f'"{fitting[0]}"'
     own = machines.get(_FAVOURITE).parameters
     lacking = ", ".join(f'{q.name} = "{examples(q.unit)[0]}"' for q in needed if q.name not in own)
     return f'{{ base = "{_FAVOURITE}", {lacking} }}'

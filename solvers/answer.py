@@ -46,6 +46,7 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
         units=_units(question),
         maximize=bool(question.objectives) and question.objectives[0].maximize,
         waived=tuple(sorted(question.waive)),
+        flags={q.name: q.flags for q in question.model.metrics if q.flags},
     )
 
 

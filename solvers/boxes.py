@@ -190,6 +190,7 @@ def tangent(question: Question, x: Array) -> tuple[Array, Array]:
     """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes."""
     _, found = _rows(question, Slope.inputs(x[None], x[None], x[None]))
     value = np.log(np.maximum([float(s.value.hi.flat[0]) for s in found], 1e-300))
+    # at a step nothing is known of the slope: from minus infinity to infinity
     with np.errstate(invalid="ignore"):
         slope = [[0.5 * float(g.lo.flat[0] + g.hi.flat[0]) for g in s.slopes] for s in found]
     return np.clip(value, -700.0, 700.0), np.nan_to_num(np.array(slope), posinf=0.0, neginf=0.0)

@@ -30,9 +30,8 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
     if any(v.discrete for v in problem.variables):
         return _with_next_changes(problem, solution) if neighbours else solution
     if problem.rows is None or found.y is None:
-        return _with_elasticities(
-            problem, solution, sensitivity.numeric_duals(problem.question, _numbers(solution))
-        )
+        d = sensitivity.numeric_duals(problem.question, _numbers(solution))
+        return _with_elasticities(problem, solution, d) if d.known else solution
     c = canon.canonical(problem, problem.goal)
     return _with_elasticities(problem, solution, sensitivity.duals(c, found.y, found.known))
 

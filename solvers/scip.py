@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from formulations.logprogram import LogProgram, LogRow, LogVariable, Term, log_program
+from formulations.posynomial import NotPosynomial
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes, descent
@@ -46,7 +47,10 @@ def solve(question: Question, *, seconds: float = 60.0, isolated: bool = True) -
         text = "interval arithmetic: no part of the box can meet all limits"
         return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
     box = {name: (float(low), float(high)) for name, low, high in zip(where.names, *kept, strict=True)}
-    program = log_program(question, box)
+    try:
+        program = log_program(question, box)
+    except NotPosynomial as refusal:
+        return Outcome(Status.ERROR, solver=SOLVER, message=f"SCIP cannot be asked: {refusal}")
     word = _in_child(program, seconds) if isolated else run(program, seconds)
     return heard(question, where, program, word)
 

@@ -21,6 +21,7 @@ from solvers.polish import derivatives
 _Holder = TypeVar("_Holder", Limit, Decision)
 ACTIVE = 1e-7
 STEP = 1e-4
+KINK = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,9 @@ def _extremes(c: Canonical, y: Array, g: Array, active: np.ndarray, lam: Array) 
 def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
     """Multipliers where the arithmetic gave no structure: gradients of logarithms by central differences.
 
-    Non-negative least squares on the active limits; ``known`` only where they explain the gradient of the objective.
+    Non-negative least squares on the active limits; ``known`` only where they explain the gradient of the
+    objective, and where neither it nor an active limit has a kink (the two sides of a maximum meet), since there
+    a central difference is the slope of nothing.
     """
     from scipy.optimize import nnls
 
@@ -99,7 +102,12 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
     def slope(f: Array) -> Array:
         return np.asarray((f[1 : 1 + count] - f[1 + count :]) / width)
 
-    active = [k for k in keys if rows[k][0] > -1e-6]
+    # a limit on a step has no slope where it steps
+    def kinked(f: Array) -> bool:
+        bend = f[1 : 1 + count] + f[1 + count :] - 2 * f[0]
+        return bool(np.any(np.abs(bend) > KINK * width))
+
+    active = [k for k in keys if rows[k][0] > -1e-6 and np.isfinite(rows[k]).all()]
     g0 = slope(goal)
     if not np.all(np.isfinite([g0, *(slope(rows[k]) for k in active)])):
         none = np.zeros(len(keys))
@@ -111,6 +119,7 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
     )
     value = np.array([lam[active.index(k)] if k in active else 0.0 for k in keys])
     known = bool(left <= 1e-4 * max(1.0, float(np.abs(g0).max(initial=0.0))))
+    known = known and not any(kinked(f) for f in (goal, *(rows[k] for k in active)))
     return Duals(keys, value, value, value, known)
 
 

@@ -1,5 +1,5 @@
 """The machine catalogue: data with provenance, one TOML file per machine."""
 
-from dse.machines.catalogue import Machine, get, names
+from dse.machines.catalogue import Machine, MachineError, get, is_file, names
 
-__all__ = ["Machine", "get", "names"]
+__all__ = ["Machine", "MachineError", "get", "is_file", "names"]

@@ -45,6 +45,21 @@ register_maximum = _maximum.register
 
 
 @singledispatch
+def _reaches(a: Any, b: Any) -> Any:
+    if _reaches.dispatch(type(b)) is not _reaches.dispatch(object):
+        return _reaches.dispatch(type(b))(a, b)
+    return 1.0 * (a >= b)
+
+
+def reaches(a: Any, b: Any) -> Any:
+    """Return 1 where a >= b and 0 elsewhere, element by element: which case holds, as a number."""
+    return _reaches(a, b)
+
+
+register_reaches = _reaches.register
+
+
+@singledispatch
 def log2(x: Any) -> Any:
     """Logarithm to base 2 of a dimensionless positive number."""
     return log(x) / np.log(2.0)
@@ -64,6 +79,12 @@ def _per(b: Any, a: Any) -> Any:
 @_per.register(float)
 def _per_number(b: float, a: Any) -> Any:
     return a / b if b != 0 else math.inf
+
+
+@_per.register(np.ndarray)
+def _per_array(b: Any, a: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return a / b
 
 
 @singledispatch

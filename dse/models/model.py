@@ -30,6 +30,9 @@ class Model:
     parameters) and the labels ``flop``, ``word``, ``message`` (1, or units where units are proven); it
     returns one entry per metric and one ratio (<= 1) per limit; a limit is absent where the machine does not
     state what it needs. ``notes``: what else its page should say.
+
+    ``one_of``: groups of optional inputs of which a question gives exactly one. ``needs``: the optional
+    machine parameters that become necessary with the texts chosen for such inputs as are choices among names.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Model:
     limits: tuple[ModelLimit, ...]
     equations: Callable[[Any], Mapping[str, Any]]
     notes: str = ""
+    one_of: tuple[tuple[str, ...], ...] = ()
+    needs: Callable[[Mapping[str, str]], tuple[str, ...]] | None = None
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from dse.models.dvfs_energy import CIRCUIT
 from dse.models.model import Model
 from dse.names import unknown
 from dse.quantities import Quantity
@@ -16,6 +17,7 @@ _BUILT_IN = {
     "fft": "dse.models.fft:FFT",
     "matmul_two_level": "dse.models.two_level:MATMUL_TWO_LEVEL",
     "nbody_two_level": "dse.models.two_level:NBODY_TWO_LEVEL",
+    "roofline": "dse.models.roofline:ROOFLINE",
 }
 _registered: dict[str, Model] = {}
 
@@ -48,8 +50,11 @@ def register(model: Model) -> None:
 
 
 def machine_parameters() -> dict[str, Quantity]:
-    """Return every machine parameter that some model knows, by name (the first declaration)."""
-    known: dict[str, Quantity] = {}
+    """Return every machine parameter that a machine file may state, by name (the first declaration).
+
+    Those of the models, and the constants of a circuit from which costs at a voltage follow.
+    """
+    known = {q.name: q for q in CIRCUIT}
     for name in names():
         for q in get(name).machine:
             known.setdefault(q.name, q)

@@ -198,6 +198,17 @@ def test_explain_shows_formulas_and_writes_files(deadline: Path, tmp_path: Path)
         assert file.stat().st_size > 100
 
 
+def test_settings_of_a_machine_are_shown_and_unknown_ones_left_empty():
+    shown = dse_("machines", "fmm").stdout.splitlines()
+    assert next(line for line in shown if line.startswith("S8")).split() == [
+        *("S8", "852", "MHz", "1.03", "V", "204", "MHz", "800", "mV", "6", "W")
+    ]
+    assert next(line for line in shown if line.startswith("S7")).split() == ["S7", "612", "MHz", "396", "MHz"]
+    told = json.loads(dse_("machines", "jetson-tk1", "--json").stdout)
+    assert len(told["settings"]) == 16
+    assert told["settings"][0]["energy_per_flop"] == 29e-12
+
+
 @pytest.mark.parametrize("what", ["models", "machines", "scenarios"])
 def test_lists_name_everything(what: str):
     plain, told = dse_(what), json.loads(dse_(what, "--json").stdout)

@@ -25,7 +25,7 @@ def test_nothing_heavy_is_imported(run: Callable[..., Any], statement: str):
 
 
 def test_every_promised_name_is_there():
-    for name in ("load", "Scenario", "solve", "sweep", "front", "evaluate", "open", "register"):
+    for name in ("load", "Scenario", "solve", "sweep", "front", "evaluate", "fit", "open", "register"):
         assert callable(getattr(dse, name))
         assert name in dir(dse)
     assert "nbody" in dse.models.names()

@@ -10,11 +10,16 @@ from dse import models
 from dse.quantities import Quantity
 
 # wide enough for every term of every sum to count somewhere
-RANGES = {"exponent": (2.1, 2.9), "processors": (1.0, 1e6), "points": (2.0, 1e9)}
+RANGES = {"exponent": (2.1, 2.9), "processors": (1.0, 1e6), "points": (2.0, 1e9), "throttle": (1.0, 8.0)}
 CENTRES = {
     "s/flop": 1e-9,
     "s/word": 1e-8,
     "s/message": 1e-6,
+    "s/byte": 1e-9,
+    "s/access": 1e-7,
+    "J/byte": 1e-9,
+    "J/access": 1e-7,
+    "byte/access": 64.0,
     "J/flop": 1e-9,
     "J/word": 1e-7,
     "J/message": 1e-6,

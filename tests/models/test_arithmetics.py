@@ -21,6 +21,10 @@ RTOL = 1e-12
 
 Points = Callable[..., st.SearchStrategy[dict[str, Any]]]
 every_model = pytest.mark.parametrize("name", models.names())
+SPREAD = [n for n in models.names() if {"processors", "nodes"} & {q.name for q in models.get(n).inputs}]
+# computed by way of a division by zero, which Pyomo has no number for
+BY_INFINITY = {"balance_low", "balance_high"}
+every_distributed_model = pytest.mark.parametrize("name", SPREAD)
 
 
 def numbers(x: Mapping[str, Any]) -> dict[str, float]:
@@ -33,7 +37,7 @@ def numbers(x: Mapping[str, Any]) -> dict[str, float]:
 def test_arrays_give_what_floats_give(points: Points, name: str, data: st.DataObject):
     """NumPy, labelled arrays and floats agree, point by point and broadcast along named dimensions."""
     model = models.get(name)
-    fixed = {"all_to_all": data.draw(st.sampled_from(["tree", "naive"]))}
+    fixed = {q.name: data.draw(st.sampled_from(q.choices)) for q in model.inputs if q.choices}
     rows = [data.draw(points(name, **fixed)) for _ in range(3)]
     single = [models.evaluate(model, x) for x in rows]
     columns = {k: np.array([x[k] for x in rows]) for k in numbers(rows[0])} | fixed
@@ -49,7 +53,7 @@ def test_labelled_axes_spread_over_a_grid(points: Points, name: str):
     model = models.get(name)
     quantities = model.parameters()
     x = {k: q.choices[0] if q.choices else max(q.minimum, 2.0) for k, q in quantities.items()}
-    first, second = (k for k in ("processors", "nodes", "machine.time_per_flop") if k in x)
+    first, second = (k for k in ("processors", "nodes", "throttle", "machine.time_per_flop") if k in x)
     x[first] = xr.DataArray([1.0, 2.0, 4.0], dims="a")
     x[second] = xr.DataArray([1.0, 2.0], dims="b")
     assert dict(models.evaluate(model, x)["energy"].sizes) == {"a": 3, "b": 2}
@@ -65,10 +69,11 @@ def test_pyomo_expressions_give_what_floats_give(points: Points, name: str, data
     block.x = pyo.Var(list(numbers(x)), initialize=numbers(x))
     found = models.evaluate(model, {k: block.x[k] if k in numbers(x) else x[k] for k in x})
     for metric, wanted in models.evaluate(model, x).items():
-        assert pyo.value(found[metric]) == pytest.approx(wanted, rel=RTOL, abs=0), metric
+        if metric not in BY_INFINITY:
+            assert pyo.value(found[metric]) == pytest.approx(wanted, rel=RTOL, abs=0), metric
 
 
-@pytest.mark.parametrize("name", [n for n in models.names() if n != "fft"])
+@pytest.mark.parametrize("name", [n for n in SPREAD if n != "fft"])
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_every_metric_is_a_ratio_of_posynomials(points: Points, name: str, data: st.DataObject):
@@ -98,13 +103,14 @@ def test_pint_proves_the_units_of_every_metric(points: Points, name: str, data: 
     found, wanted = models.evaluate(model, dressed, **labels), models.evaluate(model, x)
     assert set(found) == {q.name for q in model.metrics} | {limit.name for limit in model.limits}
     for q in model.metrics:
-        assert found[q.name].dimensionality == units.Quantity(1.0, q.unit).dimensionality, q.name
-        assert found[q.name].m_as(q.unit) == pytest.approx(wanted[q.name], rel=RTOL, abs=0), q.name
+        value = units.Quantity(1.0, "") * found[q.name]
+        assert value.dimensionality == units.Quantity(1.0, q.unit).dimensionality, q.name
+        assert value.m_as(q.unit) == pytest.approx(wanted[q.name], rel=RTOL, abs=0), q.name
     for limit in model.limits:
         assert found[limit.name].m_as("") == pytest.approx(wanted[limit.name], rel=RTOL, abs=0), limit.name
 
 
-@every_model
+@every_distributed_model
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_metrics_follow_from_time_and_energy(points: Points, name: str, data: st.DataObject):
@@ -120,7 +126,7 @@ def test_metrics_follow_from_time_and_energy(points: Points, name: str, data: st
     assert got["power_per_processor"] * processors == pytest.approx(got["power"], rel=RTOL)
 
 
-@every_model
+@every_distributed_model
 def test_a_machine_without_a_capacity_has_no_such_limit(name: str):
     """What the machine does not state bounds nothing; word_size enters no equation."""
     model = models.get(name)
@@ -134,7 +140,7 @@ def test_a_machine_without_a_capacity_has_no_such_limit(name: str):
     assert all(math.isfinite(v) for v in found.values())
 
 
-@every_model
+@every_distributed_model
 def test_a_machine_that_costs_nothing_is_infinitely_good(name: str):
     """Any cost may be zero, even all of a kind: the quotients are infinite, nothing fails."""
     model = models.get(name)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import oracle_reading as reading
+import oracle_roofline
 from brute_force import answer
 from oracle_conflicts import minimal_conflicts
 from oracle_equations import Ask, Best
@@ -48,7 +49,9 @@ def main() -> None:
 def rows(path: Path) -> Iterator[dict[str, str]]:
     """What the brute force finds for one file: a row, or a few for a sweep or a front."""
     source = reading.load(path)
-    if "sweep" in source:
+    if source["model"] == "roofline":
+        yield from roofline_rows(path.stem, source)
+    elif "sweep" in source:
         for index in reading.indices(source, 3):
             ask = reading.ask(reading.at_point(source, index))
             yield row(path.stem, " ".join(map(str, index)), ask, answer(ask))
@@ -58,6 +61,23 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
     else:
         ask = reading.ask(source)
         yield row(path.stem, "", ask, answer(ask))
+
+
+def roofline_rows(name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """The same for a roofline, whose oracle takes the file as it stands."""
+    places = reading.indices(source, 3) if "sweep" in source else [()]
+    for index in places:
+        point = reading.at_point(source, index) if index else source
+        found = oracle_roofline.answer(point)
+        yield dict.fromkeys(COLUMNS, "") | {
+            "scenario": name,
+            "point": " ".join(map(str, index)),
+            "status": "optimal" if source.get("decide") else "evaluated",
+            "goal": found.goal,
+            "objective": f"{found.objective:.12g}",
+            "tolerance": TOLERANCE,
+            "how": oracle_roofline.how(source),
+        }
 
 
 def budgets(source: dict[str, Any]) -> Iterator[tuple[float, Ask]]:

@@ -18,7 +18,18 @@ from oracle_equations import Ask, Range
 ROOT = Path(__file__).resolve().parents[2]
 MACHINES = ROOT / "dse" / "machines"
 
-SCALES = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+SCALES = {
+    "p": 1e-12,
+    "n": 1e-9,
+    "u": 1e-6,
+    "m": 1e-3,
+    "": 1.0,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+}
 SI = (
     "s",
     "s/flop",
@@ -32,6 +43,14 @@ SI = (
     "W/word",
     "FLOPS",
     "FLOPS/W",
+    "s/byte",
+    "s/access",
+    "J/byte",
+    "J/access",
+    "byte/access",
+    "flop",
+    "B",
+    "B/s",
 )
 UNITS = {prefix + unit: scale for prefix, scale in SCALES.items() for unit in SI}
 UNITS |= {"word": 1.0, "word/message": 1.0, "byte": 1.0}

@@ -34,7 +34,8 @@ def check(solution: Solution, row: dict[str, str]) -> None:
         expected = {frozenset(names.split("+")) for names in row["conflicts"].split("; ")}
         assert {frozenset(names) for names in solution.conflicts} == expected
     else:
-        assert solution.gap <= 1e-6
+        # a bare evaluation has no bound, and needs none
+        assert row["status"] == "evaluated" or solution.gap <= 1e-6
         assert solution.objective == pytest.approx(float(row["objective"]), rel=float(row["tolerance"]))
 
 

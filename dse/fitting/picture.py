@@ -1,0 +1,117 @@
+"""Pictures of a fit: the model against what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.fitting.result import Fit
+from dse.fitting.statistics import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart
+BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
+LARGE, MEDIUM, SMALL = 16, 14, 12
+_CURVE = 400
+
+
+def draw(fit: Fit) -> Figure:
+    """Draw a fit: energies and their errors by setting (dvfs), or rates and power over intensity (roofline)."""
+    return _dvfs(fit) if fit.model == "dvfs" else _roofline(fit)
+
+
+def _figure(fit: Fit, panels: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    mean = 100 * fit.errors["energy"].mean
+    title = (
+        f"{fit.name}: {fit.model} fitted to {fit.errors['energy'].runs} runs, error of energy {mean:.2f} %"
+    )
+    figure.suptitle(title, fontsize=LARGE, parse_math=False)
+    axes = [figure.add_subplot(1, panels, k + 1) for k in range(panels)]
+    for axis in axes:
+        axis.tick_params(labelsize=SMALL)
+        axis.grid(visible=True, which="major", alpha=0.3)
+    return figure, axes
+
+
+def _dvfs(fit: Fit) -> Figure:
+    from matplotlib.ticker import EngFormatter
+
+    figure, (left, right) = _figure(fit, 2, (13.0, 5.8))
+    measured, model = fit.runs.measured["energy"], fit.runs.modelled["energy"]
+    ends = [min(measured.min(), model.min()) / 1.2, max(measured.max(), model.max()) * 1.2]
+    left.loglog(ends, ends, color=GREY, linestyle="--", linewidth=1.5, label="model = measured")
+    left.loglog(measured, model, "o", color=BLUE, markersize=5, alpha=0.7, label="runs")
+    left.set_xlabel("measured energy", fontsize=MEDIUM)
+    left.set_ylabel("energy by the model", fontsize=MEDIUM)
+    for axis in (left.xaxis, left.yaxis):
+        axis.set_major_formatter(EngFormatter("J"))
+    names = [s.name for s in fit.settings]
+    place = np.array([names.index(g) for g in fit.runs.groups])
+    error = 100 * (model / measured - 1)
+    shift = np.linspace(-0.25, 0.25, 7)[np.arange(place.size) % 7]
+    right.axhline(0, color=GREY, linestyle="--", linewidth=1.5)
+    right.plot(place + shift, error, "o", color=BLUE, markersize=4, alpha=0.6)
+    means = [error[place == i].mean() for i in range(len(names))]
+    right.plot(range(len(names)), means, "D", color=VERMILLION, markersize=8, label="mean of the setting")
+    step = -(-len(names) // 40)
+    right.set_xticks(range(0, len(names), step), names[::step], rotation=90 if len(names) > 6 else 0)
+    right.set_xlabel("setting", fontsize=MEDIUM)
+    right.set_ylabel("error of the model (%)", fontsize=MEDIUM)
+    handles = [*left.get_legend_handles_labels()[0], right.get_lines()[-1]]
+    figure.legend(handles=handles, fontsize=SMALL, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _roofline(fit: Fit) -> Figure:
+    from matplotlib.ticker import EngFormatter
+
+    figure, panels = _figure(fit, 3, (15.0, 5.8))
+    flops, bytes_ = fit.runs.measured["flops"], fit.runs.measured["bytes"]
+    drawn = (flops > 0) & (bytes_ > 0)
+    intensity = flops[drawn] / bytes_[drawn]
+    along = np.geomspace(intensity.min() / 1.3, intensity.max() * 1.3, _CURVE)
+    time, energy = (fit.runs.measured[k][drawn] for k in ("time", "energy"))
+    dots = (flops[drawn] / time, flops[drawn] / energy, energy / time)
+    models: tuple[tuple[dict[str, float], dict[str, Any]], ...] = (
+        (fit.values, {"color": BLUE, "linestyle": "-", "label": "model"}),
+        (
+            {p.name: p.value for p in fit.uncapped},
+            {"color": VERMILLION, "linestyle": "--", "label": "model without a power cap"},
+        ),
+    )
+    for values, style in models:
+        for panel, curve in zip(panels, _curves(values, along), strict=True):
+            panel.plot(along, curve, linewidth=2, zorder=3, **style)
+    labels = (("performance", "flop/s"), ("energy efficiency", "flop/J"), ("power", "W"))
+    for panel, points, (what, unit) in zip(panels, dots, labels, strict=True):
+        panel.plot(intensity, points, "o", color="black", markersize=4, alpha=0.5, label="measured", zorder=2)
+        panel.set_xscale("log", base=2)
+        if what != "power":
+            panel.set_yscale("log")
+        panel.yaxis.set_major_formatter(EngFormatter(unit))
+        panel.set_title(what, fontsize=MEDIUM)
+        panel.set_xlabel("intensity (flop per byte)", fontsize=MEDIUM)
+    panels[2].set_ylim(bottom=0)
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, fontsize=SMALL, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _curves(values: dict[str, float], intensity: Array) -> tuple[Array, Array, Array]:
+    """Return flop/s, flop/J and W of the model for one flop at these intensities."""
+    moved = 1 / intensity
+    used = values["energy_per_flop"] + moved * values["energy_per_byte"]
+    time = np.maximum(values["time_per_flop"], moved * values["time_per_byte"])
+    if "usable_power" in values:
+        time = np.maximum(time, used / values["usable_power"])
+    energy = used + values["constant_power"] * time
+    return 1 / time, 1 / energy, energy / time

@@ -1,0 +1,74 @@
+"""Figures about a fit: errors as the papers report them, confidence intervals, and what cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+DEPENDENT = 1e-6
+INVOLVED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Relative errors |model - measured|/measured: mean, standard deviation, least, greatest; ``bias``: signed mean."""
+
+    runs: int
+    mean: float
+    std: float
+    least: float
+    greatest: float
+    bias: float
+
+
+def errors(model: Array, measured: Array) -> Errors:
+    """Summarise the relative errors of a model, as Choi et al. 2016 do (section II.D)."""
+    return summary(model / measured - 1)
+
+
+def summary(signed: Array) -> Errors:
+    """Summarise signed relative errors."""
+    size = np.abs(signed)
+    std = float(size.std(ddof=1)) if size.size > 1 else 0.0
+    return Errors(
+        size.size, float(size.mean()), std, float(size.min()), float(size.max()), float(signed.mean())
+    )
+
+
+def quantile(confidence: float, freedom: float) -> float:
+    """Return how many standard errors a two-sided interval reaches to each side (Student's t)."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + confidence) / 2))
+
+
+def standard_errors(jacobian: Array, variance: float) -> Array:
+    """Return the linearised standard errors of least-squares parameters, columns of unlike size allowed."""
+    size = np.linalg.norm(jacobian, axis=0)
+    size[size == 0] = 1.0
+    inverse = np.linalg.pinv(jacobian / size)
+    found: Array = np.sqrt(variance) * np.linalg.norm(inverse, axis=1) / size
+    return found
+
+
+def dependent(columns: Array, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the groups of columns that determine each other, by name; none where all are independent."""
+    size = np.linalg.norm(columns, axis=0)
+    size[size == 0] = 1.0
+    _, values, directions = np.linalg.svd(columns / size, full_matrices=True)
+    values = np.concatenate([values, np.zeros(len(names) - values.size)])
+    null = directions[values <= DEPENDENT * values[0]]
+    # columns belong together where the null space ties them, whatever basis of it was found
+    tie = np.abs(null.T @ null) > INVOLVED**2
+    groups: list[set[int]] = []
+    for i in np.flatnonzero(tie.diagonal()):
+        mates = {int(j) for j in np.flatnonzero(tie[i])}
+        joined = [g for g in groups if g & mates]
+        groups = [g for g in groups if not g & mates] + [mates.union(*joined)]
+    return [tuple(names[i] for i in sorted(g)) for g in groups]

@@ -1,0 +1,115 @@
+"""Machine files named in a scenario: found beside it, and pinned by what they held."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dse.machines import is_file
+from scenarios.errors import Findings
+from scenarios.toml_text import to_toml
+
+# a line of a scenario's text that says what a machine file held when the question was asked
+_PIN = re.compile(r'^# machine file "(.+)": sha256 ([0-9a-f]{64})$', re.MULTILINE)
+
+
+def pinned(
+    data: dict[str, Any], file: str, text: str | None, findings: Findings
+) -> tuple[dict[str, Any], str | None]:
+    """Return a scenario's data and text with its machine files as absolute paths, and pinned.
+
+    A path that is not absolute starts at the scenario file (at the working directory where there is none).
+    The text ends with the SHA-256 of each machine file, so that a stored question, and its hash, say which
+    machine was meant; a file that has changed since is noted as a mistake. Without machine files all stays as
+    it is.
+    """
+    folder = Path() if text is None else Path(file).parent
+    paths = {p: str((folder / p).resolve()) for p in _named(data)}
+    if not paths:
+        return data, text
+    found = _replaced(data, lambda p: paths.get(p, p))
+    told = to_toml(found) if text is None else _rewritten(text, paths, found)
+    before = dict(_PIN.findall(told))
+    for path in dict.fromkeys(paths.values()):
+        held = _digest(path)
+        if held is None:
+            continue
+        if path not in before:
+            told = f'{told.rstrip()}\n# machine file "{path}": sha256 {held}\n'
+        elif before[path] != held:
+            wrong = f"machine file {path} has changed since this question was stored"
+            right = f"bring the old file back, or take the line out that pins it to {before[path][:16]}…"
+            findings.add("machine", wrong, right)
+    return found, told
+
+
+def _digest(path: str) -> str | None:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        # whoever reads the machine says so, with its key
+        return None
+
+
+def _rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str:
+    """Return the text with other paths; written anew where that is not a matter of replacing strings."""
+    for path, absolute in paths.items():
+        for mark in "\"'":
+            text = text.replace(f"{mark}{path}{mark}", json.dumps(absolute, ensure_ascii=False))
+    try:
+        same = tomllib.loads(text.removeprefix("\ufeff")) == data
+    except tomllib.TOMLDecodeError:
+        same = False
+    return text if same else to_toml(data)
+
+
+def _parts(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Go through the places where machines are named."""
+    yield ("machine",)
+    yield "decide", "machine"
+    sweep = data.get("sweep")
+    for axis in sweep if isinstance(sweep, Mapping) else ():
+        yield "sweep", axis, "values"
+
+
+def _named(data: Mapping[str, Any]) -> list[str]:
+    found: list[str] = []
+
+    def note(path: str) -> str:
+        found.append(path)
+        return path
+
+    _replaced(data, note)
+    return list(dict.fromkeys(found))
+
+
+def _replaced(data: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return the data with every path of a machine file changed."""
+    made = dict(data)
+    for place in _parts(data):
+        _change_at(made, place, change)
+    return made
+
+
+def _change_at(table: dict[str, Any], place: tuple[str, ...], change: Callable[[str], str]) -> None:
+    key, *rest = place
+    if key not in table:
+        return
+    if not rest:
+        table[key] = _changed(table[key], change)
+    elif isinstance(table[key], Mapping):
+        table[key] = dict(table[key])
+        _change_at(table[key], tuple(rest), change)
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    if is_file(value):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {k: _changed(v, change) for k, v in value.items()}
+    return [_changed(v, change) for v in value] if isinstance(value, list) else value

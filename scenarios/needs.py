@@ -1,0 +1,62 @@
+"""What a question must state beyond what its model always needs: one of several inputs, costs of its choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from dse.quantities import Quantity
+from scenarios.errors import shown
+from scenarios.names import Roles
+from scenarios.schema import Shape
+
+
+def one_each(shape: Shape, roles: Roles) -> None:
+    """Note where a question does not state exactly one of the inputs that stand for each other."""
+    reader = roles.reader
+    for group in reader.model.one_of:
+        stated = [n for n in group if n in roles.given or n in shape.decide or n in roles.swept]
+        if len(stated) > 1:
+            where = "decide" if stated[1] in shape.decide else "given"
+            wrong = f"{' and '.join(stated)} say the same twice"
+            reader.findings.add(f"{where}.{stated[1]}", wrong, f"leave {' or '.join(stated)} out")
+        elif not stated and not any(reader.findings.unreadable(f"{w}.{n}") for w in _WHERE for n in group):
+            wrong = f"{reader.model.name} needs {' or '.join(group)}, and neither has a value"
+            right = f"add {group[0]} = … under [given], or decide or sweep it"
+            reader.findings.missing(f"given.{group[0]}", wrong, right)
+
+
+_WHERE = ("given", "decide")
+
+
+def needed(shape: Shape, roles: Roles) -> dict[str, str]:
+    """Return the optional parameters that the chosen texts make necessary, each with those texts in words."""
+    model = roles.reader.model
+    if model.needs is None:
+        return {}
+    found: dict[str, str] = {}
+    for choices in _combinations(shape, roles):
+        told = " and ".join(f"{n} = {shown(v)}" for n, v in choices.items())
+        for name in model.needs(choices):
+            found.setdefault(name, told)
+    return found
+
+
+def _combinations(shape: Shape, roles: Roles) -> Iterator[Mapping[str, str]]:
+    named = [q for q in roles.reader.model.inputs if q.choices]
+    texts = [_texts(shape, roles, q) for q in named]
+    for values in product(*texts):
+        yield {q.name: v for q, v in zip(named, values, strict=True)}
+
+
+def _texts(shape: Shape, roles: Roles, q: Quantity) -> list[str]:
+    """Return every text that the question may give a choice among names."""
+    if q.name in roles.swept:
+        axis = next(a for a, t in roles.targets.items() if t.kind == "given" and t.name == q.name)
+        told: list[Any] = list(shape.sweep[axis].values or ())
+    elif q.name in shape.decide:
+        told = list(shape.decide[q.name].values or q.choices)
+    else:
+        told = [shape.given.get(q.name, q.default)]
+    return [str(v) for v in told if v in q.choices]

@@ -1,0 +1,134 @@
+"""A scenario may name a machine by the path of a file; what the file held is part of the question."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dse
+from dse import machines
+from scenarios import ScenarioError, from_text, load
+from scenarios.questions import grid, question
+
+MACHINE = """
+title  = "mine"
+source = "measured at home"
+
+[parameters.time_per_flop]
+value  = "2 ps/flop"
+source = "my notes"
+
+[parameters.energy_per_flop]
+value = "30 pJ/flop"
+
+[parameters]
+time_per_byte   = "5 ps/byte"
+energy_per_byte = 4e-10
+constant_power  = "120 W"
+"""
+QUESTION = 'model = "roofline"\nmachine = "parts/mine.toml"  # ours\n[given]\nflops = 1e12\nintensity = 4\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A scenario's folder that is not where we work."""
+    elsewhere, home = tmp_path / "elsewhere", tmp_path / "home"
+    (home / "parts").mkdir(parents=True)
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    (home / "parts" / "mine.toml").write_text(MACHINE)
+    (home / "question.toml").write_text(QUESTION)
+    return home
+
+
+def of(source: Any) -> dict[str, Any]:
+    return dict(question(load(source)).given)
+
+
+def test_a_path_starts_at_the_scenario_file(folder: Path):
+    given = of(folder / "question.toml")
+    assert given["machine.time_per_flop"] == 2e-12
+    assert given["machine.energy_per_byte"] == 4e-10
+    assert dse.solve(folder / "question.toml").metrics["time"] == pytest.approx(2.0, rel=1e-12)
+
+
+def test_a_mapping_s_path_starts_where_we_work(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    data = {"model": "roofline", "machine": "parts/mine.toml", "given": {"flops": 1e12, "intensity": 4}}
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        load(data)
+    monkeypatch.chdir(folder)
+    assert of(data) == of(folder / "question.toml")
+    changed = {**data, "machine": {"base": "parts/mine.toml", "constant_power": "1 W"}}
+    assert of(changed)["machine.constant_power"] == 1.0
+    assert "sha256" in load(data).text
+
+
+def test_a_stored_question_is_whole_and_pinned(folder: Path):
+    asked = load(folder / "question.toml")
+    assert "# ours" in asked.text
+    again = from_text(asked.text)
+    assert again.text == asked.text
+    assert question(again).given == question(asked).given
+    (folder / "parts" / "mine.toml").write_text(MACHINE.replace("2 ps", "3 ps"))
+    with pytest.raises(ScenarioError, match="has changed since this question was stored"):
+        from_text(asked.text)
+    assert load(folder / "question.toml").hash != asked.hash
+
+
+def test_files_stand_among_machines_to_choose_or_sweep(folder: Path):
+    names = '["parts/mine.toml", "gtx-titan-choi2014"]'
+    choice = folder / "choice.toml"
+    choice.write_text(
+        QUESTION.replace('machine = "parts/mine.toml"', "")
+        + f"[decide]\nmachine = {{ values = {names} }}\n[objective]\nminimize = 'energy'\n"
+    )
+    best = dse.solve(choice)
+    assert best.status == "optimal"
+    swept = folder / "swept.toml"
+    swept.write_text(QUESTION + f'[sweep.machine]\npath = "machine"\nvalues = {names}\n')
+    values = grid(load(swept)).axes[0].values
+    assert values == (str(folder / "parts" / "mine.toml"), "gtx-titan-choi2014")
+    energy = dse.evaluate(swept)["energy"].values
+    assert best.objective == pytest.approx(energy.min(), rel=1e-12)
+
+
+def test_a_scenario_without_machine_files_is_left_as_it_is():
+    text = '# mine.toml\nmodel = "nbody"\nmachine = "jaketown"\n[given]\nbodies = 1e6\nflops_per_pair = 2\n'
+    text += "processors = 1e3\nmemory = 1e4\n"
+    assert from_text(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (("[parameters.time_per_flop]", "[parameters.time_per_flp]"), "did you mean 'time_per_flop'"),
+        (('"2 ps/flop"', '"2 W"'), "a power (W), but a time per flop"),
+        (('"2 ps/flop"', "-2"), "outside its domain"),
+        (("value  =", "valu ="), "time_per_flop has no value"),
+        (("[parameters", "[params"), "no [parameters.NAME] tables"),
+        (("title  =", "title"), "mine.toml"),
+        (
+            (
+                "[parameters.energy_per_flop]",
+                "[[settings]]\ncore_voltage = '-1 V'\n[parameters.energy_per_flop]",
+            ),
+            "domain",
+        ),
+        (("\ntitle", "settings = 3\ntitle"), "settings"),
+    ],
+)
+def test_a_wrong_machine_file_is_explained(edit: tuple[str, str], said: str, folder: Path):
+    (folder / "parts" / "mine.toml").write_text(MACHINE.replace(*edit))
+    with pytest.raises(ScenarioError) as caught:
+        load(folder / "question.toml")
+    assert caught.value.problems[0].key == "machine"
+    assert said in str(caught.value)
+    with pytest.raises(machines.MachineError, match="machine file"):
+        machines.get(str(folder / "parts" / "mine.toml"))
+
+
+def test_a_missing_machine_file_is_one_clear_mistake(folder: Path):
+    (folder / "parts" / "mine.toml").unlink()
+    with pytest.raises(ScenarioError, match=r"mine\.toml cannot be read: No such file") as caught:
+        load(folder / "question.toml")
+    assert len(caught.value.problems) == 1

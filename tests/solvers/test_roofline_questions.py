@@ -1,0 +1,109 @@
+"""Questions whose model takes maxima: intervals prove the optimum, and what they cannot say is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from results.render import parts
+from results.solution import Solution, Status
+
+TITAN = dict(dse.machines.get("gtx-titan-choi2014").parameters)
+# the gap asked of a search
+PROVEN = 1e-6
+
+
+def ask(given: dict[str, Any], **entries: Any) -> Solution:
+    base = {"model": "roofline", "machine": "gtx-titan-choi2014", "given": {"flops": 1e12} | given}
+    return dse.solve(base | entries)
+
+
+def energy_per_flop(intensity: Any) -> Any:
+    """(1) and (3) for one flop, typed again."""
+    dynamic = TITAN["energy_per_flop"] + TITAN["energy_per_byte"] / intensity
+    time = np.maximum(TITAN["time_per_flop"], TITAN["time_per_byte"] / intensity)
+    return dynamic + TITAN["constant_power"] * np.maximum(time, dynamic / TITAN["usable_power"])
+
+
+def test_least_energy_over_intensity_lies_at_the_user_s_end():
+    found = ask({}, decide={"intensity": {"min": 0.125, "max": 64}}, objective={"minimize": "energy"})
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(1e12 * energy_per_flop(64.0), rel=PROVEN)
+
+
+def test_an_intensity_without_end_runs_away():
+    found = ask({}, decide={"intensity": {}}, objective={"minimize": "energy_data"})
+    assert found.status is Status.UNBOUNDED
+    assert found.runaway == "intensity"
+
+
+def test_least_usable_power_for_a_performance():
+    """In the capped regime Δπ = R (εf + εm/I), in closed form; percent for percent."""
+    found = ask(
+        {"intensity": 0.25},
+        decide={"machine.usable_power": {}},
+        objective={"minimize": "machine.usable_power"},
+        limits={"performance": {"min": "50 GFLOPS"}},
+    )
+    wanted = 50e9 * (TITAN["energy_per_flop"] + TITAN["energy_per_byte"] / 0.25)
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(wanted, rel=PROVEN)
+    assert found.limits["performance"].elasticity == pytest.approx(1.0, rel=1e-3)
+    assert found.metrics["regime"] == 1.0
+
+
+@pytest.mark.parametrize(("regime", "end"), [({"min": 1}, "balance_high"), ({"min": 2}, "balance_low")])
+def test_a_regime_can_be_asked_for(regime: dict[str, float], end: str):
+    """The best flop/J while the cap, or memory, still bounds the run is that at the end of the regime."""
+    found = ask(
+        {},
+        decide={"intensity": {"min": 0.01, "max": 1000}},
+        objective={"maximize": "efficiency"},
+        limits={"regime": regime},
+    )
+    assert found.status is Status.OPTIMAL
+    there = found.metrics[end]
+    assert found.variables["intensity"] == pytest.approx(there, rel=1e-5)
+    assert found.objective == pytest.approx(1.0 / energy_per_flop(there), rel=1e-5)
+
+
+def test_an_efficiency_out_of_reach_says_what_would_do():
+    found = ask(
+        {"intensity": 2},
+        decide={"throttle": {"max": 20}, "machine.energy_per_byte": {"max_halvings": 10}},
+        objective={"minimize": "halvings"},
+        limits={"efficiency": {"min": "10 GFLOPS/W"}},
+    )
+    assert found.status is Status.INFEASIBLE
+    assert found.conflict["efficiency"] == pytest.approx(3.474e9, rel=1e-3)
+
+
+def test_where_a_maximum_has_its_kink_there_is_no_elasticity():
+    """Relaxed, the bandwidth goes with 1/k; tightened, nothing helps: a central difference would be neither."""
+    found = ask(
+        {"flops": 0, "bytes": 1e12},
+        decide={"throttle": {"max": 100}},
+        objective={"maximize": "throttle"},
+        limits={"bandwidth": {"min": "239 GB/s"}},
+    )
+    assert found.status is Status.OPTIMAL
+    assert found.limits["bandwidth"].elasticity is None
+    assert not found.parameters
+
+
+def test_a_regime_is_shown_by_its_name():
+    shown = {row[0]: row[1] for part in parts(ask({"intensity": 1000})) for row in part.rows}
+    assert shown["regime"] == "0 (compute)"
+    swept = dse.sweep(
+        {
+            "model": "roofline",
+            "machine": "gtx-titan-choi2014",
+            "given": {"flops": 1},
+            "sweep": {"i": {"path": "intensity", "values": [1, 20, 1000]}},
+        }
+    )
+    assert swept.regime.attrs["flag_meanings"] == "compute cap memory"
+    assert list(swept.regime) == [2.0, 1.0, 0.0]
