@@ -37,6 +37,7 @@ LINES = (
 )
 HATCHES = ("//", "\\\\", "xx", "..", "++", "oo")
 SIZE = (9.0, 5.6)
+PROVED, UNPROVED = "proved optimal", "feasible, not proved optimal"
 LARGE, MEDIUM, SMALL = 16, 14, 12
 
 
@@ -77,16 +78,39 @@ def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None) -> Fi
         for i, (which, n) in enumerate(zip("xy", names, strict=True))
     ]
     across, up = (scale.factor * points[i, order] for i, scale in enumerate(scales))
-    _enclose(panel, across, up, proved)
-    panel.plot(across, up, color=BLUE, linewidth=1.5, zorder=2)
-    kinds = (proved, BLUE, "proved optimal"), (~proved, "white", "feasible, not proved optimal")
-    for mask, fill, text in kinds:
-        if mask.any():
-            style: dict[str, Any] = {"color": BLUE, "markerfacecolor": fill, "markersize": 8, "zorder": 4}
-            panel.plot(across[mask], up[mask], "o", label=text, **style)
+    others = [n for n in objectives(dataset) if n not in names]
+    if others:
+        third = dataset[others[0]].isel({dataset[others[0]].dims[0]: order})
+        _coloured(figure, panel, across, up, proved, third)
+    else:
+        _enclose(panel, across, up, proved)
+        panel.plot(across, up, color=BLUE, linewidth=1.5, zorder=2)
+        for mask, fill, text in ((proved, BLUE, PROVED), (~proved, "white", UNPROVED)):
+            if mask.any():
+                style: dict[str, Any] = {"color": BLUE, "markerfacecolor": fill, "markersize": 8, "zorder": 4}
+                panel.plot(across[mask], up[mask], "o", label=text, **style)
     _ends(panel, dataset, [str(n) for n in names], across, up, order)
-    panel.legend(fontsize=SMALL)
+    if others:
+        # points fill the panel, so that no corner of it is free
+        figure.legend(fontsize=SMALL, loc="outside lower center", ncols=2)
+    else:
+        panel.legend(fontsize=SMALL)
     return figure
+
+
+def _coloured(figure: Figure, panel: Axes, across: Any, up: Any, proved: Any, third: xr.DataArray) -> None:
+    """Draw designs of which a third objective is told by colour; a design without proof is a triangle."""
+    factor, norm, unit = _colour_scale(third)
+    values = np.asarray(third.values, float) * factor
+    norm.autoscale_None(values[np.isfinite(values)])
+    drawn = None
+    for mask, marker, text in ((proved, "o", PROVED), (~proved, "^", UNPROVED)):
+        if mask.any():
+            style: dict[str, Any] = {"norm": norm, "cmap": "viridis", "edgecolors": "black", "linewidths": 0.6}
+            drawn = panel.scatter(
+                across[mask], up[mask], 70, values[mask], marker=marker, label=text, zorder=4, **style
+            )
+    _colour_bar(figure, panel, drawn, third, axes.title(str(third.name), unit))
 
 
 def _figure(dataset: xr.Dataset) -> tuple[Figure, Axes]:
@@ -249,17 +273,26 @@ def _map(dataset: xr.Dataset, variable: str, down: str, along: str) -> Figure:
 
 
 def _colours(figure: Figure, panel: Axes, borders: list[Any], shown: xr.DataArray, name: str) -> None:
+    factor, norm, unit = _colour_scale(shown)
+    mesh = panel.pcolormesh(*borders, shown.values * factor, norm=norm, cmap="viridis", rasterized=True)
+    _colour_bar(figure, panel, mesh, shown, axes.title(name, unit))
+
+
+def _colour_scale(array: xr.DataArray) -> tuple[float, Any, str]:
+    """Return by what numbers are multiplied, how they become colours, and the unit they then have."""
     from matplotlib.colors import LogNorm, Normalize
 
-    log = axes.wide(shown.values)
-    factor, unit = (1.0, "") if log else axes.prefix(shown.values, shown)
-    norm = LogNorm() if log else Normalize()
-    mesh = panel.pcolormesh(*borders, shown.values * factor, norm=norm, cmap="viridis", rasterized=True)
-    bar = figure.colorbar(mesh, ax=panel)
-    bar.set_label(axes.title(name, unit), fontsize=MEDIUM)
+    log = axes.wide(array.values)
+    factor, unit = (1.0, "") if log else axes.prefix(array.values, array)
+    return factor, LogNorm() if log else Normalize(), unit
+
+
+def _colour_bar(figure: Figure, panel: Axes, drawn: Any, array: xr.DataArray, label: str) -> None:
+    bar = figure.colorbar(drawn, ax=panel)
+    bar.set_label(label, fontsize=MEDIUM)
     bar.ax.tick_params(labelsize=SMALL)
-    if log:
-        axes.log_ticks(bar.ax.yaxis, shown.values, shown)
+    if axes.wide(array.values):
+        axes.log_ticks(bar.ax.yaxis, array.values, array)
 
 
 def _hatch_cells(

@@ -62,6 +62,22 @@ def test_a_wide_front_has_logarithmic_axes(plan: Layout):
     assert panel.xaxis.get_major_formatter()(0.02, 0) == "20 ms"
 
 
+def test_three_objectives_claim_no_curve_and_colour_the_third(plan: Layout, tmp_path: Path):
+    ds = front_of(plan, np.array([1.0, 2.0, 2.5, 4.0]))
+    ds["power"] = ("front", np.array([100.0, 20.0, 300.0, 40.0]), {"units": "W"})
+    ds["status"][1] = 2
+    ds.attrs["objectives"] = '{"time": "min", "energy": "min", "power": "min"}'
+    figure = plot.front(ds)
+    panel, bar = figure.axes
+    assert not panel.patches
+    assert all(len(line.get_xdata()) == 1 for line in panel.lines), "no line joins designs"
+    assert bar.get_ylabel() == "power (W)"
+    drawn = np.concatenate([c.get_array() for c in panel.collections])
+    assert sorted(drawn) == [20.0, 40.0, 100.0, 300.0]
+    assert {"proved optimal", "feasible, not proved optimal"} < set(legend(figure))
+    plot.save(figure, tmp_path / "three.png")
+
+
 def test_a_front_needs_two_objectives_and_points(plan: Layout):
     ds = front_of(plan, np.array([np.nan, np.nan]))
     with pytest.raises(ValueError, match="no points"):
