@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 from dse.quantities import show
@@ -95,9 +96,8 @@ def _variable(question: Question, v: Variable) -> str:
     unit, d = evaluation.quantity(question.model, v.name).unit, v.decision
     low = show(d.minimum if d.minimum is not None else v.low, unit)
     high = show(d.maximum if d.maximum is not None else v.high, unit)
-    kind = (
-        "whole number" if d.integer else f"one of {len(d.values)} values" if d.values is not None else "real"
-    )
+    kept = [x for x in d.values or () if (d.minimum or 0.0) <= x <= (d.maximum or math.inf)]
+    kind = "whole number" if d.integer else f"one of {len(kept)} values" if d.values is not None else "real"
     whose = "" if d.maximum is not None else " (the upper end is the box of the search, not a limit)"
     return f"  {v.name}: {kind} in {low} … {high}{whose}"
 
@@ -105,6 +105,12 @@ def _variable(question: Question, v: Variable) -> str:
 def _objective(problem: Problem) -> str:
     if not problem.question.objectives:
         return "none: any design that meets all limits"
+    more = problem.question.objectives[1:]
+    if more:
+        told = ", ".join(f"{'maximise' if o.maximize else 'minimise'} {o.name}" for o in more)
+        first = dataclasses.replace(problem.question, objectives=problem.question.objectives[:1])
+        alone = _objective(dataclasses.replace(problem, question=first))
+        return f"{alone}\n  and {told}: a Pareto front, each point with limits on the others"
     wanted = problem.question.objectives[0]
     verb = "maximise" if wanted.maximize else "minimise"
     if problem.goal is None:

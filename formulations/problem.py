@@ -175,10 +175,11 @@ def _signomial(goal: Goal | None, rows: tuple[Row, ...]) -> str:
 
 
 def _affine(goal: Goal | None, rows: tuple[Row, ...]) -> bool:
-    """Linear as it stands; an objective must be an affine metric that is minimised."""
-    if goal is None or goal.log2 or goal.sign < 0 or not goal.denominator.same_as(posynomial.ONE):
+    """Linear as it stands; an objective must be an affine metric."""
+    if goal is None or goal.log2:
         return False
-    ok = goal.numerator.is_affine
+    metric, rest = (goal.numerator, goal.denominator) if goal.sign > 0 else (goal.denominator, goal.numerator)
+    ok = metric.is_affine and rest.same_as(posynomial.ONE)
     for r in rows:
         scaled = _cleared(r)
         ok = ok and scaled[0].is_affine and scaled[1].is_affine
@@ -192,6 +193,13 @@ def _cleared(row: Row) -> tuple[Posynomial, Posynomial]:
         if len(key) == 1 and key[0][1] == -1.0:
             return posynomial.constant(c), Posynomial({((key[0][0], 1.0),): 1.0})
     return row.numerator, row.denominator
+
+
+def linear_goal(goal: Goal) -> Posynomial:
+    """Return what an LP or MILP minimises, as an affine expression (with minus signs where a metric is maximised)."""
+    if goal.sign > 0:
+        return goal.numerator
+    return Posynomial({key: -c for key, c in goal.denominator.terms.items()})
 
 
 def linear_rows(problem: Problem) -> tuple[tuple[RowKey, Posynomial, Posynomial], ...]:

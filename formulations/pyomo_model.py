@@ -13,7 +13,7 @@ from pyomo.core.expr.numvalue import NumericValue
 from dse.models import arithmetic
 from formulations.logprogram import Linear, LogProgram, LogRow, LogVariable, Term, log_program
 from formulations.posynomial import NotPosynomial, Posynomial
-from formulations.problem import Kind, Problem, linear_rows
+from formulations.problem import Kind, Problem, linear_goal, linear_rows
 
 EVEN = 1e-12
 FORMATS = {"lp": "cpxlp", "nl": "nl", "gams": "gams"}
@@ -41,7 +41,7 @@ def write(problem: Problem, path: Path, form: str) -> None:
     """Write the problem to a file as "lp", "nl" or "gams".
 
     Raises ValueError for another form and for a problem that has none, and NotLinear where "lp" is asked of a
-    problem that is not linear.
+    problem that is not linear, OSError where the file cannot be written.
     """
     if form not in FORMATS:
         raise ValueError(f"no format {form!r}: there are {', '.join(FORMATS)}")
@@ -53,6 +53,8 @@ def write(problem: Problem, path: Path, form: str) -> None:
         model = pyomo_model(problem)
     except NotPosynomial as refusal:
         raise ValueError(f"the problem cannot be written: it turns on {refusal}") from None
+    # the GAMS writer fails on itself where it cannot open the file: what the system says is said here
+    path.open("a", encoding="utf-8").close()
     model.write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})
 
 
@@ -85,10 +87,9 @@ def linear_model(problem: Problem) -> pyo.ConcreteModel:
     if problem.goal is None:
         m.goal_scale, expression = 1.0, 0.0 * m.x[names[0]]
     else:
-        m.goal_scale = max(
-            c * math.prod(m.scale[v] for v, _ in k) for k, c in problem.goal.numerator.terms.items()
-        )
-        expression = _sum(problem.goal.numerator, si, 1 / m.goal_scale)
+        goal = linear_goal(problem.goal)
+        m.goal_scale = max(abs(c) * math.prod(m.scale[v] for v, _ in k) for k, c in goal.terms.items())
+        expression = _sum(goal, si, 1 / m.goal_scale)
     m.objective = pyo.Objective(expr=expression)
     return m
 

@@ -19,10 +19,10 @@ from solvers import gp
 from solvers.polish import polish
 
 FEASIBLE = 1e-9
-BATCH = 16
+BATCH = 64
 PATIENCE = 400
 MOST = 12000
-LOOSE = 3e-7
+LOOSE = 8e-7
 COARSE = 1e-4
 SHARE = 0.1
 NARROW = 1e-9

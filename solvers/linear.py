@@ -13,7 +13,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.contrib.solver.common.factory import SolverFactory
 
-from formulations.problem import Kind, Problem, linear_rows
+from formulations.problem import Kind, Problem, linear_goal, linear_rows
 from formulations.pyomo_model import linear_model, row_size
 from results.solution import Status
 from solvers import boxes, scan
@@ -88,7 +88,7 @@ def solve(problem: Problem, *, seconds: float = 60.0) -> Outcome:
             )
     value = float(pyo.value(model.objective)) if low > -np.inf else np.inf
     closed = abs(value - low) <= problem.question.gap * max(abs(value), 1e-12)
-    bound = low * model.goal_scale if np.isfinite(low) else None
+    bound = problem.goal.sign * low * model.goal_scale if np.isfinite(low) else None
     return Outcome(Status.OPTIMAL if closed else Status.FEASIBLE, x, bound, text, SOLVER)
 
 
@@ -121,7 +121,7 @@ def matrix(problem: Problem, model: pyo.ConcreteModel) -> Matrix:
             [(plus.get(_key(n), 0.0) - minus.get(_key(n), 0.0)) * model.scale[n] / size for n in names]
         )
         right.append((minus.get((), 0.0) - plus.get((), 0.0)) / size)
-    goal = dict(problem.goal.numerator.terms) if problem.goal else {}
+    goal = dict(linear_goal(problem.goal).terms) if problem.goal else {}
     return Matrix(
         np.array([goal.get(_key(n), 0.0) * model.scale[n] / model.goal_scale for n in names]),
         goal.get((), 0.0) / model.goal_scale,

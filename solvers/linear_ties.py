@@ -54,8 +54,10 @@ def _best(problem: Problem, goal: Goal, kept: list[Row]) -> Mapping[str, float] 
 
 
 def _no_worse(goal: Goal, x: Mapping[str, float]) -> Row:
-    most = float(goal.numerator(**x)) * (1 + KEEP)
-    return Row(RowKey(f"least {goal.name}", "model"), goal.numerator, constant(most))
+    key = RowKey(f"best {goal.name}", "model")
+    if goal.sign < 0:
+        return Row(key, constant(float(goal.denominator(**x)) * (1 - KEEP)), goal.denominator)
+    return Row(key, goal.numerator, constant(float(goal.numerator(**x)) * (1 + KEEP)))
 
 
 def _one(name: str) -> Posynomial:

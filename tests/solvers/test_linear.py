@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_questions import BODIES, FLOPS, fixed_design, nbody
 
+from dse.models import get
 from formulations.problem import Kind, formulate
 from formulations.pyomo_model import linear_model
 from results.solution import Status
-from scenarios.question import Decision, Objective, Question
+from scenarios.question import Decision, Limit, Objective, Question
 from solvers import linear, scan
+from solvers.answer import answer
 
 FLOP, WORD = "machine.energy_per_flop", "machine.energy_per_word"
 # of the fixed design: flops and words of all processors; the rest of its energy does not depend on the two
@@ -83,3 +85,22 @@ def test_listed_values_equal_enumeration(target: float) -> None:
 def test_other_classes_are_refused() -> None:
     with pytest.raises(ValueError, match="GP is not linear"):
         linear.solve(formulate(nbody()))
+
+
+def test_a_maximised_affine_metric_is_linear_too() -> None:
+    """Most energy within a power cap over two machine parameters: attained at E = P T."""
+    machine = {"machine.time_per_flop": 1e-9, "machine.time_per_word": 4e-8, "machine.time_per_message": 1e-5}
+    machine |= {"machine.energy_per_word": 3e-6, "machine.energy_per_message": 1e-5}
+    machine |= {"machine.memory_power_per_word": 2e-5, "machine.max_message": 1000.0}
+    fixed = {**machine, "bodies": 1e5, "flops_per_pair": 10.0, "processors": 500.0, "memory": 3000.0}
+    decide = (
+        Decision("machine.energy_per_flop", minimum=1e-12, maximum=2e-10),
+        Decision("machine.leakage_power", minimum=1e-3, maximum=1.0),
+    )
+    cap = Limit("power", maximum=200.0)
+    question = Question(get("nbody"), fixed, decide, (Objective("energy", maximize=True),), (cap,))
+    s = answer(question)
+    assert formulate(question).kind is Kind.LP
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(200.0 * s.metrics["time"], rel=1e-9)
+    assert s.bound == pytest.approx(s.objective, rel=1e-9)
