@@ -49,6 +49,11 @@ class Box:
         return math.hypot(self.a[1] - self.a[0], self.b[1] - self.b[0])
 
     @property
+    def whole(self) -> Box:
+        """The box as it was when nothing but its two neighbours was known."""
+        return Box(self.left, self.right, (self.left.a, self.right.a), (self.right.b, self.left.b))
+
+    @property
     def distance(self) -> float:
         """Distance of the two neighbours."""
         return math.dist(self.left[:2], self.right[:2])

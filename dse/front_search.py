@@ -138,7 +138,7 @@ class Search:
         if tolerance is not None:
             steps = [s.step(tolerance) for s in self.scales]
             shape.refine(most, PROBES_PER_POINT * most, lambda x: _narrow(x, steps))
-            return self._front(shape.places, f"refined to neighbours within {tolerance:g}", shape)
+            return self._front(shape.places, self._reached(shape, tolerance, steps, most), shape)
         if most == 2:
             return self._front(shape.places, "the two ends", shape)
         shape.refine(max(COARSE, most // 2), PROBES_PER_POINT * most, _tiny)
@@ -149,6 +149,17 @@ class Search:
             shape = Enclosure(first, last, self.probe)
         shape.refine(most, PROBES_PER_POINT * most, _tiny)
         return self._front(shape.places, "the largest gap halved again and again", shape)
+
+    def _reached(self, shape: Enclosure, tolerance: float, steps: list[float], most: int) -> str:
+        """Say how near neighbours came, which is what was asked only where nothing stopped the search."""
+        wide = sum(not _narrow(x, steps) for x in shape.boxes)
+        if not wide:
+            jumps = sum(not _narrow(x.whole, steps) for x in shape.boxes)
+            but = f", but for {jumps} jumps with nothing between" if jumps else ""
+            return f"refined to neighbours within {tolerance:g}{but}"
+        stop = f"{most} points" if len(shape.boxes) + 1 >= most else f"{shape.probes} attempts"
+        of = f"{wide} of {len(shape.boxes)} neighbours are"
+        return f"stopped at {stop}: {of} not yet within {tolerance:g}"
 
     def probe(self, which: int, level: float) -> Place | None:
         """Find the design of least first objective with the second limited, or the other way round."""

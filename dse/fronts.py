@@ -34,10 +34,13 @@ def front(
     """Find the Pareto front of a scenario with several objectives.
 
     ``points``: how many, evenly spread (default: what the scenario says, else 20); ``tolerance``: instead,
-    refine until neighbours differ by less than this (relative, in each objective) or the front jumps.
+    refine until neighbours differ by less than this (relative, in each objective) or the front jumps. What is
+    given here stands in for both that the scenario says. With three objectives and more ``points`` bounds the
+    grid of limits on all but the first, and a tolerance has no meaning.
     Returns a dataset along ``front``; of an infeasible scenario one of length 0 whose attributes say why.
 
-    Raises ScenarioError for a scenario with one objective, or with a sweep.
+    Raises ScenarioError for a scenario with one objective, or with a sweep, and where points and tolerance
+    are both given, or a tolerance for more than two objectives.
     """
     return to_dataset(find(scenario, points, tolerance, progress))
 
@@ -50,10 +53,10 @@ def find(
 ) -> Front:
     """Find the front as ``front`` does, and return the solutions themselves."""
     question = question_of(scenario)
-    _check(scenario, question)
     asked = scenario.objective.front if scenario.objective is not None else None
-    points = points or (asked.points if asked else None)
-    tolerance = tolerance or (asked.tolerance if asked else None)
+    if points is None and tolerance is None and asked:
+        points, tolerance = asked.points, asked.tolerance
+    _check(scenario, question, points, tolerance)
     most = points or (MOST_POINTS if tolerance else POINTS)
     with reporting(progress, "solves") as report:
         search = Search(question, report, 3 * most)
@@ -65,16 +68,23 @@ def find(
         return search.curve(most, tolerance)
 
 
-def _check(scenario: scenarios.Scenario, question: Question) -> None:
+def _check(
+    scenario: scenarios.Scenario, question: Question, points: int | None, tolerance: float | None
+) -> None:
+    key = "sweep" if scenario.sweep else "objective"
     if len(question.objectives) < 2:
         wrong = "a front needs at least two objectives"
         right = 'write minimize = ["energy", "time"], or use dse solve'
     elif scenario.sweep:
         wrong = "a front over a swept axis is not possible yet"
         right = "leave [sweep] out, or keep one objective and use dse sweep"
+    elif points is not None and tolerance is not None:
+        key, wrong, right = "objective.front", "points and tolerance exclude each other", "keep one of them"
+    elif tolerance is not None and len(question.objectives) > 2:
+        key, wrong = "objective.front", "a tolerance is for neighbours on a curve, and so for two objectives"
+        right = "say how many points instead"
     else:
         return
-    key = "sweep" if scenario.sweep else "objective"
     raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
 
 

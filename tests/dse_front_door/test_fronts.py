@@ -13,6 +13,7 @@ import xarray as xr
 from click.testing import CliRunner
 
 import dse
+from dse import fronts
 from dse.cli import main
 from scenarios import ScenarioError
 
@@ -122,6 +123,24 @@ def test_a_tolerance_bounds_the_distance_of_neighbours():
     for name in ("energy", "time"):
         values = found[name].values
         assert (np.maximum(values[1:] / values[:-1], values[:-1] / values[1:]) <= 1.5 * (1 + EXACT)).all()
+
+
+def test_a_tolerance_that_was_not_reached_is_not_claimed(monkeypatch: pytest.MonkeyPatch):
+    """The cap on points stops the search: the method says so."""
+    monkeypatch.setattr(fronts, "MOST_POINTS", 4)
+    found = dse.front(asked(), tolerance=0.1)
+    assert found.attrs["method"] == "stopped at 4 points: 3 of 3 neighbours are not yet within 0.1"
+
+
+def test_a_tolerance_given_stands_in_for_the_points_of_the_file():
+    told = asked(objective={"minimize": ["energy", "time"], "front": {"points": 3}})
+    found = dse.front(told, tolerance=0.5)
+    assert found.sizes["front"] > 3
+    assert found.attrs["method"] == "refined to neighbours within 0.5"
+    with pytest.raises(ScenarioError, match="exclude each other"):
+        dse.front(told, points=4, tolerance=0.5)
+    with pytest.raises(ScenarioError, match="two objectives"):
+        dse.front(asked(objective={"minimize": ["energy", "time", "memory"]}), tolerance=0.5)
 
 
 def test_the_file_says_how_many_points():
