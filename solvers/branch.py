@@ -240,12 +240,8 @@ def _split_whole(c: Canonical, node: _Node, v: int, y: float) -> list[_Node]:
     """Below, at and above the value of a discrete variable that is nearest to y."""
     at = _round(c, v, y, node.low[v], node.high[v], "near")
     below, above = _neighbours(c, v, at)
-    parts = [
-        _cut(c, node, v, node.low[v], below),
-        _cut(c, node, v, at, at),
-        _cut(c, node, v, above, node.high[v]),
-    ]
-    return [p for p in parts if p.low[v] <= p.high[v] + 1e-13]
+    parts = ((node.low[v], below), (at, at), (above, node.high[v]))
+    return [_cut(c, node, v, low, high) for low, high in parts if low <= high + 1e-13]
 
 
 def _neighbours(c: Canonical, v: int, at: float) -> tuple[float, float]:

@@ -18,6 +18,7 @@ CHANGED = 1e-7
 STEPS = 20
 RESOLVED = 1e-5
 PROBE = 500
+NODES = 2500
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
@@ -62,10 +63,13 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         for side, end in zip(("min", "max"), ends, strict=True)
         if end
     ]
+    effort = Effort()
     for key in keys:
         label = evaluation.label(key, keys)
-        find = next_change if problem.rows is not None else methods.next_change
-        changed = find(problem, solution, limits[label], key)
+        if problem.rows is None:
+            changed = methods.next_change(problem, solution, limits[label], key)
+        else:
+            changed = next_change(problem, solution, limits[label], key, effort)
         if changed is not None:
             limits[label] = dataclasses.replace(
                 limits[label], next_change=changed[0], next_objective=changed[1]
@@ -73,12 +77,30 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     return dataclasses.replace(solution, limits=limits)
 
 
+@dataclasses.dataclass(slots=True)
+class Effort:
+    """Nodes that may still be spent on what is only nice to know."""
+
+    left: int = NODES
+
+    def search(self, c: canon.Canonical, gap: float = 1e-10, below: float = math.inf) -> branch.Found:
+        """Minimise, and take what it cost off the effort."""
+        found = branch.minimise(c, gap=gap, below=below, most=max(1, min(PROBE, self.left)))
+        self.left -= max(found.nodes, 1)
+        return found
+
+
 def next_change(
-    problem: Problem, solution: Solution, state: LimitState, key: RowKey
+    problem: Problem, solution: Solution, state: LimitState, key: RowKey, effort: Effort
 ) -> tuple[float, float] | None:
-    """Relax one limit until another choice of the discrete values is better; None where none ever is."""
+    """Relax one limit until another choice of the discrete values is better.
+
+    None where none ever is, or where finding out would take more than the effort left.
+    """
+    if effort.left <= 0:
+        return None
     question = problem.question
-    free = _best(sensitivity.with_limit(question, key, None))
+    free = _best(sensitivity.with_limit(question, key, None), effort)
     if (
         free is None
         or key.name == "halvings"
@@ -88,17 +110,17 @@ def next_change(
         return None
     far = free[0].get(key.name, state.bound)
     sign = 1.0 if key.side == "max" else -1.0
-    least = _least_bound(problem, key, free[1]) if not state.binding else None
+    least = _least_bound(problem, key, free[1], effort) if not state.binding else None
     if least is None:
         reach = abs(math.log(far) - math.log(state.bound)) + 1e-9
-        least = _bisected(problem, solution, key, state.bound, sign * reach)
+        least = _bisected(problem, solution, key, state.bound, sign * reach, effort)
     if least is None:
         return None
-    there = _best(sensitivity.with_limit(question, key, least * math.exp(sign * 1e-9)))
+    there = _best(sensitivity.with_limit(question, key, least * math.exp(sign * 1e-9)), effort)
     return None if there is None else (least, there[1])
 
 
-def _least_bound(problem: Problem, key: RowKey, free: float) -> float | None:
+def _least_bound(problem: Problem, key: RowKey, free: float, effort: Effort) -> float | None:
     """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation."""
     goal = problem.goal
     assert goal is not None, "only problems with a goal get here"
@@ -106,7 +128,7 @@ def _least_bound(problem: Problem, key: RowKey, free: float) -> float | None:
     row = next((r for r in problem.rows if r.key == key), None)
     if row is None:
         return None
-    now = branch.minimise(canon.canonical(problem, goal))
+    now = effort.search(canon.canonical(problem, goal))
     better = ties.no_worse(goal, now.value - 2 * ties.TIE - CHANGED * max(1.0, abs(now.value)))
     others = [r for r in problem.rows if r.key.name == key.name and r.key != key]
     c = canon.canonical(
@@ -116,24 +138,26 @@ def _least_bound(problem: Problem, key: RowKey, free: float) -> float | None:
         drop=frozenset([key.name]),
         relax_sets=False,
     )
-    found = branch.minimise(c)
+    found = effort.search(c)
     bound = sensitivity.bound_of(problem.question, key)
     if found.y is None or bound is None or not math.isfinite(free):
         return None
     return bound * math.exp(found.value if key.side == "max" else -found.value)
 
 
-def _bisected(problem: Problem, solution: Solution, key: RowKey, bound: float, reach: float) -> float | None:
+def _bisected(
+    problem: Problem, solution: Solution, key: RowKey, bound: float, reach: float, effort: Effort
+) -> float | None:
     """Bisect the limit's logarithm for where another choice first beats today's discrete values, each at its best."""
     fixed = {v.name: float(solution.variables[v.name]) for v in problem.variables if v.discrete}
     low, high, seen = 0.0, reach, False
     for _ in range(STEPS):
         middle = (low + high) / 2
         moved = formulate(sensitivity.with_limit(problem.question, key, bound * math.exp(middle)))
-        same = branch.minimise(canon.canonical(moved, moved.goal, fixed=fixed), gap=1e-8, most=PROBE)
-        better = branch.minimise(
-            canon.canonical(moved, moved.goal), gap=1e-8, below=same.value - CHANGED, most=PROBE
-        )
+        same = effort.search(canon.canonical(moved, moved.goal, fixed=fixed), gap=1e-8)
+        better = effort.search(canon.canonical(moved, moved.goal), gap=1e-8, below=same.value - CHANGED)
+        if effort.left <= 0 or (better.y is None and better.status == branch.FAILED):
+            return None
         if better.y is not None:
             high, seen = middle, True
         else:
@@ -150,12 +174,12 @@ def _better(problem: Problem, objective: float, now: float | None) -> bool:
     return goal.sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)
 
 
-def _best(question: Question) -> tuple[dict[str, float], float] | None:
+def _best(question: Question, effort: Effort) -> tuple[dict[str, float], float] | None:
     """All named values and the objective of an optimal design; None where there is none."""
     problem = formulate(question)
     goal = problem.goal
     assert goal is not None, "only problems with a goal get here"
-    found = branch.minimise(canon.canonical(problem, goal))
+    found = effort.search(canon.canonical(problem, goal))
     if found.y is None:
         return None
     x = {v.name: math.exp(t) for v, t in zip(problem.variables, found.y, strict=True)}
