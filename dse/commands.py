@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, complain
+from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, WRONG, complain
 from dse.terminal import say, say_json, show, table
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from dse.front_search import Front
     from results.solution import Solution
+    from scenarios.errors import ScenarioError
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
@@ -24,13 +27,48 @@ PICTURES = frozenset({".png", ".svg", ".pdf"})
 FRONT_HELP = "A .csv, .png, .svg, .pdf, .zarr or .json file; may be repeated."
 FRONT_FILES = PICTURES | {".csv", ".json", ".zarr"}
 
+POINTS_HELP = (
+    "Number of points along the front. Of three objectives and more: about how many limits on all but the "
+    "first are tried, on a grid; the front has what is left when the dominated designs are dropped."
+)
+TOLERANCE_HELP = (
+    "Instead of --points, for two objectives: refine until neighbours differ by less than this (relative)."
+)
+
 SCENARIO = click.argument("scenario", metavar="FILE")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
+
+
+Answer = TypeVar("Answer", bound=Callable[..., int])
+
+
+def mistakes_as_json(command: Answer) -> Answer:
+    """Let a command that is asked for JSON print the mistakes of a scenario as JSON too."""
+
+    @functools.wraps(command)
+    def answer(*arguments: Any, as_json: bool, **options: Any) -> int:
+        from scenarios.errors import ScenarioError
+
+        try:
+            return command(*arguments, as_json=as_json, **options)
+        except ScenarioError as problem:
+            if not as_json:
+                raise
+            say_json(mistakes(problem))
+            return WRONG
+
+    return cast("Answer", answer)
+
+
+def mistakes(problem: ScenarioError) -> dict[str, Any]:
+    """Return the mistakes of a scenario as values that JSON has."""
+    return {"ok": False, "problems": [p._asdict() for p in problem.problems]}
 
 
 @click.command()
 @SCENARIO
 @AS_JSON
+@mistakes_as_json
 def solve(scenario: str, as_json: bool) -> int:
     """Answer one question.
 
@@ -66,6 +104,7 @@ def _show_solution(solution: Solution, as_json: bool) -> None:
     "--plot", "pictures", multiple=True, metavar="PICTURE", help="Draw the objective: .png, .svg or .pdf."
 )
 @AS_JSON
+@mistakes_as_json
 def sweep(
     scenario: str,
     output: str,
@@ -180,11 +219,10 @@ def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
     metavar="FILE",
     help=FRONT_HELP,
 )
-@click.option("--points", type=click.IntRange(2), help="Number of points along the front.")
-@click.option(
-    "--tolerance", type=click.FloatRange(0, min_open=True), help="Refine until neighbours differ by less."
-)
+@click.option("--points", type=click.IntRange(2), help=POINTS_HELP)
+@click.option("--tolerance", type=click.FloatRange(0, min_open=True), help=TOLERANCE_HELP)
 @AS_JSON
+@mistakes_as_json
 def front(
     scenario: str, outputs: tuple[str, ...], points: int | None, tolerance: float | None, as_json: bool
 ) -> int:
@@ -278,13 +316,15 @@ def reproduce(paper: str | None, output: str | None, as_json: bool) -> int:
     """Set a paper's results beside our own."""
     from dse import reproduction
     from dse.names import unknown
+    from dse.progress import reporting
 
     known = reproduction.papers()
     if paper is not None and paper not in known:
         raise unknown("paper", paper, known)
     reports = []
     for name in [paper] if paper else known:
-        reports.append(reproduction.run(name, Path(output) if output else None))
+        with reporting(None, "parts") as report:
+            reports.append(reproduction.run(name, Path(output) if output else None, report))
         if not as_json:
             show(reports[-1])
     if as_json:

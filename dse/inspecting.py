@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dse.commands import AS_JSON, SCENARIO
+from dse.commands import AS_JSON, SCENARIO, mistakes
 from dse.door import ANSWERED, WRONG
 from dse.terminal import say, say_json
 
 if TYPE_CHECKING:
-    from scenarios import Scenario, ScenarioError
+    from scenarios import Scenario
 
 
 @click.command()
@@ -29,21 +30,17 @@ def check(scenario: str, as_json: bool) -> int:
     except ScenarioError as problem:
         if not as_json:
             raise
-        say_json(_mistakes(problem))
+        say_json(mistakes(problem))
         return WRONG
     if as_json:
         say_json({"ok": True, **told})
         return ANSWERED
     say(f"{asked.file}: no mistakes")
-    rows = [(name, value) for name, value in _facts(told) if value]
+    rows = [(name, value) for name, value in _facts(told, scenario) if value]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         say(f"  {name:{width}}  {value}")
     return ANSWERED
-
-
-def _mistakes(problem: ScenarioError) -> dict[str, Any]:
-    return {"ok": False, "problems": [p._asdict() for p in problem.problems]}
 
 
 def _described(asked: Scenario) -> dict[str, Any]:
@@ -73,7 +70,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
     }
 
 
-def _facts(told: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
     goals = ", ".join(f"{sense} {name}" for name, sense in told["objectives"].items())
     choices = f", for each of {told['choices']} choices" if told["choices"] else ""
     axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
@@ -84,8 +81,14 @@ def _facts(told: dict[str, Any]) -> list[tuple[str, str]]:
         ("objective", goals or "any design within the limits"),
         ("limits", ", ".join(told["limits"])),
         ("grid", f"{axes} = {told['points']} points" if axes else ""),
-        ("next", f"dse {told['command']}"),
+        ("next", f"dse {_for_file(told['command'], file)}"),
     ]
+
+
+def _for_file(command: str, file: str) -> str:
+    """Put the file, and a store named after it, into a command, as a shell takes it."""
+    names = {"FILE": file, "STORE": f"{Path(file).stem}.zarr"}
+    return " ".join(shlex.quote(names.get(word, word)) for word in command.split())
 
 
 @click.command()

@@ -121,7 +121,13 @@ def scenarios(name: str | None, as_json: bool) -> int:
     if name is not None:
         if name not in files:
             raise unknown("scenario of the library", name, files)
-        say(files[name].read_text(encoding="utf-8").rstrip())
+        text = files[name].read_text(encoding="utf-8")
+        if as_json:
+            data = tomllib.loads(text)
+            about = {"name": name, "title": data.get("title", ""), "command": _command(data)}
+            say_json({**about, "scenario": data, "text": text})
+        else:
+            say(text.rstrip())
         return ANSWERED
     read = {n: tomllib.loads(f.read_text(encoding="utf-8")) for n, f in files.items()}
     if as_json:

@@ -43,14 +43,19 @@ def show(what: RenderableType) -> None:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[str] = frozenset()) -> Any:
-    """Build a table, columns named in ``numbers`` aligned to the right. Cells are never read as markup."""
+    """Build a table, columns named in ``numbers`` aligned to the right. Cells are never read as markup.
+
+    The first column holds names, which keep their width; the others wrap.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     found = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
-    for name in head:
-        found.add_column(Text(name), justify="right" if name in numbers else "left", overflow="fold")
+    for place, name in enumerate(head):
+        justify: Any = "right" if name in numbers else "left"
+        found.add_column(Text(name), justify=justify, overflow="fold", no_wrap=place == 0)
     for row in rows:
-        found.add_row(*(Text(cell) for cell in row))
+        # the others give way to the first; where even that is not enough it is broken, never cut off
+        found.add_row(*(Text(cell, no_wrap=False, overflow="fold") for cell in row))
     return found

@@ -60,18 +60,28 @@ def head(solution: Facts) -> list[tuple[str, str]]:
 def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
     found = [
-        Part(
-            "these limits cannot hold together", ("limit", "what would do"), tuple(words.conflict(solution))
-        ),
+        Part(_clash(solution), ("limit", "what would do"), tuple(words.conflict(solution))),
         Part("variables", ("name", "value", "just as good"), _variables(solution)),
         Part("metrics", ("name", "value"), _metrics(solution)),
         Part("limits", ("limit", "asked", "value", "room", "worth"), _limits(solution)),
-        Part("worth of parameters", ("1 % more of", solution.objective_name), _parameters(solution)),
+        Part(_worth(solution), ("1 % more of", solution.objective_name), _parameters(solution)),
         Part(
             "alternatives", ("choice", solution.objective_name or "objective", "remark"), _choices(solution)
         ),
     ]
     return [part for part in found if part.rows]
+
+
+def _clash(solution: Facts) -> str:
+    alone = len(solution.conflict) == 1
+    return "this limit cannot be met" if alone else "these limits cannot hold together"
+
+
+def _worth(solution: Facts) -> str:
+    more = len(_felt(solution)) - TOP
+    return "worth of parameters" + (
+        f" (the {TOP} that matter most; {more} more in --json)" if more > 0 else ""
+    )
 
 
 def _variables(solution: Facts) -> tuple[tuple[str, ...], ...]:
@@ -105,10 +115,13 @@ def _limit(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
 
 
 def _parameters(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    """Return the parameters that matter most, without those that have no effect."""
+    return tuple((name, f"{elasticity:+.3g} %") for name, elasticity in _felt(solution)[:TOP])
+
+
+def _felt(solution: Facts) -> list[tuple[str, float]]:
+    """Return the parameters by how much they matter, without those that have no effect."""
     felt = [(n, e) for n, e in solution.parameters.items() if abs(e) >= words.NOTICEABLE]
-    felt.sort(key=lambda item: -abs(item[1]))
-    return tuple((name, f"{elasticity:+.3g} %") for name, elasticity in felt[:TOP])
+    return sorted(felt, key=lambda item: -abs(item[1]))
 
 
 def _choices(solution: Facts) -> tuple[tuple[str, ...], ...]:
@@ -147,7 +160,8 @@ def renderable(solution: Facts) -> RenderableType:
                 Text(column), no_wrap=place == 0, justify="right" if column == "value" else "left"
             )
         for row in part.rows:
-            table.add_row(*(Text(cell) for cell in row))
+            # the others give way to the names; where even that is not enough names are broken, never cut off
+            table.add_row(*(Text(cell, no_wrap=False, overflow="fold") for cell in row))
         pieces += [Text("\n" + part.heading, style="bold"), Padding(table, (0, 0, 0, 2))]
     return Group(*pieces)
 

@@ -9,6 +9,7 @@ store.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import glob
 import json
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 DONE = "chunks_done"
 IDENTITY = "identity"
+SCENARIO = "scenario"
+MOST_LINES = 22
 CHUNKS = "chunks"
 FORMAT = "dse-sweep-1"
 
@@ -63,7 +66,8 @@ def create(
             _create(target, plan, mine, chunks)
     theirs = _identity(target)
     if theirs != mine:
-        raise StoreError(_stranger(target, mine, theirs))
+        texts = str(_attributes(target).get(SCENARIO, "")), str(plan.attributes.get(SCENARIO, ""))
+        raise StoreError(_stranger(target, mine, theirs, *texts))
     return chunks
 
 
@@ -161,10 +165,25 @@ def _attributes(target: Path) -> dict[str, Any]:
             return {}
 
 
-def _stranger(target: Path, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+def _stranger(
+    target: Path, mine: Mapping[str, Any], theirs: Mapping[str, Any], stored: str, asked: str
+) -> str:
+    """Say what differs: of scenarios their lines, not the checksums by which they are told apart."""
     lines = [f"{target} belongs to another sweep; choose another path or delete it. What differs:"]
-    lines += [_differs(*found) for found in _differences("", mine, theirs)]
-    return "\n".join(lines)
+    changed = _changed_lines(stored, asked)
+    found = list(_differences("", mine, theirs))
+    lines += [_differs(*x) for x in found if not (changed and x[0] == SCENARIO)]
+    return "\n".join(lines + changed)
+
+
+def _changed_lines(stored: str, asked: str) -> list[str]:
+    """Compare two scenarios line by line; nothing where one is not known or they read the same."""
+    if not stored or not asked:
+        return []
+    headed = difflib.unified_diff(stored.splitlines(), asked.splitlines(), "stored", "asked", "", "", 0, "")
+    changed = [f"  {line}" for line in headed if not line.startswith("@@")]
+    more = len(changed) - MOST_LINES
+    return changed[:MOST_LINES] + ([f"  and {more} more lines"] if more > 0 else [])
 
 
 def _differences(prefix: str, asked: Any, stored: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -20,13 +20,18 @@ def status(solution: Facts) -> str:
     """Say in words what the status promises."""
     words = {
         Status.OPTIMAL: "optimal: no design is better" + _within(solution.gap),
-        Status.FEASIBLE: "feasible: all limits hold, but nothing proves that no design is better",
+        Status.FEASIBLE: "feasible: all limits hold" + _unproven(solution),
         Status.INFEASIBLE: "infeasible: no design satisfies all limits",
         Status.UNBOUNDED: "unbounded: there is always a better design",
         Status.EVALUATED: "evaluated: nothing was left to decide",
         Status.ERROR: "error: no answer",
     }
     return words[solution.status]
+
+
+def _unproven(solution: Facts) -> str:
+    """Warn that a better design may exist, where it was asked what is better."""
+    return ", but nothing proves that no design is better" if solution.objective_name else ""
 
 
 def _within(gap: float | None) -> str:

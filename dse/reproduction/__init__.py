@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
+from dse.progress import Report as Progress
 from dse.reproduction.report import Picture, Report, Row, Statement, Verdict, to_json
 
 __all__ = ["Picture", "Report", "Row", "Statement", "Verdict", "papers", "run", "to_json"]
@@ -20,10 +21,11 @@ def papers() -> tuple[str, ...]:
     return _PAPERS
 
 
-def run(paper: str, out: Path | None = None) -> Report:
+def run(paper: str, out: Path | None = None, progress: Progress | None = None) -> Report:
     """Reproduce one paper; write its pictures, CSV files and a Markdown page into ``out``.
 
     ``out`` defaults to ``reproduce-<paper>`` in the current folder and is made where it is missing.
+    ``progress`` is told how many of how many parts are done.
     Raises KeyError for a paper that is not in ``papers()`` and OSError where ``out`` cannot be written.
     """
     if paper not in _PAPERS:
@@ -31,5 +33,7 @@ def run(paper: str, out: Path | None = None) -> Report:
         raise KeyError(msg)
     folder = Path(f"reproduce-{paper}") if out is None else Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    report: Report = import_module(f"dse.reproduction.{paper}").reproduce(folder)
+    report: Report = import_module(f"dse.reproduction.{paper}").reproduce(
+        folder, progress or (lambda done, total: None)
+    )
     return report

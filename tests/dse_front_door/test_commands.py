@@ -1,6 +1,7 @@
 """The command: what it prints, where it complains, and the exit codes that scripts rely on."""
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import dse
+import scenarios
+from dse import terminal
 from dse.cli import main
 
 
@@ -88,6 +91,9 @@ def test_all_mistakes_are_told_at_once_also_as_json(deadline: Path):
     assert not told["ok"]
     assert len(told["problems"]) >= 2
     assert {"file", "key", "wrong", "right"} == set(told["problems"][0])
+    for command in (("solve",), ("sweep", "-o", "s.zarr"), ("front",)):
+        other = dse_(*command, deadline, "--json")
+        assert (other.exit_code, json.loads(other.stdout)) == (2, told)
 
 
 @pytest.mark.parametrize("name", ["nowhere.toml", "."])
@@ -182,8 +188,11 @@ def test_a_reader_who_stops_reading_does_no_harm(start: Callable[..., Any]):
 def test_check_says_what_is_asked(deadline: Path, grid_file: Callable[[int], Path]):
     told = json.loads(dse_("check", deadline, "--json").stdout)
     assert (told["class"], told["points"], told["command"]) == ("GP", 1, "solve FILE")
-    found = dse_("check", grid_file(4))
+    assert f"dse solve {deadline}" in dse_("check", deadline).stdout
+    file = grid_file(4)
+    found = dse_("check", file)
     assert found.exit_code == 0
+    assert f"dse sweep {file} -o grid.zarr" in found.stdout
     assert "4 deadline × 3 bodies = 12 points" in found.stdout
 
 
@@ -196,6 +205,9 @@ def test_explain_shows_formulas_and_writes_files(deadline: Path, tmp_path: Path)
         file = tmp_path / f"problem.{form}"
         assert dse_("explain", deadline, "--format", form, "-o", file).exit_code == 0
         assert file.stat().st_size > 100
+        nowhere = dse_("explain", deadline, "--format", form, "-o", tmp_path / "no" / "such" / "folder")
+        assert nowhere.exit_code == 2
+        assert "cannot write" in nowhere.stderr
 
 
 def test_settings_of_a_machine_are_shown_and_unknown_ones_left_empty():
@@ -207,6 +219,22 @@ def test_settings_of_a_machine_are_shown_and_unknown_ones_left_empty():
     told = json.loads(dse_("machines", "jetson-tk1", "--json").stdout)
     assert len(told["settings"]) == 16
     assert told["settings"][0]["energy_per_flop"] == 29e-12
+
+
+def test_names_in_tables_are_whole(monkeypatch: pytest.MonkeyPatch):
+    for width in (80, 100):
+        monkeypatch.setattr(terminal, "WIDTH", width)
+        page = dse_("models", "nbody").stdout
+        for quantity in dse.models.get("nbody").machine:
+            assert f"machine.{quantity.name} " in page
+        page = dse_("scenarios").stdout
+        assert all(f"{name} " in page for name in scenarios.library())
+
+
+def test_a_ready_scenario_as_json():
+    told = json.loads(dse_("scenarios", "nbody_deadline", "--json").stdout)
+    assert (told["name"], told["command"], told["scenario"]["model"]) == ("nbody_deadline", "solve", "nbody")
+    assert tomllib.loads(told["text"]) == told["scenario"]
 
 
 @pytest.mark.parametrize("what", ["models", "machines", "scenarios"])

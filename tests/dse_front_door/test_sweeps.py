@@ -80,6 +80,10 @@ def test_a_store_of_another_question_is_refused_and_stays_as_it_is(
     found = CliRunner().invoke(main, ["sweep", str(file), "-o", str(store)])
     assert found.exit_code == 2
     assert "belongs to another sweep" in found.stderr
+    changed = [line.strip() for line in found.stderr.splitlines() if "6553" in line]
+    assert [line[0] for line in changed] == ["-", "+"], "the lines that differ, not their checksums"
+    assert "65536" in changed[0]
+    assert "65535" in changed[1]
     xr.testing.assert_identical(first, dse.open(store).load())
 
 

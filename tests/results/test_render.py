@@ -17,6 +17,29 @@ NAN = float("nan")
 UNITS = {"energy": "J", "time": "s", "power": "W", "efficiency": "flop/J", "memory": "word", "processors": ""}
 
 
+def test_one_limit_alone_does_not_hold_together_with_others():
+    """A conflict of one limit is said in the singular."""
+    time = LimitState(1.0, 2.0, "max", "s", -1.0, binding=False)
+    one = Solution(Status.INFEASIBLE, limits={"time": time}, units=UNITS, conflict={"time": 2.0})
+    assert "this limit cannot be met" in to_text(one)
+    two = dataclasses.replace(one, conflict={"time": 2.0, "power": 3.0})
+    assert "these limits cannot hold together" in to_text(two)
+
+
+def test_without_an_objective_nothing_is_left_to_prove():
+    assert words.status(Solution(Status.FEASIBLE)) == "feasible: all limits hold"
+    assert "nothing proves" in words.status(Solution(Status.FEASIBLE, objective_name="energy"))
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_all_parameters_are_named_whole_or_counted(width: int):
+    names = [f"machine.a_rather_long_name_{i}" for i in range(9)]
+    worth = Solution(Status.OPTIMAL, objective_name="energy", parameters=dict.fromkeys(names, 1.0))
+    text = to_text(worth, width)
+    assert "3 more in --json" in " ".join(text.split())
+    assert sum(n in text for n in names) == 6
+
+
 @pytest.fixture
 def optimal() -> Solution:
     return Solution(
