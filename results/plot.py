@@ -106,7 +106,12 @@ def _coloured(figure: Figure, panel: Axes, across: Any, up: Any, proved: Any, th
     drawn = None
     for mask, marker, text in ((proved, "o", PROVED), (~proved, "^", UNPROVED)):
         if mask.any():
-            style: dict[str, Any] = {"norm": norm, "cmap": "viridis", "edgecolors": "black", "linewidths": 0.6}
+            style: dict[str, Any] = {
+                "norm": norm,
+                "cmap": "viridis",
+                "edgecolors": "black",
+                "linewidths": 0.6,
+            }
             drawn = panel.scatter(
                 across[mask], up[mask], 70, values[mask], marker=marker, label=text, zorder=4, **style
             )
