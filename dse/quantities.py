@@ -254,14 +254,12 @@ def _load(number: type) -> Any:
     return made
 
 
-# how a unit is shown: the text after the prefix, and whether prefixes above one make sense
-_SHOWN = {
-    "flop/s": ("FLOPS", True),
-    "flop/J": ("FLOPS/W", True),
-    "s": ("s", False),
-    "byte": ("B", True),
-    "byte/s": ("B/s", True),
-}
+# how a unit is shown where that is not its own text
+_SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
+# the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
+_LEAST, _MOST = -4, 6
+# half a word is no mword
+_COUNTS = frozenset({"flop", "word", "message", "byte", "access", "op", "core", "word/message", "byte/word"})
 # a ratio of counts reads best as it stands
 _UNSCALED = frozenset({"flop/byte"})
 _PREFIXES = "qryzafpnµm kMGTPEZYRQ"
@@ -270,18 +268,21 @@ _PREFIXES = "qryzafpnµm kMGTPEZYRQ"
 def show(value: float, unit: str, digits: int = 6) -> str:
     """Write an SI number for people: ``show(12300, "W")`` is "12.3 kW", flop/J reads as GFLOPS/W.
 
+    Prefixes go from p to E (none below 1 for counts, none above 1 for seconds); beyond, the number is written
+    in powers of ten: "3.27884e-28 J/flop".
     What it writes can be read again by ``to_si``, to the digits shown.
     """
     if not unit:
         return _plain(value, digits)
     if unit in _UNSCALED:
         return f"{_plain(value, digits)} {unit}"
-    name, large = _SHOWN.get(unit, (unit, True))
+    name = _SHOWN.get(unit, unit)
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {name}"
     rounded = float(f"{value:.{digits - 1}e}")
     step = math.floor(math.log10(abs(rounded)) / 3 + 1e-12)
-    step = max(-10, min(step, 10 if large else 0))
+    if not (0 if unit in _COUNTS else _LEAST) <= step <= (0 if unit == "s" else _MOST):
+        return f"{value:.{digits}g} {name}"
     prefix = _PREFIXES[step + 10].strip()
     scaled = rounded / 10.0 ** (3 * step)
     return f"{scaled:.{digits}g} {prefix}{name}"

@@ -24,6 +24,14 @@ from dse.quantities import show, to_si
         (65536.0, "", "65536"),
         (663.900414938, "", "663.9"),
         (2.5, "byte", "2.5 B"),
+        (3.27884e-28, "J/flop", "3.27884e-28 J/flop"),
+        (1e-27, "W/word", "1e-27 W/word"),
+        (1e-12, "s", "1 ps"),
+        (9.9e-13, "s", "9.9e-13 s"),
+        (2.5e20, "flop", "250 Eflop"),
+        (2.5e21, "flop", "2.5e+21 flop"),
+        (5.24e-3, "message", "0.00524 message"),
+        (0.5, "word", "0.5 word"),
     ],
 )
 def test_numbers_are_shown_with_a_fitting_prefix(value: float, unit: str, text: str):
