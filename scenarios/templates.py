@@ -12,12 +12,37 @@ from dse.quantities import Quantity, examples
 from scenarios.schema import Shape
 
 _EXAMPLES = {
-    "flops": "1e15",
-    "bytes": "4e15",
+    "flops": "1e10",
+    "bytes": "4e10",
     "bodies": "1e5",
     "order": "8192",
     "points": "2e6",
     "flops_per_pair": "20",
+}
+# where a model's theory holds, for metrics that leave this range without it: as limits that count
+_RANGES = {
+    "node_copies": "min = 1",
+    "node_replication": "max = 1",
+    "core_replication": "max = 1",
+}
+# limits that a starter's own answer keeps, as comments to begin with; a metric without one is not listed
+_LIMITS = {
+    "time": 'max = "1 min"',
+    "energy": 'max = "1 kJ"',
+    "power": 'max = "5 kW"',
+    "performance": 'min = "0.5 GFLOPS"',
+    "efficiency": 'min = "0.1 GFLOPS/W"',
+    "energy_delay": 'max = "1 kJ*s"',
+    "power_per_processor": 'max = "200 W"',
+    "flops": 'max = "1 Tflop"',
+    "words": 'max = "100 Mword"',
+    "messages": 'max = "1000 message"',
+    "memory": 'max = "1 Gword"',
+    "processors": "max = 1024",
+    "node_words": 'max = "100 Mword"',
+    "core_words": 'max = "100 Mword"',
+    "bandwidth": 'min = "1 GB/s"',
+    "peak_power": 'max = "1 kW"',
 }
 _FAVOURITE = "jaketown"
 
@@ -51,7 +76,7 @@ def template(model: str) -> str:
     lines = [
         f'title   = "Least {_objective(m)}: {m.title}"',
         _line(f'model   = "{m.name}"', m.source),
-        *([_line(f"machine = {_machine(m)}", "`dse machines` lists them")] if decided else []),
+        *([_line(f"machine = {_machine(m)}", _about_machine(m))] if decided else []),
         *([_line(f"# waive = [{waived}]", "the model's own limits, to set aside")] if waived else []),
         "",
         "[given]   # SI numbers, or text with a unit",
@@ -66,7 +91,8 @@ def template(model: str) -> str:
         f'minimize = "{_objective(m)}"',
         "",
         "[limits]  # min or max of a metric or a decided quantity",
-        *(_line(f"# {q.name} = {{ {_side(q)} = {_example(q)} }}", _about(q)) for q in m.metrics),
+        *(_line(f"{q.name} = {{ {_RANGES[q.name]} }}", _about(q)) for q in m.metrics if q.name in _RANGES),
+        *(_line(f"# {q.name} = {{ {_LIMITS[q.name]} }}", _about(q)) for q in m.metrics if q.name in _LIMITS),
         "",
         "# [sweep.deadline]  # an axis of a dataset, for `dse sweep`",
         '# path    = "limits.time.max"',
@@ -80,17 +106,6 @@ def template(model: str) -> str:
 
 def _line(entry: str, comment: str) -> str:
     return f"{entry:<40}  # {comment}"
-
-
-def _side(q: Quantity) -> str:
-    return "min" if q.name in {"performance", "efficiency"} else "max"
-
-
-def _example(q: Quantity) -> str:
-    if q.flags:
-        return str(len(q.flags) - 1)
-    text = examples(q.unit)[0]
-    return f'"{text}"' if q.unit else text
 
 
 def _is_resource(q: Quantity) -> bool:
@@ -135,6 +150,10 @@ def _fitting(m: Model) -> list[str]:
 
 def _machines(m: Model) -> str:
     return "[" + ", ".join(f'"{n}"' for n in _fitting(m)[:3]) + "]"
+
+
+def _about_machine(m: Model) -> str:
+    return "`dse machines` lists them" + ("" if _fitting(m) else "; the numbers here are placeholders")
 
 
 def _machine(m: Model) -> str:

@@ -1,14 +1,16 @@
 """A question holds every name resolved and every number in SI."""
 
 import math
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dse
 from dse import machines, models
-from scenarios import json_schema, load, template
+from scenarios import from_text, json_schema, load, template
 from scenarios.question import HALVINGS, Decision, Limit, Objective, Question
 from scenarios.questions import question
 from scenarios.scenario import Scenario
@@ -167,6 +169,35 @@ def test_a_template_can_be_asked_as_it_stands(model: str, tmp_path: Any) -> None
     assert asked.model.name == model
     assert asked.objectives
     assert asked.decide
+
+
+COMMENTED = re.compile(r"^# (\w+ = \{ (?:min|max) = .*)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("model", models.names())
+def test_every_commented_limit_of_a_template_may_be_uncommented(model: str) -> None:
+    """The starter's own answer keeps each of them, so no starter becomes infeasible by one."""
+    text = template(model)
+    answer = dse.solve(from_text(text))
+    assert answer.status == "optimal"
+    commented = COMMENTED.findall(text)
+    assert commented
+    for line in commented:
+        asked = question(from_text(text.replace("[limits]", f"[limits]\n{line}")))
+        (limit,) = [x for x in asked.limits if x.name == line.split()[0]]
+        value = answer.metrics[limit.name]
+        assert (limit.minimum or 0) <= value <= (limit.maximum or math.inf), line
+
+
+@pytest.mark.parametrize("model", ["matmul_two_level", "nbody_two_level"])
+def test_a_two_level_template_stays_in_the_range_of_its_theory(model: str) -> None:
+    """Nodes hold the data at least once, and no level replicates more than saves words."""
+    limits = {x.name: (x.minimum, x.maximum) for x in question(from_text(template(model))).limits}
+    assert limits == {
+        "node_copies": (1.0, None),
+        "node_replication": (None, 1.0),
+        "core_replication": (None, 1.0),
+    }
 
 
 def test_an_unknown_model_has_no_template() -> None:
