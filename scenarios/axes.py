@@ -9,7 +9,7 @@ from itertools import pairwise
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity
 from scenarios.decisions import MOST_HALVINGS
-from scenarios.errors import meant
+from scenarios.errors import meant, shown
 from scenarios.machine_tables import known
 from scenarios.reading import Reader, choice
 from scenarios.schema import Shape, Sweep
@@ -87,11 +87,11 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     elif name in shape.decide and reader.countable(name):
         return _bound_of_decided(reader, shape, key, Target(_KINDS[section], name, side))
     elif section == "decide":
-        decided = ", ".join(shape.decide) or "nothing is decided"
+        decided = ", ".join(n for n in shape.decide if n in reader.parameters) or "nothing is decided"
         right = f"add {name} under [decide], or sweep a bound of: {decided}"
         reader.findings.add(key, f"{name} is no decided number, so it has no bounds", right)
     elif name not in reader.metrics:
-        names = [f"limits.{n}.{side}" for n in (*reader.metrics, *shape.decide)]
+        names = [f"limits.{n}.{side}" for n in reader.countable_names(shape.decide)]
         reader.findings.unknown(key, f"limit of {reader.model.name}", f"limits.{rest}", names)
     else:
         return Target("limit", name, side)
@@ -122,7 +122,10 @@ def _nowhere(reader: Reader, shape: Shape, key: str, path: str) -> None:
         reader.findings.add(key, f"{path} is a machine parameter", f'write path = "machine.{path}"')
     else:
         limits = [f"limits.{n}.max" for n in ("time", "energy", "power") if n in reader.metrics]
-        names = [*reader.parameters, "machine", *limits, *(f"decide.{n}.max" for n in shape.decide)]
+        decided = [f"decide.{n}.max" for n in shape.decide if n in reader.parameters]
+        names = [*reader.parameters, "machine", *limits, *decided]
+        if path.startswith("given."):
+            names = [f"given.{n}" for n in reader.inputs]
         reader.findings.add(key, f'the path "{path}" leads nowhere', meant(path, names))
 
 
@@ -221,6 +224,10 @@ def _steps(reader: Reader, key: str, entry: Sweep, q: Quantity, word_size: float
     start = reader.number(f"{key}.start", entry.start, q, word_size)
     stop = reader.number(f"{key}.stop", entry.stop, q, word_size)
     if start is None or stop is None or entry.num is None:
+        return ()
+    if start == stop:
+        wrong = f"start = {shown(entry.start)} and stop = {shown(entry.stop)} are the same"
+        reader.findings.add(f"{key}.stop", wrong, f"write another stop, or values = [{shown(entry.start)}]")
         return ()
     share = [i / (entry.num - 1) for i in range(entry.num)]
     if entry.spacing != "log":

@@ -91,6 +91,9 @@ def bounds(
     low, high = found
     if low is not None and high is not None and low > high:
         reader.findings.add(key, f"min = {shown(entry.min)} is above max = {shown(entry.max)}", "swap them")
+    elif entry.integer and low is not None and high is not None and math.ceil(low) > math.floor(high):
+        wrong = f"no whole number lies between min = {shown(entry.min)} and max = {shown(entry.max)}"
+        reader.findings.add(key, wrong, "widen them, or leave integer out")
     return low, high
 
 

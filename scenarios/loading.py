@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dse.names import did_you_mean
 from scenarios import machine_files, shape
-from scenarios.errors import Findings, Problem, ScenarioError, meant, shown
+from scenarios.errors import Findings, Problem, ScenarioError, shown
 from scenarios.questions import check
 from scenarios.scenario import NAMELESS, Scenario, scenario
 from scenarios.templates import library
 from scenarios.toml_text import plain
 
+_TWICE = re.compile(r"Cannot declare \((.+)\) twice")
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
@@ -62,8 +64,11 @@ def _read(source: str | Path) -> str:
             return library()[name].read_text(encoding="utf-8")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        near = meant(path.stem, library())
-        wrong, right = "there is no such file", f"give a path, or a name from the library: {near}"
+        near = did_you_mean(path.stem, library()).removeprefix("; ")
+        wrong = "there is no such file"
+        right = (
+            f"{near} " * bool(near) + "give a path, or a name from the library: `dse scenarios` lists them"
+        )
     except IsADirectoryError:
         wrong, right = "this is a directory", "give the path of a scenario file (TOML)"
     except UnicodeDecodeError as error:
@@ -82,5 +87,14 @@ def _syntax(message: str, text: str, file: str) -> Problem:
         return Problem(file, "", f"not valid TOML: {message}", "write lines such as key = value")
     line, column = int(found[2] or len(lines)), int(found[3] or len(lines[-1]) + 1)
     written = lines[line - 1] if line <= len(lines) else ""
+    place = f"line {line}, column {column}"
+    twice = _TWICE.fullmatch(found[1])
+    if twice is not None:
+        table = ".".join(re.findall(r"'([^']*)'", twice[1]))
+        wrong = f"the table [{table}] stands in the file twice"
+        return Problem(file, place, wrong, f"put all its entries under one [{table}]")
+    if found[1] == "Cannot overwrite a value":
+        wrong, right = "this key has a value already, higher up in the file", "keep one of the two"
+        return Problem(file, place, wrong, f"{right}; the line reads: {shown(written)[1:-1]}")
     wrong = f"not valid TOML: {found[1][:1].lower()}{found[1][1:]}"
-    return Problem(file, f"line {line}, column {column}", wrong, f"the line reads: {shown(written)[1:-1]}")
+    return Problem(file, place, wrong, f"the line reads: {shown(written)[1:-1]}")

@@ -125,4 +125,5 @@ def complete(
     base = f'base = "{spec}", ' if isinstance(spec, str) else "base = …, " if spec and "base" in spec else ""
     supply = ", ".join(f'{n} = "{examples(reader.machine[n].unit)[0]}"' for n in lacking)
     supplied = f"supply what is missing, such as machine = {{ {base}{supply} }}"
-    reader.findings.add(key, wrong, f"{supplied}, or {decide}")
+    yours = "with your own numbers in place of these placeholders"
+    reader.findings.add(key, wrong, f"{supplied}, {yours}, or {decide}")

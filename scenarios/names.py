@@ -148,7 +148,7 @@ def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[str, Targ
         add(key, f"{name} is a limit of {reader.model.name} itself and always holds", right)
         return False
     elif name not in reader.metrics:
-        known_names = [*reader.metrics, *shape.decide]
+        known_names = reader.countable_names(shape.decide)
         reader.findings.unknown(key, f"metric of {reader.model.name}", name, known_names)
         return False
     _halvings_need_machine(reader, shape, key, name)
@@ -196,7 +196,7 @@ def _ranked(reader: Reader, shape: Shape, key: str, name: str) -> None:
         elif reader.parameters[name].choices:
             reader.findings.add(key, f"{name} is a choice among names", "name a metric or a decided number")
     else:
-        known_names = [*reader.metrics, *shape.decide]
+        known_names = reader.countable_names(shape.decide)
         reader.findings.unknown(key, f"metric of {reader.model.name}", name, known_names)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, cast
 
@@ -14,6 +14,8 @@ from dse.quantities import Quantity, UnitError, examples, show, to_si
 from scenarios.errors import Findings, meant, shown
 from scenarios.question import HALVINGS
 
+# below this, squares and quotients leave the range of floating-point numbers
+_LEAST = 1e-300
 _REPAIR = re.compile(r"; (?=write )|: (?=give )|; (?=did you mean)")
 
 
@@ -67,6 +69,12 @@ class Reader:
             self.findings.add(
                 key, f"{value:.12g} is too large", f"{about} is at most {show(q.maximum, q.unit)}"
             )
+        elif 0 < abs(value) < _LEAST:
+            self.findings.add(
+                key,
+                f"{value:.12g} is too close to 0 to be computed with",
+                f"write at least {_LEAST:g}, or 0 if that is meant",
+            )
         elif positive and value <= 0:
             self.findings.add(
                 key, "a decided quantity cannot be 0", f"give {q.name} a positive value, or leave it out"
@@ -88,6 +96,10 @@ class Reader:
                 key, f"input or machine parameter of {self.model.name}", name, self.parameters
             )
         return False
+
+    def countable_names(self, decided: Iterable[str]) -> list[str]:
+        """Return what can be limited or ranked: the metrics, and those ``decided`` names that exist."""
+        return [*self.metrics, *(n for n in decided if n in self.parameters)]
 
     def metric_misplaced(self, key: str, name: str) -> None:
         """Note that a metric was treated as an input."""

@@ -132,6 +132,7 @@ def test_a_machine_of_table_two_is_told_what_to_supply() -> None:
         assert f'{name} = "' in found.right
     assert "time_per_flop" not in found.wrong
     assert 'base = "gtx590"' in found.right
+    assert "placeholders" in found.right
     assert "[decide]" in found.right
 
 
@@ -154,6 +155,7 @@ def test_what_is_decided_or_swept_is_not_missing() -> None:
     ("decide", "key", "wrong", "right"),
     [
         ({"min": 8, "max": 4}, "", "min = 8 is above max = 4", "swap"),
+        ({"min": 1.2, "max": 1.7, "integer": True}, "", "no whole number lies between min = 1.2", "widen"),
         ({"mx": 8}, ".mx", "unknown key", "did you mean 'max'"),
         ({"min": 0}, ".min", "too small", "at least 1"),
         ({"max": "3 W"}, ".max", "a power (W)", "20"),
@@ -254,6 +256,8 @@ def test_mistakes_in_the_objective(objective: Any, key: str, wrong: str, right: 
         ({"time": {"min": 2, "max": 1}}, "time", "above", "swap"),
         ({"time": {"max": -1}}, "time.max", "negative", "at least 0"),
         ({"time": {"max": float("nan")}}, "time.max", "nan is not a finite", "finite"),
+        ({"time": {"max": 1e-320}}, "time.max", "too close to 0", "at least 1e-300"),
+        ({"time": {"max": "1e-310 s"}}, "time.max", "too close to 0", "at least 1e-300"),
         ({"one_copy": {"max": 1}}, "one_copy", "always holds", "waive"),
         ({"bodies": {"max": 1}}, "bodies", "no decided number", "metric"),
         ({"memory": {"max": 1}}, "memory", "max under [decide] already", "one of the two"),
@@ -285,7 +289,11 @@ def test_mistakes_in_limits(limits: dict[str, Any], key: str, wrong: str, right:
         ({"path": "bodies", "start": 1, "stop": 9}, ".num", "num missing"),
         ({"path": "bodies", "start": 1, "stop": 9, "num": 3, "values": [1]}, "", "exclude each other"),
         ({"path": "bodies", "start": 1, "stop": 9, "num": 3, "spacing": "lg"}, ".spacing", '"lg"'),
-        ({"path": "bodies", "start": 5, "stop": 5, "num": 3}, ".start", "more than once"),
+        (
+            {"path": "limits.time.max", "start": "1 s", "stop": "1000 ms", "num": 3},
+            ".stop",
+            'start = "1 s" and stop = "1000 ms" are the same',
+        ),
         ({"path": "bodies", "values": [3, 4, 3]}, ".values", "3 stands on the axis more than once"),
         ({"path": "bodies", "values": ["1 W"]}, ".values[0]", "a power (W)"),
         ({"path": "bodies", "values": [5, -1]}, ".values[1]", "negative"),
@@ -313,6 +321,27 @@ def test_mistakes_in_a_sweep(axis: dict[str, Any], key: str, wrong: str) -> None
     found = only(sweep={"study": axis})
     assert found.key == f"sweep.study{key}"
     assert wrong in found.wrong, found
+
+
+def test_a_misspelt_given_on_an_axis_is_told_what_was_meant() -> None:
+    found = only(sweep={"study": {"path": "given.bodeis", "values": [1, 2]}})
+    assert "did you mean 'given.bodies'" in found.right
+
+
+def test_a_misspelt_decision_is_never_what_was_meant_elsewhere() -> None:
+    """A name that does not exist is no help for another."""
+    found = problems(
+        decide={"processors": {}, "memory": {}, "enrgi": {}},
+        objective={"minimize": "enrgy"},
+        limits={"enrgyy": {"max": 1}},
+        sweep={
+            "a": {"path": "limits.enrgii.max", "values": [1, 2]},
+            "b": {"path": "decide.enrg.max", "values": [1, 2]},
+            "c": {"path": "enrgy", "values": [1, 2]},
+        },
+    )
+    assert len(found) == 6
+    assert not any("enrgi" in p.right for p in found)
 
 
 def test_axes_that_get_in_each_others_way() -> None:

@@ -133,7 +133,9 @@ def test_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     [
         ("model = nbody\n", "line 1, column 9", "invalid value"),
         ('model = "nbody"\n[given\nbodies = 1\n', "line 2, column 7", "expected"),
-        ('model = "nbody"\nmodel = "fft"\n', "line 2, column 14", "overwrite"),
+        ('model = "nbody"\nmodel = "fft"\n', "line 2, column 14", "has a value already"),
+        ("[limits]\n[given]\n[limits]\n", "line 3, column 8", "the table [limits] stands in the file twice"),
+        ("[sweep.t]\n[sweep.t]\n", "line 2, column 9", "the table [sweep.t] stands in the file twice"),
         ('model = "nbody', "line 1, column 15", "unterminated"),
         ("model = " + "[" * 5000, "", "too deeply"),
     ],
@@ -176,6 +178,10 @@ def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
 def test_a_misspelt_library_name_is_helped() -> None:
     with pytest.raises(ScenarioError, match="did you mean 'nbody_deadline'"):
         load("nbody_deadlin")
+    with pytest.raises(ScenarioError) as caught:
+        load("nbody_deadlin")
+    assert "`dse scenarios` lists them" in str(caught.value)
+    assert "fft_deadline" not in str(caught.value)
 
 
 def test_other_sources_are_a_programming_mistake() -> None:
