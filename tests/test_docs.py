@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -34,10 +35,27 @@ def test_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
     run([sys.executable, "tutorial.py"], tmp_path)
 
 
+def test_every_file_on_the_page_about_the_scenario_language_loads(tmp_path: Path) -> None:
+    """A block without a model is put over the first one, as the page says."""
+    import scenarios
+    from scenarios.axes import RESERVED
+    from scenarios.schema import Decide, Front, Goal, Shape, Sweep
+    from scenarios.toml_text import to_toml
+
+    machine = (ROOT / "dse" / "machines" / "balanced.toml").read_text(encoding="utf-8")
+    (tmp_path / "my_machine.toml").write_text(machine, encoding="utf-8")
+    page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    blocks = [tomllib.loads(text) for kind, text in BLOCK.findall(page) if kind == "toml"]
+    for block in blocks:
+        whole = block if "model" in block else blocks[0] | block
+        (tmp_path / "question.toml").write_text(to_toml(whole), encoding="utf-8")
+        assert scenarios.grid(scenarios.load(tmp_path / "question.toml")).size, block
+    keys = {k for part in (Shape, Decide, Front, Goal, Sweep) for k in part.model_fields}
+    assert not {k for k in keys | RESERVED if not re.search(rf"\b{k}\b", page)}
+
+
 def test_readme_shows_the_scenario_that_it_runs() -> None:
     """The README's example is the library's file, but for comments."""
-    import tomllib
-
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = next(text for kind, text in BLOCK.findall(readme) if kind == "toml")
     shipped = (ROOT / "scenarios" / "library" / "nbody_deadline.toml").read_text(encoding="utf-8")
