@@ -171,10 +171,8 @@ def test_conflict_names_all_minimal_sets_and_values_that_would_do() -> None:
     q = nbody("energy", Limit("time", maximum=0.01), Limit("power", maximum=100.0), p=below(500.0))
     s = answer(q)
     assert s.status is Status.INFEASIBLE
-    assert conflict_sets(s) == {
-        frozenset({"time", "power"}),
-        frozenset({"time", "processors", "replication"}),
-    } or conflict_sets(s) == {frozenset({"time", "power"}), frozenset({"time", "processors"})}
+    # 500 processors need 0.2 s for the flops alone, however large their memory
+    assert conflict_sets(s) == {frozenset({"time", "power"}), frozenset({"time", "processors"})}
     assert s.conflict["time"] is not None
     assert s.conflict["power"] is None  # the processors are too few as well
     would = nbody(
