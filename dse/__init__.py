@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from dse import machines as machines
     from dse import models as models
     from dse.api import evaluate as evaluate
-    from dse.api import fit as fit
     from dse.api import front as front
     from dse.api import load as load
     from dse.api import open as open
     from dse.api import register as register
     from dse.api import solve as solve
     from dse.api import sweep as sweep
+    from dse.fitting import fit as fit
     from scenarios import Scenario as Scenario
 
     __version__: str
@@ -26,7 +26,7 @@ _WHERE = {
     "Scenario": "scenarios:Scenario",
     "__version__": "dse.version:VERSION",
     "evaluate": "dse.api:evaluate",
-    "fit": "dse.api:fit",
+    "fit": "dse.fitting:fit",
     "front": "dse.api:front",
     "load": "dse.api:load",
     "machines": "dse.machines:",

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
 
-    from dse.fitting import Fit
     from dse.progress import Report
     from results.dataset import Arrays
     from results.solution import Solution
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 Source = Scenario | str | Path | Mapping[str, Any]
 
-__all__ = ["Model", "Scenario", "evaluate", "fit", "front", "load", "open", "register", "solve", "sweep"]
+__all__ = ["Model", "Scenario", "evaluate", "front", "load", "open", "register", "solve", "sweep"]
 
 
 def load(source: Source) -> Scenario:
@@ -152,27 +151,6 @@ def _fill(
     found: Mapping[str, np.ndarray[Any, Any]] = evaluation.metrics(question, {})
     for variable in variables:
         arrays[variable.name][region] = found[variable.key]
-
-
-def fit(
-    data: Any,
-    model: str,
-    name: str | None = None,
-    folds: int | None = None,
-    confidence: float = 0.95,
-    *,
-    relative: bool = True,
-    date: str | None = None,
-) -> Fit:
-    """Fit a machine to measured runs: parameters with intervals, errors, cross-validation, a machine file.
-
-    ``data``: a CSV file's path, a DataFrame or a mapping of columns, with units in the headers
-    ("time [ms]"). ``model``: "dvfs" or "roofline". See ``dse.fitting.fit``. Raises FittingError, which says
-    everything that is wrong with the data, and UnknownName.
-    """
-    from dse import fitting
-
-    return fitting.fit(data, model, name, folds, confidence, relative=relative, date=date)
 
 
 def open(store: str | Path) -> xr.Dataset:

@@ -62,9 +62,9 @@ def fit(
     if output and Path(output).exists() and not force:
         complain(f"dse: {output} exists; choose another name with -o, or replace it with --force")
         return WRONG
-    from dse import api
+    from dse import fitting
 
-    found = api.fit(measurements, model, name, folds, confidence, relative=not absolute)
+    found = fitting.fit(measurements, model, name, folds, confidence, relative=not absolute)
     if output:
         found.save(output)
     if plot:
