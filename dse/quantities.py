@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
@@ -22,7 +22,10 @@ class Quantity:
     ends that give a decided variable a box where the domain itself is open: an optimum held only by one of
     these two is no optimum but ``unbounded``. ``default`` is used where nothing is given; an ``optional``
     quantity may be absent altogether. ``choices``: the texts allowed, for a quantity that is no number.
-    ``flags``: what the values 0, 1, 2 ... mean, for a metric that says which case holds.
+    ``flags``: what the values 0, 1, 2 ... mean, for a metric that says which case holds. ``menu``: the names of
+    the entries 1, 2, 3 ... that a whole number picks from. ``index``: which element of an indexed family this
+    is, as (dimension, label) pairs; its name is then the family's with the labels behind, joined by dots.
+    A decided quantity whose ``floor`` is 0 may be 0.
     """
 
     name: str
@@ -38,6 +41,14 @@ class Quantity:
     choices: tuple[str, ...] = ()
     optional: bool = False
     flags: tuple[str, ...] = ()
+    menu: tuple[str, ...] = ()
+    index: tuple[tuple[str, str], ...] = ()
+
+    def at(self, **index: str) -> Quantity:
+        """Return the element of this family at these labels by dimension: share.at(region="a") is share.a."""
+        labels = (*self.index, *index.items())
+        family = self.name.removesuffix("".join(f".{label}" for _, label in self.index))
+        return replace(self, name=".".join((family, *(label for _, label in labels))), index=labels)
 
 
 class UnitError(ValueError):

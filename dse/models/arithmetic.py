@@ -7,10 +7,14 @@ Each is open to further arithmetics: a package that brings a new kind of number 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
+
+# shares, counts and rates of this size are rounding
+NONE = 1e-9
 
 
 @singledispatch
@@ -97,3 +101,30 @@ def at_most(value: Any, bound: float) -> Any:
 def at_least(value: Any, bound: float) -> Any:
     """Read ``value >= bound`` as a ratio <= 1."""
     return bound / value if bound > 0 else 1.0 + bound - value
+
+
+@singledispatch
+def pick(which: Any, values: Sequence[float]) -> Any:
+    """Return entry number ``which`` (counted from 1) of ``values``, element by element."""
+    return np.asarray(values, float)[np.asarray(which, dtype=np.int64) - 1]
+
+
+@singledispatch
+def _differs(a: Any, b: Any) -> Any:
+    if _differs.dispatch(type(b)) is not _differs.dispatch(object):
+        return _differs.dispatch(type(b))(b, a)
+    return 1.0 * (a != b)
+
+
+def differs(a: Any, b: Any) -> Any:
+    """Return 1 where two picks are not the same and 0 elsewhere, element by element."""
+    return _differs(a, b)
+
+
+register_differs = _differs.register
+
+
+@singledispatch
+def some(amount: Any) -> Any:
+    """Return 1 where there is any of an amount >= 0 and 0 where there is none (below 1e-9), element by element."""
+    return 1.0 * (amount > NONE)

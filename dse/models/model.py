@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from dse.models.structure import Parts, Structure
 from dse.quantities import Quantity
 
 MACHINE_PREFIX = "machine."
@@ -20,6 +21,14 @@ class ModelLimit:
     formula: str
     meaning: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An input that is decided wherever nothing else is said of it; ``integer``: in whole numbers."""
+
+    name: str
+    integer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,10 @@ class Model:
     notes: str = ""
     one_of: tuple[tuple[str, ...], ...] = ()
     needs: Callable[[Mapping[str, str]], tuple[str, ...]] | None = None
+    unknowns: tuple[Unknown, ...] = ()
+    unused: Callable[[Mapping[str, str]], Container[str]] | None = None
+    structure: Structure | None = None
+    expand: Callable[[Parts], Model] | None = None
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

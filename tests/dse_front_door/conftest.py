@@ -1,6 +1,7 @@
 """Cheap real questions, and ways to run the command in processes of their own."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,13 @@ import psutil
 import pytest
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible() -> None:
+    """Let children hear Ctrl-C even where this run was started in the background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 DEADLINE = """
 title   = "Least energy of an n-body step within a deadline"
