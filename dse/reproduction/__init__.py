@@ -5,20 +5,22 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 from dse.progress import Report as Progress
 from dse.reproduction.report import Picture, Report, Row, Statement, Verdict, to_json
 
 __all__ = ["Picture", "Report", "Row", "Statement", "Verdict", "papers", "run", "to_json"]
 
-_PAPERS = ("demmel2013",)
 
-
+@cache
 def papers() -> tuple[str, ...]:
-    """Names of the papers that can be reproduced."""
-    return _PAPERS
+    """Names of the papers that can be reproduced, oldest first: every package in this one."""
+    found = [entry.name for entry in iter_modules(__path__) if entry.ispkg]
+    return tuple(sorted(found, key=lambda name: (name[-4:], name)))
 
 
 def run(paper: str, out: Path | None = None, progress: Progress | None = None) -> Report:
@@ -28,8 +30,8 @@ def run(paper: str, out: Path | None = None, progress: Progress | None = None) -
     ``progress`` is told how many of how many parts are done.
     Raises KeyError for a paper that is not in ``papers()`` and OSError where ``out`` cannot be written.
     """
-    if paper not in _PAPERS:
-        msg = f"no paper {paper!r} here; there is: {', '.join(_PAPERS)}"
+    if paper not in papers():
+        msg = f"no paper {paper!r} here; there is: {', '.join(papers())}"
         raise KeyError(msg)
     folder = Path(f"reproduce-{paper}") if out is None else Path(out)
     folder.mkdir(parents=True, exist_ok=True)

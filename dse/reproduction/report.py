@@ -18,12 +18,18 @@ Value = float | str
 
 
 class Verdict(StrEnum):
-    """How a row came out. Only ``DIFFERS`` makes a reproduction fail."""
+    """How a row came out. Only ``DIFFERS`` makes a reproduction fail.
+
+    ``DISAGREES``: the paper's own formulas and constants give something else than its text.
+    ``UNCHECKED``: it cannot be checked, because it needs measurements that the paper does not print.
+    """
 
     AGREES = "agrees"
     MISPRINT = "misprint"
     GAP = "gap"
     INCONSISTENT = "inconsistent"
+    DISAGREES = "disagrees"
+    UNCHECKED = "unchecked"
     DIFFERS = "differs"
 
 
@@ -32,7 +38,9 @@ class Statement:
     """What a paper says, from its data file.
 
     ``fault`` is empty, or names the documented error ("misprint", "gap": a case the paper leaves out,
-    "inconsistent": the paper contradicts itself) and ``correction`` says in our words what holds instead.
+    "inconsistent": the paper contradicts itself, "disagrees": its constants give something else) and
+    ``correction`` says in our words what holds instead. ``fault`` "unchecked" is no error: ``correction`` says
+    what it would take to check.
     """
 
     id: str
@@ -72,7 +80,12 @@ class Row:
 
     @property
     def verdict(self) -> Verdict:
-        """Agreement with the paper, a documented fault of the paper, or a difference nobody explained."""
+        """Agreement with the paper, a documented fault of the paper, or a difference nobody explained.
+
+        A statement that cannot be checked has no answer of ours (an empty text).
+        """
+        if self.statement.fault == Verdict.UNCHECKED:
+            return Verdict.DIFFERS if self.ours else Verdict.UNCHECKED
         if not agree(self.ours, self.expected, self.tolerance):
             return Verdict.DIFFERS
         if self.corrected is None or agree(self.ours, self.paper, self.tolerance):
