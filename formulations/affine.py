@@ -1,0 +1,356 @@
+"""Affine forms and their ratios: the arithmetic that recognises linear and mixed-integer programs.
+
+A model run on :class:`Linear` symbols returns each metric as N/D with N and D affine in its unknowns, or a
+:class:`Refused` with the reason. A maximum, a pick from a menu, a difference of picks and an indicator become
+atoms of their own, which ``formulations.program`` defines by rows. Nothing about a model is declared by hand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dse.models import arithmetic
+from formulations.posynomial import NotPosynomial, Refused
+from scenarios.question import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """1 where the decided variable ``name`` has its allowed value number ``place`` (from 0), else 0."""
+
+    name: str
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Differs:
+    """1 where two decided variables that pick from a menu do not pick the same, else 0."""
+
+    one: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Maximum:
+    """The largest of several affine forms."""
+
+    arguments: tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Some:
+    """1 where there is any of an amount, else 0."""
+
+    amount: Affine
+
+
+Atom = str | Entry | Differs | Maximum | Some
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Affine:
+    """constant + sum of coefficient times atom."""
+
+    terms: Mapping[Atom, float]
+    constant: float = 0.0
+
+    @property
+    def is_constant(self) -> bool:
+        """No atom at all."""
+        return not self.terms
+
+    def plus(self, other: Affine, factor: float = 1.0) -> Affine:
+        """Return self + factor * other."""
+        total = dict(self.terms)
+        for atom, c in other.terms.items():
+            total[atom] = total.get(atom, 0.0) + factor * c
+        return Affine({a: c for a, c in total.items() if c != 0.0}, self.constant + factor * other.constant)
+
+    def times(self, factor: float) -> Affine:
+        """Return factor * self."""
+        if factor == 0.0:
+            return Affine({})
+        return Affine({a: c * factor for a, c in self.terms.items()}, self.constant * factor)
+
+    def over(self, other: Affine) -> float | None:
+        """Return the number that self is of other, where it is a multiple of it."""
+        if self.terms.keys() != other.terms.keys():
+            return None
+        pairs = [(c, other.terms[a]) for a, c in self.terms.items()] + [(self.constant, other.constant)]
+        kept = [(a, b) for a, b in pairs if a != 0.0 or b != 0.0]
+        if not kept or any(b == 0.0 for _, b in kept):
+            return None
+        first = kept[0][0] / kept[0][1]
+        return first if all(math.isclose(a, first * b, rel_tol=1e-14) for a, b in kept) else None
+
+
+def number(value: float) -> Affine:
+    """A constant."""
+    return Affine({}, float(value))
+
+
+ONE = number(1.0)
+NO_PRODUCT = "a product of two things that are decided"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """numerator/denominator, both affine; the denominator is positive wherever the metric has a meaning."""
+
+    numerator: Affine
+    denominator: Affine = ONE
+
+    __array_ufunc__ = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is affine, not a ratio."""
+        return self.denominator.is_constant
+
+    @property
+    def value(self) -> float | None:
+        """Its number where nothing in it is decided."""
+        return self.numerator.constant if self.plain and self.numerator.is_constant else None
+
+    def __add__(self, other: Any) -> Any:
+        return _add(self, other, 1.0)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return _add(self, other, -1.0)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _add(-self, other, 1.0)
+
+    def __neg__(self) -> Linear:
+        return Linear(self.numerator.times(-1.0), self.denominator)
+
+    def __mul__(self, other: Any) -> Any:
+        return _multiply(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        right = _operand(other)
+        return right if isinstance(right, Refused) else _multiply(self, _inverse(right))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _multiply(_inverse(self), other)
+
+    def __pow__(self, power: Any) -> Any:
+        own = self.value
+        if own is not None and not isinstance(power, Linear | Refused):
+            return constant(own**power)
+        if power == 1:
+            return self
+        return _inverse(self) if power == -1 else Refused(f"a decided quantity to the power {power:g}")
+
+    def __rpow__(self, base: Any) -> Any:
+        own = self.value
+        return Refused("a power with a decided exponent") if own is None else constant(base**own)
+
+    def __bool__(self) -> bool:
+        raise NotPosynomial("a case that depends on what is decided")
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self)
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+
+def constant(value: float) -> Linear:
+    """A number as a form."""
+    return Linear(number(value))
+
+
+def symbol(d: Decision) -> Linear:
+    """The form of a decided variable: itself, or its allowed values times one entry each."""
+    if d.values is None:
+        return Linear(Affine({d.name: 1.0}))
+    return Linear(Affine({Entry(d.name, k): float(v) for k, v in enumerate(d.values)}))
+
+
+def linear(value: Any) -> Linear:
+    """Read a result of a model's equations; raises NotPosynomial where it is no ratio of affine forms."""
+    read = _operand(value)
+    if isinstance(read, Refused):
+        raise NotPosynomial(read.reason)
+    return read
+
+
+def _operand(value: Any) -> Linear | Refused:
+    if isinstance(value, Linear | Refused):
+        return value
+    return constant(float(value))
+
+
+def _inverse(x: Linear) -> Linear | Refused:
+    if x.numerator.is_constant and x.numerator.constant == 0.0:
+        raise ZeroDivisionError("division by a quantity that is always 0")
+    return _scaled(Linear(x.denominator, x.numerator))
+
+
+def _scaled(x: Linear) -> Linear:
+    """A constant denominator becomes 1."""
+    if x.denominator.is_constant and x.denominator.constant != 1.0:
+        return Linear(x.numerator.times(1.0 / x.denominator.constant))
+    return x
+
+
+def _add(a: Linear, other: Any, sign: float) -> Linear | Refused:
+    b = _operand(other)
+    if isinstance(b, Refused):
+        return b
+    share = b.denominator.over(a.denominator)
+    if share is not None:
+        return Linear(a.numerator.plus(b.numerator, sign / share), a.denominator)
+    if b.value is not None:
+        return Linear(a.numerator.plus(a.denominator, sign * b.value), a.denominator)
+    if a.value is not None:
+        return Linear(b.numerator.times(sign).plus(b.denominator, a.value), b.denominator)
+    return Refused("a sum of ratios with different denominators")
+
+
+def _multiply(a: Linear | Refused, other: Any) -> Linear | Refused:
+    b = _operand(other)
+    if isinstance(a, Refused) or isinstance(b, Refused):
+        return a if isinstance(a, Refused) else b
+    if 0.0 in (a.value, b.value):
+        return constant(0.0)
+    (n1, d2, f1), (n2, d1, f2) = (
+        _cancelled(a.numerator, b.denominator),
+        _cancelled(b.numerator, a.denominator),
+    )
+    above, below = _product(n1, n2), _product(d1, d2)
+    if above is None or below is None:
+        return Refused(NO_PRODUCT)
+    return _scaled(Linear(above.times(f1 * f2), below))
+
+
+def _cancelled(above: Affine, below: Affine) -> tuple[Affine, Affine, float]:
+    factor = above.over(below)
+    return (above, below, 1.0) if factor is None else (ONE, ONE, factor)
+
+
+def _product(a: Affine, b: Affine) -> Affine | None:
+    if a.is_constant:
+        return b.times(a.constant)
+    return a.times(b.constant) if b.is_constant else None
+
+
+@arithmetic.register_maximum(Linear)
+def _maximum(a: Linear, b: Any) -> Linear | Refused:
+    other = _operand(b)
+    if isinstance(other, Refused):
+        return other
+    if a.value is not None and other.value is not None:
+        return constant(max(a.value, other.value))
+    share = other.denominator.over(a.denominator)
+    if share is None:
+        return Refused("a maximum of ratios with different denominators")
+    listed = (*_listed(a.numerator), *_listed(other.numerator.times(1.0 / share)))
+    return Linear(Affine({Maximum(listed): 1.0}), a.denominator)
+
+
+def _listed(form: Affine) -> tuple[Affine, ...]:
+    """The arguments of what is nothing but a maximum, else the form itself: nested maxima are one."""
+    if form.constant == 0.0 and len(form.terms) == 1:
+        ((atom, c),) = form.terms.items()
+        if isinstance(atom, Maximum) and c == 1.0:
+            return atom.arguments
+    return (form,)
+
+
+@arithmetic.register_reaches(Linear)
+def _reaches(a: Any, b: Any) -> Any:
+    left, right = _operand(a), _operand(b)
+    if isinstance(left, Refused) or isinstance(right, Refused):
+        return left if isinstance(left, Refused) else right
+    if left.value is None or right.value is None:
+        return Refused("a case that depends on what is decided")
+    return constant(1.0 if left.value >= right.value else 0.0)
+
+
+@arithmetic.log.register(Linear)
+@arithmetic.log2.register(Linear)
+@arithmetic.exp.register(Linear)
+def _transcendental(_x: Linear) -> Refused:
+    return Refused("a logarithm or exponential of what is decided")
+
+
+@arithmetic.pick.register(Linear)
+def _pick(which: Linear, values: Sequence[float]) -> Linear | Refused:
+    if which.value is not None:
+        return constant(values[round(which.value) - 1])
+    name = picker(which)
+    if name is None:
+        return Refused("a pick by more than one decided quantity")
+    chosen = {atom: float(values[round(c) - 1]) for atom, c in which.numerator.terms.items()}
+    if not all(math.isfinite(c) for c in chosen.values()):
+        return Refused("a menu with an infinite entry")
+    return Linear(Affine({a: c for a, c in chosen.items() if c != 0.0}))
+
+
+def picker(which: Linear) -> str | None:
+    """The decided variable whose pick a form is; None where it is none."""
+    names = {atom.name if isinstance(atom, Entry) else None for atom in which.numerator.terms}
+    whole = which.plain and which.numerator.constant == 0.0 and len(names) == 1
+    return names.pop() if whole else None
+
+
+@arithmetic.register_differs(Linear)
+def _differs(a: Linear, b: Any) -> Linear | Refused:
+    other = _operand(b)
+    if isinstance(other, Refused):
+        return other
+    if a.value is not None and other.value is not None:
+        return constant(float(a.value != other.value))
+    for one, two in ((a, other), (other, a)):
+        if one.value is not None:
+            same = [atom for atom, c in two.numerator.terms.items() if c == one.value]
+            return Linear(Affine(dict.fromkeys(same[:1], -1.0), 1.0))
+    names = picker(a), picker(other)
+    if names[0] is None or names[1] is None:
+        return Refused("a difference of what are no picks from a menu")
+    return Linear(Affine({Differs(names[0], names[1]): 1.0}))
+
+
+@arithmetic.some.register(Linear)
+def _some(amount: Linear) -> Linear | Refused:
+    if amount.value is not None:
+        return constant(float(amount.value > arithmetic.NONE))
+    if not amount.plain:
+        return Refused("whether there is any of a ratio")
+    return Linear(Affine({Some(amount.numerator): 1.0}))
+
+
+def atoms(forms: Iterable[Affine]) -> tuple[Atom, ...]:
+    """Every atom in these forms and in what their atoms are made of, each once, inner ones first."""
+    found: dict[Atom, None] = {}
+
+    def visit(form: Affine) -> None:
+        for atom in form.terms:
+            if atom not in found:
+                inner = atom.arguments if isinstance(atom, Maximum) else ()
+                for each in (*inner, *((atom.amount,) if isinstance(atom, Some) else ())):
+                    visit(each)
+                found[atom] = None
+
+    for form in forms:
+        visit(form)
+    return tuple(found)
+
+
+@arithmetic.pick.register(Refused)
+@arithmetic.some.register(Refused)
+def _refused(reason: Refused, _values: Any = None) -> Refused:
+    return reason
+
+
+@arithmetic.register_differs(Refused)
+def _refused_difference(reason: Refused, _other: Any) -> Refused:
+    return reason

@@ -1,0 +1,313 @@
+"""A question whose arithmetic is affine, as the numbers of a linear or mixed-integer program.
+
+Every limit is a row ``numerator - denominator <= 0`` over columns: decided variables, entries of menus, and the
+atoms (maxima, differences, indicators) that rows of their own define. A maximum is an epigraph where nothing
+profits from a larger value of it; where something does, it is listed in ``exact``, and whoever solves the program
+must let one of its arguments be the largest, in turn.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.affine import (
+    ONE,
+    Affine,
+    Atom,
+    Differs,
+    Entry,
+    Linear,
+    Maximum,
+    Some,
+    atoms,
+    linear,
+    number,
+    symbol,
+)
+from formulations.evaluation import RowKey
+from formulations.posynomial import NotPosynomial
+from scenarios.question import Decision, Question
+
+Array = NDArray[np.float64]
+TIES = ("time", "energy", "cost")
+BIG = 1e7
+PASSES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Minimise (goal . u) / (under . u) where (numerators - denominators) . u <= 0, row by row.
+
+    ``u`` ends with a constant 1. ``keys`` names the rows that are limits (None: rows that define atoms, of which
+    ``equal`` hold with equality). ``low``, ``high``, ``integer``: the columns without the constant.
+    ``exact``: a column and the arguments of which it must be one. ``sign`` is -1 where the user maximises: the
+    ratio is then the reciprocal of the user's objective. ``ties``: the tie-breaking metrics as ratios.
+    """
+
+    question: Question
+    columns: tuple[Atom, ...]
+    low: Array
+    high: Array
+    integer: NDArray[np.bool_]
+    keys: tuple[RowKey | None, ...]
+    numerators: Array
+    denominators: Array
+    equal: NDArray[np.bool_]
+    goal: Array | None
+    under: Array | None
+    sign: int
+    exact: tuple[tuple[int, Array], ...]
+    ties: tuple[tuple[str, Array, Array], ...]
+
+    @property
+    def rows(self) -> Array:
+        """The rows as they stand: rows . u <= 0."""
+        return self.numerators - self.denominators
+
+    def column(self, name: str) -> Array:
+        """A decided variable as a row over the columns."""
+        found = np.zeros(len(self.columns) + 1)
+        d = next(d for d in self.question.decide if d.name == name)
+        for atom, c in symbol(d).numerator.terms.items():
+            found[self.columns.index(atom)] = c
+        return found
+
+    def design(self, u: Array) -> dict[str, float]:
+        """The value of every decided variable at a point; whole numbers and menus exactly."""
+        at = dict(zip(self.columns, u, strict=False))
+        found = {}
+        for d in self.question.decide:
+            if d.values is not None:
+                place = max(range(len(d.values)), key=lambda k: at[Entry(d.name, k)])
+                found[d.name] = float(d.values[place])
+            else:
+                value = float(at[d.name])
+                found[d.name] = float(round(value)) if d.integer else value
+        return found
+
+
+def program(question: Question, objective: int = 0) -> Program:
+    """Write a question as a program; raises NotPosynomial where its arithmetic is not affine."""
+    x = {d.name: symbol(d) for d in question.decide}
+    at = evaluation.metrics(question, x)
+    limits = {
+        key: _named(f"the limit {key.name} ({key.side})", value)
+        for key, value in evaluation.ratios(question, x, at).items()
+    }
+    goal, sign = None, 1
+    if question.objectives:
+        wanted = question.objectives[objective]
+        goal = _named(f"the objective {wanted.name}", evaluation.objective(question, x, at, objective))
+        if wanted.maximize:
+            goal, sign = Linear(goal.denominator, goal.numerator), -1
+    ties = {n: at[n] for n in TIES if isinstance(at.get(n), Linear)}
+    return _Builder(question, x).build(limits, goal, sign, ties)
+
+
+def _named(what: str, value: object) -> Linear:
+    try:
+        return linear(value)
+    except NotPosynomial as refusal:
+        raise NotPosynomial(f"{what} holds {refusal}") from None
+
+
+def is_linear(question: Question) -> bool:
+    """Whether a decided quantity may be 0 or picks from a menu, so that only this arithmetic has it."""
+    quantities = [evaluation.quantity(question.model, d.name) for d in question.decide]
+    return any(q.floor == 0.0 or q.menu for q in quantities)
+
+
+class _Builder:
+    """Numbers the atoms and collects the rows."""
+
+    def __init__(self, question: Question, x: Mapping[str, Linear]) -> None:
+        self.question, self.x = question, x
+
+    def build(
+        self,
+        limits: Mapping[RowKey, Linear],
+        goal: Linear | None,
+        sign: int,
+        ties: Mapping[str, Linear],
+    ) -> Program:
+        stated = [*limits.values(), *([goal] if goal is not None else []), *ties.values()]
+        forms = [f for r in stated for f in (r.numerator, r.denominator)]
+        self.columns = atoms([*(v.numerator for v in self.x.values()), *forms])
+        self.place = {atom: i for i, atom in enumerate(self.columns)}
+        pulled = self._pulled(stated)
+        self.rows: list[tuple[RowKey | None, Affine, Affine, bool]] = [
+            (key, r.numerator, r.denominator, False) for key, r in limits.items()
+        ]
+        self._menus()
+        self._bounds()
+        self._define(pulled)
+        exact = tuple(
+            (self.place[a], np.array([self.vector(f) for f in a.arguments]))
+            for a in self.columns
+            if isinstance(a, Maximum) and a in pulled
+        )
+        return Program(
+            self.question,
+            self.columns,
+            self.low,
+            self.high,
+            self.integer,
+            tuple(r[0] for r in self.rows),
+            np.array([self.vector(r[1]) for r in self.rows]).reshape(len(self.rows), -1),
+            np.array([self.vector(r[2]) for r in self.rows]).reshape(len(self.rows), -1),
+            np.array([r[3] for r in self.rows], dtype=bool),
+            None if goal is None else self.vector(goal.numerator),
+            None if goal is None else self.vector(goal.denominator),
+            sign,
+            exact,
+            tuple((n, self.vector(r.numerator), self.vector(r.denominator)) for n, r in ties.items()),
+        )
+
+    def vector(self, form: Affine) -> Array:
+        found = np.zeros(len(self.columns) + 1)
+        for atom, c in form.terms.items():
+            found[self.place[atom]] = c
+        found[-1] = form.constant
+        return found
+
+    def _pulled(self, stated: list[Linear]) -> set[Atom]:
+        """The atoms that something profits from being larger than they have to be."""
+        pulled: set[Atom] = set()
+        seen: set[tuple[int, bool]] = set()
+        open_forms = [(r.numerator, 1.0) for r in stated] + [(r.denominator, -1.0) for r in stated]
+        while open_forms:
+            form, sign = open_forms.pop()
+            for atom, c in form.terms.items():
+                up = sign * c < 0
+                if up:
+                    pulled.add(atom)
+                inner = (
+                    atom.arguments
+                    if isinstance(atom, Maximum)
+                    else (atom.amount,)
+                    if isinstance(atom, Some)
+                    else ()
+                )
+                if inner and (id(atom), up) not in seen:
+                    seen.add((id(atom), up))
+                    open_forms += [(f, -1.0 if up else 1.0) for f in inner]
+        return pulled
+
+    def _menus(self) -> None:
+        for d in self.question.decide:
+            if d.values is not None:
+                entries = Affine({Entry(d.name, k): 1.0 for k in range(len(d.values))})
+                self.rows.append((None, entries, ONE, True))
+
+    def _bounds(self) -> None:
+        ends = [self._end(atom) for atom in self.columns]
+        self.low = np.array([e[0] for e in ends])
+        self.high = np.array([e[1] for e in ends])
+        self.integer = np.array([e[2] for e in ends], dtype=bool)
+        for i, atom in enumerate(self.columns):
+            if isinstance(atom, Maximum):
+                self.low[i] = max(self._range(f)[0] for f in atom.arguments)
+
+    def _end(self, atom: Atom) -> tuple[float, float, bool]:
+        if isinstance(atom, str):
+            d = next(d for d in self.question.decide if d.name == atom)
+            q = evaluation.quantity(self.question.model, atom)
+            return (q.minimum if q.floor == 0.0 else max(q.minimum, q.floor)), q.maximum, d.integer
+        if isinstance(atom, Maximum):
+            return -math.inf, math.inf, False
+        return 0.0, 1.0, not isinstance(atom, Differs)
+
+    def _range(self, form: Affine) -> tuple[float, float]:
+        low = high = form.constant
+        for atom, c in form.terms.items():
+            i = self.place[atom]
+            ends = c * self.low[i], c * self.high[i]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def _define(self, pulled: set[Atom]) -> None:
+        """Rows that make every atom what it says."""
+        for atom in self.columns:
+            if isinstance(atom, Maximum):
+                own = Affine({atom: 1.0})
+                self.rows += [(None, f, own, False) for f in atom.arguments]
+            elif isinstance(atom, Differs):
+                self.rows += [(None, left, right, False) for left, right in self._difference(atom)]
+            elif isinstance(atom, Some):
+                self.rows += [
+                    (None, left, right, False) for left, right in self._indicator(atom, atom in pulled)
+                ]
+
+    def _difference(self, atom: Differs) -> Iterator[tuple[Affine, Affine]]:
+        one, other = (
+            {v: k for k, v in enumerate(self._decision(n).values or ())} for n in (atom.one, atom.other)
+        )
+        for value in dict.fromkeys((*one, *other)):
+            picks = [
+                Affine({Entry(n, places[value]): 1.0}) if value in places else number(0.0)
+                for n, places in ((atom.one, one), (atom.other, other))
+            ]
+            own = Affine({atom: 1.0})
+            yield picks[0], own.plus(picks[1])
+            yield own.plus(picks[0]).plus(picks[1]), number(2.0)
+
+    def _decision(self, name: str) -> Decision:
+        return next(d for d in self.question.decide if d.name == name)
+
+    def _indicator(self, atom: Some, pulled: bool) -> Iterator[tuple[Affine, Affine]]:
+        own, most = Affine({atom: 1.0}), self._most(atom.amount)
+        if not most <= BIG:
+            text = "whether there is any of an amount without an upper limit: give what it is made of a max"
+            raise NotPosynomial(text)
+        yield atom.amount, own.times(most)
+        if pulled:
+            whole = all(self.integer[self.place[a]] and c >= 1 for a, c in atom.amount.terms.items())
+            if not whole or atom.amount.constant < 0:
+                raise NotPosynomial("something that gains from there being some of an amount, however little")
+            yield own, atom.amount
+
+    def _most(self, form: Affine) -> float:
+        """Upper bound of a form, with what the limits say of columns that have none of their own."""
+        high = self.high.copy()
+        rows = [(self.vector(n.plus(d, -1.0))) for _, n, d, _ in self.rows]
+        for _ in range(PASSES):
+            for row in rows:
+                _tighten(row, self.low, high, self.integer)
+        terms = [(c, self.place[a]) for a, c in form.terms.items()]
+        return form.constant + sum(float(c * (high[i] if c > 0 else self.low[i])) for c, i in terms)
+
+
+def _tighten(row: Array, low: Array, high: Array, integer: NDArray[np.bool_]) -> None:
+    """Lower the upper ends that one row implies."""
+    a = row[:-1]
+    used = np.flatnonzero(a)
+    least = np.where(a[used] > 0, a[used] * low[used], a[used] * high[used])
+    if np.count_nonzero(~np.isfinite(least)) > 0:
+        return
+    total = least.sum() + row[-1]
+    for i, own in zip(used, least, strict=True):
+        if a[i] > 0:
+            end = -(total - own) / a[i]
+            high[i] = min(high[i], math.floor(end + 1e-9) if integer[i] else end)
+
+
+def branches(p: Program) -> Iterator[Array]:
+    """Rows to add, one set for each way of choosing the largest argument of every exact maximum."""
+    for choice in itertools.product(*(range(len(a)) for _, a in p.exact)):
+        extra = np.zeros((len(choice), len(p.columns) + 1))
+        for i, ((place, arguments), k) in enumerate(zip(p.exact, choice, strict=True)):
+            extra[i] -= arguments[k]
+            extra[i, place] += 1.0
+        yield extra
+
+
+def branch_count(p: Program) -> int:
+    """How many sets of rows ``branches`` yields."""
+    return math.prod(len(a) for _, a in p.exact)

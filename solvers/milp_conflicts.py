@@ -1,0 +1,120 @@
+"""Why a linear or mixed-integer program has no design: limits that contradict each other, and what would do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.evaluation import RowKey
+from formulations.program import Program, branches
+from solvers import highs, milp
+from solvers.conflicts import minimal_sets
+from solvers.highs import Array
+from solvers.outcome import Conflicts
+from solvers.sensitivity import bound_of
+
+FEW = 10
+ABOVE_ZERO = 1e-300
+
+
+def explain(p: Program) -> Conflicts:
+    """Conflicts of a program that has no design: every minimal set where limits are few, else one."""
+    names = limit_names(p)
+    rows_only = tuple(n for n in names if not _whole(p, n))
+    if not _feasible(p, frozenset(rows_only)):
+        names = rows_only
+    if len(names) <= FEW:
+        minimal = minimal_sets(names, lambda sets: [_feasible(p, s) for s in sets])
+    else:
+        minimal = [_one_set(p, names)]
+    first = minimal[0] if minimal else ()
+    return Conflicts(tuple(minimal), {n: would_do(p, n) for n in first})
+
+
+def limit_names(p: Program) -> tuple[str, ...]:
+    """Names of all limits, in the order of the file, then of the variables that must be whole numbers."""
+    limits = [k.name for k in p.keys if k is not None]
+    return tuple(dict.fromkeys([*limits, *(d.name for d in p.question.decide if d.integer)]))
+
+
+def _whole(p: Program, name: str) -> bool:
+    """Whether only the whole numbers of a variable go under this name."""
+    return not any(k is not None and k.name == name for k in p.keys)
+
+
+def _one_set(p: Program, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out limits in turn for as long as what is left has no design."""
+    kept = list(names)
+    for name in names:
+        rest = [n for n in kept if n != name]
+        if not _feasible(p, frozenset(rest)):
+            kept = rest
+    return tuple(kept)
+
+
+def _feasible(p: Program, kept: frozenset[str]) -> bool:
+    n = milp.numbers(p, drop=frozenset(limit_names(p)) - kept)
+    nothing = np.zeros(len(p.columns) + 1)
+    return milp.least(p, n, nothing, _unit(len(nothing))).u is not None
+
+
+def _unit(size: int) -> Array:
+    found = np.zeros(size)
+    found[-1] = 1.0
+    return found
+
+
+def would_do(p: Program, name: str) -> float | None:
+    """The value of one limit at which, all else kept, designs exist; None where another conflict remains.
+
+    For a model's own limit the factor by which it is missed; for whole numbers the value that the variable then has.
+    """
+    if _whole(p, name):
+        column = p.column(name)
+        found = highs.minimise(milp.numbers(p, drop=[name]), column)
+        return None if found.u is None else float(column @ found.u)
+    factors = []
+    for i, key in enumerate(p.keys):
+        if key is not None and key.name == name:
+            best = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[i], p.denominators[i])
+            if best.u is not None:
+                factors.append((best.ratio, key))
+    if not factors:
+        return None
+    return _as_value(p, *min(factors))
+
+
+def _as_value(p: Program, factor: float, key: RowKey) -> float:
+    """The limit's value at which its ratio, ``factor`` today, is 1."""
+    if key.side == "model":
+        return factor
+    bound = bound_of(p.question, key)
+    assert bound is not None, "a user's limit has a value"
+    if bound <= 0:
+        return bound + (factor - 1.0) * (1.0 if key.side == "max" else -1.0)
+    return bound * factor if key.side == "max" else bound / factor
+
+
+def least_violation(p: Program) -> float:
+    """Proven lower bound of the largest ratio by which some limit is missed, over all designs (0: none known).
+
+    A program of its own: every limit may give by the same amount, which is minimised.
+    """
+    named = np.array([k is not None for k in p.keys], dtype=bool)
+    give = np.where(named, -np.maximum(np.abs(p.denominators).max(axis=1, initial=0.0), ABOVE_ZERO), 0.0)
+    n = milp.numbers(p)
+    return min(_violation(n.with_rows(extra), give) for extra in branches(p))
+
+
+def _violation(n: highs.Numbers, give: Array) -> float:
+    given = np.append(give, np.zeros(len(n.rows) - len(give)))
+    wide = highs.Numbers(
+        np.column_stack([n.rows[:, :-1], given, n.rows[:, -1]]),
+        n.equal,
+        np.append(n.low, 0.0),
+        np.append(n.high, np.inf),
+        np.append(n.integer, False),
+    )
+    cost = np.zeros(wide.rows.shape[1])
+    cost[-2] = 1.0
+    found = highs.minimise(wide, cost)
+    return found.bound if found.u is not None else 0.0

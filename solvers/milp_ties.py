@@ -1,0 +1,143 @@
+"""Which of several optimal designs of a linear or mixed-integer program is handed out, and how far they range.
+
+Ties go to least time, then energy, then cost, then the smaller decided quantities in file order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from formulations.program import Program
+from solvers import highs, milp
+from solvers.highs import Array, End, Numbers
+from solvers.milp import Best
+
+KEEP = 1e-9
+APART = 1e-7
+MOST = 40
+SEED = 20260101
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The design handed out, and the lowest and highest optimal value of every variable that is not unique."""
+
+    u: Array
+    ranges: dict[str, tuple[float, float]]
+
+
+def chosen(p: Program, best: Best) -> Chosen:
+    """Settle which optimal design is handed out."""
+    assert best.u is not None, "only a design can be settled"
+    assert best.numbers is not None, "only a design can be settled"
+    n = best.numbers
+    if n.integer.any():
+        kept = n.with_rows(_no_worse(p, best)) if p.goal is not None else n
+        if not _one_choice(kept, best.u):
+            return _among_choices(p, kept, best.u)
+        rest = _rest(p, n, best.u)
+        return rest if rest is not None else Chosen(best.u, {})
+    if best.multipliers is None:
+        return Chosen(best.u, {})
+    return _on_face(p, milp.face(best), best.u)
+
+
+def _no_worse(p: Program, best: Best) -> Array:
+    assert p.goal is not None, "only with an objective is one design worse"
+    assert p.under is not None, "only with an objective is one design worse"
+    return p.goal - best.ratio * (1.0 + KEEP) * p.under
+
+
+def _rest(p: Program, n: Numbers, u: Array) -> Chosen | None:
+    """Settle the continuous part once the whole numbers are known."""
+    fixed = n.fixed(u)
+    goal, under = (p.goal, p.under) if p.goal is not None else (np.zeros(len(u)), _unit(len(u)))
+    assert under is not None, "an objective has a denominator"
+    again = milp.ratio(fixed, goal, under)
+    if again.u is None or again.multipliers is None:
+        return None
+    return _on_face(p, milp.face(again), again.u)
+
+
+def _unit(size: int) -> Array:
+    found = np.zeros(size)
+    found[-1] = 1.0
+    return found
+
+
+def _direction(n: Numbers, *, whole: bool) -> Array:
+    weights = np.random.default_rng(SEED).uniform(1.0, 2.0, len(n.low))
+    return np.append(np.where(n.integer | (not whole), weights, 0.0), 0.0)
+
+
+def _one_choice(kept: Numbers, u: Array) -> bool:
+    """Whether no other whole numbers are as good: none differ along a direction in which all differ."""
+    w = _direction(kept, whole=True)
+    return all(
+        (found := highs.minimise(kept, s * w)).u is None or abs(float(w @ found.u - w @ u)) < APART
+        for s in (1.0, -1.0)
+    )
+
+
+def _one_point(n: Numbers, u: Array) -> bool:
+    w = _direction(n, whole=False)
+    ends = [highs.minimise(n, s * w) for s in (1.0, -1.0)]
+    return all(e.u is not None and float(np.abs(e.u - u).max()) < APART for e in ends)
+
+
+def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
+    yield from ((goal, under) for _, goal, under in p.ties)
+    for d in p.question.decide[:MOST]:
+        yield p.column(d.name), _unit(len(p.columns) + 1)
+
+
+def _among_choices(p: Program, kept: Numbers, u: Array) -> Chosen:
+    ranges = _ranges(p, kept)
+    for goal, under in _stages(p):
+        found = milp.ratio(kept, goal, under)
+        if found.u is None:
+            continue
+        u = found.u
+        slack = KEEP * abs(found.ratio) * under + KEEP * 1e-3 * _unit(len(under))
+        kept = kept.with_rows(goal - found.ratio * under - slack)
+    return Chosen(u, ranges)
+
+
+def _on_face(p: Program, n: Numbers, u: Array) -> Chosen:
+    if _one_point(n, u):
+        return Chosen(u, {})
+    ranges = _ranges(p, n)
+    if not ranges:
+        return Chosen(u, {})
+    for goal, under in _stages(p):
+        found = milp.ratio(n, goal, under)
+        if found.end is not End.FOUND or found.u is None:
+            continue
+        u = found.u
+        if found.multipliers is not None:
+            n = milp.face(found)
+    return Chosen(u, ranges)
+
+
+def _ranges(p: Program, n: Numbers) -> dict[str, tuple[float, float]]:
+    found = {}
+    for d in p.question.decide[:MOST]:
+        column = p.column(d.name)
+        ends = [highs.minimise(n, s * column) for s in (1.0, -1.0)]
+        low, high = (None if e.u is None else float(column @ e.u) for e in ends)
+        if low is None or high is None:
+            continue
+        if high > low + APART * max(abs(low), abs(high), 1e-3):
+            found[d.name] = (low, high)
+    return found
+
+
+def without_goal(p: Program) -> Program:
+    """The program whose first tie-breaker is its goal: what is handed out where nothing is asked to be least."""
+    if p.goal is not None or not p.ties:
+        return p
+    _, goal, under = p.ties[0]
+    return replace(p, goal=goal, under=under)
