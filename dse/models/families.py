@@ -63,3 +63,8 @@ def only_expanded(g: Any) -> NoReturn:
     raise ValueError(
         "a model over lists has no equations of its own: evaluate what its expand(parts) returns"
     )
+
+
+def nothing(amount: Any) -> bool:
+    """Whether an amount is the plain number zero, so that what it multiplies need not be looked at."""
+    return isinstance(amount, int | float) and amount == 0

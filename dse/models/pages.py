@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.registry import get, names
+from dse.models.structure import Column, Structure
 from dse.quantities import Quantity
 
 _HEAD = ("name", "symbol", "unit", "domain", "meaning", "source")
@@ -17,6 +19,7 @@ _HEAD = ("name", "symbol", "unit", "domain", "meaning", "source")
 def table(model: Model) -> str:
     """Return a model's quantities and limits as Markdown tables, with units, meanings and sources."""
     parts = [
+        *(_lists(model.structure) if model.structure is not None else ()),
         "## Inputs",
         _quantities(model.inputs, ""),
         "## Machine parameters",
@@ -35,7 +38,8 @@ def table(model: Model) -> str:
 
 def page(model: Model) -> str:
     """Return a model's whole page: title, source, the equations in words, and its tables."""
-    said = inspect.getdoc(model.equations) or ""
+    # a model over lists has equations only once the lists are known
+    said = inspect.getdoc(model.equations) or "" if model.structure is None else ""
     parts = (
         f"# {model.name}: {model.title}",
         f"Source: {model.source}.",
@@ -66,6 +70,32 @@ def domain(q: Quantity) -> str:
     return text + ("; may be absent" if q.optional else "")
 
 
+def _lists(structure: Structure) -> list[str]:
+    """Return what the model takes beside numbers: tables of rows, a map of machines, a menu of settings."""
+    parts = ["## Lists"]
+    for rows in structure.tables:
+        needed = "one at least" if rows.required else "may be left out"
+        parts.append(f"`[[given.{rows.name}]]`, one per {rows.dimension} ({needed}): {rows.meaning}.")
+        columns = [("`name`", "text", f"name of the {rows.dimension}", "")]
+        columns += [(f"`{q.name}`", f"{q.unit}; {domain(q)}", q.meaning, q.source) for q in rows.numbers]
+        columns += [(f"`{c.name}`", _kind(c), c.meaning, "") for c in rows.columns]
+        parts.append(_rows(("key", "value", "meaning", "source"), columns))
+    if structure.machines:
+        parts.append(
+            f"`[machine.<{structure.machines}>]`: a map of at least {structure.least} machines, one per "
+            f"{structure.machines}, in order; a parameter x of `cpu` is `machine.cpu.x`."
+        )
+    if structure.settings:
+        parts.append("The machine has a menu of settings (`[[settings]]` of its file).")
+    return parts
+
+
+def _kind(column: Column) -> str:
+    if column.refers:
+        return f"name of one of the {column.refers}"
+    return f"true or false; default {str(column.default).lower()}"
+
+
 def _quantities(quantities: Iterable[Quantity], prefix: str) -> str:
     rows = [(f"`{prefix}{q.name}`", q.symbol, q.unit, domain(q), q.meaning, q.source) for q in quantities]
     return _rows(_HEAD, rows)
@@ -73,4 +103,9 @@ def _quantities(quantities: Iterable[Quantity], prefix: str) -> str:
 
 def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell or "–" for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(_cell(cell) or "–" for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    # a placeholder such as <region> would be read as HTML
+    return text if "`" in text else re.sub(r"<\w+>", r"`\g<0>`", text)
