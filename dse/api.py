@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +11,10 @@ from dse.models import Model, register
 from scenarios import Scenario
 
 if TYPE_CHECKING:
-    import numpy as np
     import xarray as xr
 
     from dse.progress import Report
-    from results.dataset import Arrays
     from results.solution import Solution
-    from scenarios.question import Question
 
 Source = Scenario | str | Path | Mapping[str, Any]
 
@@ -100,57 +95,12 @@ def front(
 def evaluate(scenario: Source) -> xr.Dataset:
     """Compute all metrics of a scenario in which nothing is decided, over its grid if it has one.
 
-    All points at once, as arrays. Limits play no part. Raises ScenarioError where something is decided.
+    All points at once, as arrays; they are read-only, ``copy(deep=True)`` makes one's own. Limits play no part.
+    Raises ScenarioError where something is decided.
     """
-    import numpy as np
+    from dse import evaluating
 
-    import results.dataset
-
-    asked = load(scenario)
-    grid = scenarios.grid(asked)
-    if asked.decide:
-        wrong = f"{', '.join(asked.decide)} is to be decided, and nothing is when a scenario is evaluated"
-        right = "give it a value under [given], or use dse.solve or dse.sweep"
-        raise scenarios.ScenarioError([scenarios.Problem(asked.file, "decide", wrong, right)])
-    plan = results.dataset.layout(grid, {"method": "evaluated as arrays"})
-    plan = replace(plan, variables=tuple(v for v in plan.variables if v.role == "metric"))
-    plan = replace(plan, sizes={a.name: len(a.values) for a in grid.axes}, limits=())
-    plan = replace(plan, coordinates=tuple(c for c in plan.coordinates if c.name in plan.sizes))
-    arrays = results.dataset.blank(plan)
-    # names and whole machines differ in more than one number: one call for each of them
-    apart = [not a.numeric or t.structural for a, t in zip(grid.axes, grid.targets, strict=True)]
-    for place in itertools.product(
-        *(range(n) if alone else (None,) for n, alone in zip(grid.shape, apart, strict=True))
-    ):
-        region = tuple(slice(None) if i is None else i for i in place)
-        _fill(arrays, plan.variables, region, _spread(grid, tuple(i or 0 for i in place), apart))
-    return results.dataset.to_dataset(plan, {n: np.asarray(a) for n, a in arrays.items()})
-
-
-def _spread(grid: scenarios.Grid, start: tuple[int, ...], apart: list[bool]) -> Question:
-    """Return the question at ``start`` with every swept input as an array along its own dimension."""
-    import numpy as np
-
-    base = grid.question(start)
-    given: dict[str, Any] = dict(base.given)
-    open_axes = [i for i, alone in enumerate(apart) if not alone]
-    for place, i in enumerate(open_axes):
-        shape = [1] * len(open_axes)
-        shape[place] = -1
-        aim = grid.targets[i]
-        if aim.kind == "given":
-            given[aim.name] = np.asarray(grid.axes[i].values, float).reshape(shape)
-    return replace(base, given=given)
-
-
-def _fill(
-    arrays: Arrays, variables: tuple[Any, ...], region: tuple[slice | int, ...], question: Question
-) -> None:
-    from formulations import evaluation
-
-    found: Mapping[str, np.ndarray[Any, Any]] = evaluation.metrics(question, {})
-    for variable in variables:
-        arrays[variable.name][region] = found[variable.key]
+    return evaluating.evaluate(load(scenario))
 
 
 def open(store: str | Path) -> xr.Dataset:

@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -286,15 +287,17 @@ def objectives(dataset: xr.Dataset) -> dict[str, bool]:
 
 def versions() -> dict[str, str]:
     """Versions of dse and of the libraries an answer rests on (absent ones are left out)."""
+    return {name: found for name in LIBRARIES if (found := _version(name))}
+
+
+@cache  # it reads a file of the installed library
+def _version(name: str) -> str | None:
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def blank(plan: Layout, points: Sequence[int] | None = None) -> Arrays:

@@ -195,11 +195,12 @@ def equations(g: Any) -> Mapping[str, Any]:
     data = g.bytes if hasattr(g, "bytes") else per(flops, g.intensity)
     computing, moving = flops * flop_time, data * byte_time
     energy_flop, energy_data = flops * flop_energy, data * byte_energy
+    dynamic = energy_flop + energy_data
     at_peak = per(flop_energy, flop_time) + per(byte_energy, byte_time)
     low = high = balance = per(byte_time, flop_time)
     if hasattr(m, "usable_power"):
         usable = m.usable_power / g.throttle
-        capped = per(energy_flop + energy_data, usable)
+        capped = per(dynamic, usable)
         low, high = _ends(balance, usable, (flop_time, flop_energy), (byte_time, byte_energy))
         rest = maximum(capped, moving)
         regime = reaches(rest, computing) * (1.0 + reaches(moving, capped))
@@ -209,7 +210,7 @@ def equations(g: Any) -> Mapping[str, Any]:
         regime = 2.0 * reaches(moving, computing)
     time = maximum(computing, rest)
     energy_constant = m.constant_power * time
-    energy = energy_flop + energy_data + energy_constant
+    energy = dynamic + energy_constant
     return {
         "time": time,
         "energy": energy,

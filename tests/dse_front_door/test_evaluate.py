@@ -64,3 +64,19 @@ def test_what_is_decided_cannot_be_evaluated():
     del asked["given"]["memory"]
     with pytest.raises(scenarios.ScenarioError, match=r"memory is to be decided.*\n.*dse\.solve"):
         dse.evaluate(asked)
+
+
+def test_what_does_not_depend_on_an_axis_is_repeated_and_not_stored_again():
+    intensity = {"path": "given.intensity", "start": 0.125, "stop": 512, "num": 50, "spacing": "log"}
+    flops = {"path": "given.flops", "start": "1 Gflop", "stop": "1 Tflop", "num": 40, "spacing": "log"}
+    file = {"model": "roofline", "machine": "gtx-titan-choi2014", "sweep": {"flops": flops, "i": intensity}}
+    found = dse.evaluate(file)
+    assert found.sizes == {"flops": 40, "i": 50}
+    assert all(found[name].shape == (40, 50) for name in found)
+    assert not any(found.balance.to_numpy().strides)
+    # what is shared cannot be changed by mistake; a copy can
+    with pytest.raises(ValueError, match=r"copy\(\)|read-only"):
+        found.balance[0, 0] = 0.0
+    own = found.copy(deep=True)
+    own.balance[0, 0] = 0.0
+    assert float(own.balance[0, 1]) == float(found.balance[0, 0]) > 0
