@@ -38,6 +38,7 @@ from scenarios.question import Decision, Question
 Array = NDArray[np.float64]
 TIES = ("time", "energy", "cost")
 BIG = 1e7
+BOX = 1e12
 PASSES = 6
 
 
@@ -70,6 +71,16 @@ class Program:
     def rows(self) -> Array:
         """The rows as they stand: rows . u <= 0."""
         return self.numerators - self.denominators
+
+    @property
+    def boxed(self) -> NDArray[np.bool_]:
+        """The columns whose upper end is only there to have one."""
+        found = np.zeros(len(self.columns), dtype=bool)
+        for i, atom in enumerate(self.columns):
+            if isinstance(atom, str):
+                q = evaluation.quantity(self.question.model, atom)
+                found[i] = self.high[i] < q.maximum
+        return found
 
     def column(self, name: str) -> Array:
         """A decided variable as a row over the columns."""
@@ -219,7 +230,9 @@ class _Builder:
         if isinstance(atom, str):
             d = next(d for d in self.question.decide if d.name == atom)
             q = evaluation.quantity(self.question.model, atom)
-            return (q.minimum if q.floor == 0.0 else max(q.minimum, q.floor)), q.maximum, d.integer
+            low = q.minimum if q.floor == 0.0 else max(q.minimum, q.floor)
+            box = q.ceiling if q.ceiling <= BOX else math.inf
+            return low, min(q.maximum, box), d.integer
         if isinstance(atom, Maximum):
             return -math.inf, math.inf, False
         return 0.0, 1.0, not isinstance(atom, Differs)

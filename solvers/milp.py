@@ -22,6 +22,7 @@ ITERATIONS = 60
 CLOSED = 1e-13
 SHARP = 1e-11
 ABOVE_ZERO = 1e-300
+AT_END = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,21 @@ def numbers(
     whole = np.array([not (isinstance(c, str) and c in drop) for c in p.columns], dtype=bool)
     n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole)
     return n.with_rows(*more) if more else n
+
+
+def runaway(p: Program, best: Best) -> str:
+    """The variable that only the end of its box holds (empty: none)."""
+    assert best.u is not None, "only a design can be held"
+    ends = p.boxed & (best.u[:-1] >= p.high * (1.0 - AT_END))
+    if not ends.any():
+        return ""
+    n = numbers(p)
+    nearer = replace(n, high=np.where(ends, n.high / 2, n.high))
+    assert p.goal is not None, "only an objective sends a variable away"
+    assert p.under is not None, "only an objective sends a variable away"
+    there = least(p, nearer, p.goal, p.under)
+    worse = there.u is None or there.ratio > best.ratio + AT_END * abs(best.ratio)
+    return str(p.columns[int(np.flatnonzero(ends)[0])]) if worse else ""
 
 
 def least(p: Program, n: Numbers, goal: Array, under: Array) -> Best:

@@ -5,6 +5,7 @@ Ties go to least time, then energy, then cost, then the smaller decided quantiti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -36,10 +37,9 @@ def chosen(p: Program, best: Best) -> Chosen:
     n = best.numbers
     if n.integer.any():
         kept = n.with_rows(_no_worse(p, best)) if p.goal is not None else n
-        if not _one_choice(kept, best.u):
-            return _among_choices(p, kept, best.u)
-        rest = _rest(p, n, best.u)
-        return rest if rest is not None else Chosen(best.u, {})
+        settled = Chosen(best.u, {}) if _one_choice(kept, best.u) else _among_choices(p, kept, best.u)
+        rest = _rest(p, n, settled.u)
+        return settled if rest is None else Chosen(rest.u, {**rest.ranges, **settled.ranges})
     if best.multipliers is None:
         return Chosen(best.u, {})
     return _on_face(p, milp.face(best), best.u)
@@ -98,7 +98,7 @@ def _among_choices(p: Program, kept: Numbers, u: Array) -> Chosen:
     ranges = _ranges(p, kept)
     for goal, under in _stages(p):
         found = milp.ratio(kept, goal, under)
-        if found.u is None:
+        if found.u is None or _boxed(p, found.u):
             continue
         u = found.u
         slack = KEEP * abs(found.ratio) * under + KEEP * 1e-3 * _unit(len(under))
@@ -114,12 +114,17 @@ def _on_face(p: Program, n: Numbers, u: Array) -> Chosen:
         return Chosen(u, {})
     for goal, under in _stages(p):
         found = milp.ratio(n, goal, under)
-        if found.end is not End.FOUND or found.u is None:
+        if found.end is not End.FOUND or found.u is None or _boxed(p, found.u):
             continue
         u = found.u
         if found.multipliers is not None:
             n = milp.face(found)
     return Chosen(u, ranges)
+
+
+def _boxed(p: Program, u: Array) -> bool:
+    """Whether only the end of a box holds what was asked to be least: an aim without end settles nothing."""
+    return bool(np.any(p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_END))))
 
 
 def _ranges(p: Program, n: Numbers) -> dict[str, tuple[float, float]]:
@@ -130,6 +135,8 @@ def _ranges(p: Program, n: Numbers) -> dict[str, tuple[float, float]]:
         low, high = (None if e.u is None else float(column @ e.u) for e in ends)
         if low is None or high is None:
             continue
+        if ends[1].u is not None and _boxed(p, ends[1].u):
+            high = math.inf
         if high > low + APART * max(abs(low), abs(high), 1e-3):
             found[d.name] = (low, high)
     return found

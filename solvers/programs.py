@@ -51,6 +51,9 @@ def optimise(p: Program) -> Settled:
         return Settled(_infeasible(p), {})
     if best.end is End.UNBOUNDED:
         return Settled(_unbounded(p, best.ray), {})
+    held = milp.runaway(asked, best) if best.u is not None and asked.goal is not None else ""
+    if held and p.goal is not None:
+        return Settled(_runaway(held), {})
     if best.u is None:
         return Settled(Outcome(Status.ERROR, solver=SOLVER, message="HiGHS found no answer in time"), {})
     chosen = milp_ties.chosen(asked, best)
@@ -99,6 +102,10 @@ def _unbounded(p: Program, ray: Array | None) -> Outcome:
     if ray is not None:
         steps = {n: abs(ray[p.columns.index(n)]) for n in names}
         name = max(steps, key=lambda n: steps[n])
+    return _runaway(name)
+
+
+def _runaway(name: str) -> Outcome:
     return Outcome(Status.UNBOUNDED, certificate=f"more {name} is always better", solver=SOLVER, runaway=name)
 
 
