@@ -243,3 +243,8 @@ def _maximum(a: NumericValue, b: Any) -> Any:
 @arithmetic.register_reaches(NumericValue)
 def _reaches(a: Any, b: Any) -> Any:
     return pyo.Expr_if(a >= b, 1.0, 0.0)
+
+
+@arithmetic.some.register(NumericValue)
+def _some(amount: NumericValue) -> Any:
+    return pyo.Expr_if(amount > arithmetic.NONE, 1.0, 0.0)

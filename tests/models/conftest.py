@@ -7,6 +7,8 @@ import pytest
 from hypothesis import strategies as st
 
 from dse import models
+from dse.models.model import Model
+from dse.models.structure import Parts, Row
 from dse.quantities import Quantity
 
 # wide enough for every term of every sum to count somewhere
@@ -28,11 +30,37 @@ CENTRES = {
 }
 
 
+# lists with which a model over lists is tried like any other; two processors, whom categories are for
+EXAMPLES = {
+    "partition": Parts(
+        rows={
+            "regions": (Row("a"), Row("b", {"divisible": False}), Row("c", {"independent": True})),
+            "transfers": (Row("t", refers={"from": "a", "to": "c"}),),
+        },
+        machines=("cpu", "gpu"),
+    ),
+}
+
+
+def flat(name: str) -> Model:
+    """Return a model with equations: a model over lists, with example lists."""
+    model = models.get(name)
+    return model if model.expand is None else model.expand(EXAMPLES[name])
+
+
 def value(q: Quantity) -> st.SearchStrategy[Any]:
     if q.choices:
         return st.sampled_from(q.choices)
+    if q.maximum == 1.0:
+        return st.floats(0.05, 0.95)
     centre = CENTRES.get(q.unit, 1e3)
     return st.floats(*RANGES.get(q.name, (centre / 30, centre * 30)))
+
+
+@pytest.fixture(scope="session")
+def plain() -> Callable[[str], Model]:
+    """Return a function that gives the model of a name with equations, however it takes its inputs."""
+    return flat
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +68,7 @@ def points() -> Callable[..., st.SearchStrategy[dict[str, Any]]]:
     """Return a function that gives the strategy of a model's points: a value for every parameter."""
 
     def of(name: str, **fixed: Any) -> st.SearchStrategy[dict[str, Any]]:
-        parameters = models.get(name).parameters()
+        parameters = flat(name).parameters()
         return st.fixed_dictionaries(
             {k: st.just(fixed[k]) if k in fixed else value(q) for k, q in parameters.items()}
         )

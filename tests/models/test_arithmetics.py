@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import formulations.pyomo_model  # noqa: F401  (teaches log what a Pyomo expression is)
 from dse import models
+from dse.models.model import Model
 from dse.quantities import registry
 from formulations.posynomial import Ratio, symbol
 
@@ -20,10 +21,20 @@ from formulations.posynomial import Ratio, symbol
 RTOL = 1e-12
 
 Points = Callable[..., st.SearchStrategy[dict[str, Any]]]
+Plain = Callable[[str], Model]
 every_model = pytest.mark.parametrize("name", models.names())
 SPREAD = [n for n in models.names() if {"processors", "nodes"} & {q.name for q in models.get(n).inputs}]
 # computed by way of a division by zero, which Pyomo has no number for
 BY_INFINITY = {"balance_low", "balance_high"}
+# two of each model
+AXES = (
+    "processors",
+    "nodes",
+    "throttle",
+    "machine.time_per_flop",
+    "share.a.cpu",
+    "machine.gpu.time_per_flop",
+)
 every_distributed_model = pytest.mark.parametrize("name", SPREAD)
 
 
@@ -34,9 +45,9 @@ def numbers(x: Mapping[str, Any]) -> dict[str, float]:
 @every_model
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
-def test_arrays_give_what_floats_give(points: Points, name: str, data: st.DataObject):
+def test_arrays_give_what_floats_give(plain: Plain, points: Points, name: str, data: st.DataObject):
     """NumPy, labelled arrays and floats agree, point by point and broadcast along named dimensions."""
-    model = models.get(name)
+    model = plain(name)
     fixed = {q.name: data.draw(st.sampled_from(q.choices)) for q in model.inputs if q.choices}
     rows = [data.draw(points(name, **fixed)) for _ in range(3)]
     single = [models.evaluate(model, x) for x in rows]
@@ -48,12 +59,12 @@ def test_arrays_give_what_floats_give(points: Points, name: str, data: st.DataOb
 
 
 @every_model
-def test_labelled_axes_spread_over_a_grid(points: Points, name: str):
+def test_labelled_axes_spread_over_a_grid(plain: Plain, name: str):
     """Two axes of different names make a grid of the metrics."""
-    model = models.get(name)
+    model = plain(name)
     quantities = model.parameters()
     x = {k: q.choices[0] if q.choices else max(q.minimum, 2.0) for k, q in quantities.items()}
-    first, second = (k for k in ("processors", "nodes", "throttle", "machine.time_per_flop") if k in x)
+    first, second = (k for k in AXES if k in x)
     x[first] = xr.DataArray([1.0, 2.0, 4.0], dims="a")
     x[second] = xr.DataArray([1.0, 2.0], dims="b")
     assert dict(models.evaluate(model, x)["energy"].sizes) == {"a": 3, "b": 2}
@@ -62,8 +73,10 @@ def test_labelled_axes_spread_over_a_grid(points: Points, name: str):
 @every_model
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
-def test_pyomo_expressions_give_what_floats_give(points: Points, name: str, data: st.DataObject):
-    model = models.get(name)
+def test_pyomo_expressions_give_what_floats_give(
+    plain: Plain, points: Points, name: str, data: st.DataObject
+):
+    model = plain(name)
     x = data.draw(points(name))
     block = pyo.ConcreteModel()
     block.x = pyo.Var(list(numbers(x)), initialize=numbers(x))
@@ -92,9 +105,9 @@ def test_every_metric_is_a_ratio_of_posynomials(points: Points, name: str, data:
 @every_model
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())
-def test_pint_proves_the_units_of_every_metric(points: Points, name: str, data: st.DataObject):
+def test_pint_proves_the_units_of_every_metric(plain: Plain, points: Points, name: str, data: st.DataObject):
     """With flop, word and message as labels, every metric has its declared unit and every limit has none."""
-    model = models.get(name)
+    model = plain(name)
     x = data.draw(points(name))
     units = registry()
     quantities = model.parameters()
