@@ -1,5 +1,7 @@
 """What a user would write without dse: the n-body step of Demmel et al. 2013, (15), (16), in other tools.
 
+And the energy roofline of Choi et al. 2014, (1)-(7), in NumPy.
+
 All in one place and as short as it gets, with the scaling that the solvers need done by hand: processors and
 memory are in units of 1000, so that every coefficient is of order one. ``python -m benchmarks.by_hand``
 answers the question of the library's nbody_deadline in a process of its own.
@@ -27,6 +29,8 @@ E0 = F * N**2 * (GE + GT * EE) + N**2 * TIME_WORD * DE
 E1 = N**2 * (ENERGY_WORD + TIME_WORD * EE) / UNIT
 E2 = F * N**2 * GT * DE * UNIT
 ONE_COPY, REPLICATION = N / UNIT**2, N / UNIT**1.5
+# the GTX Titan of Choi et al. 2014, Table I: s/flop, s/byte, J/flop, J/byte, W, W
+TF, TM, EF, EM, CONSTANT, USABLE = 1 / 4.02e12, 1 / 239e9, 30.4e-12, 267e-12, 123.0, 164.0
 
 
 def metrics(p: Any, m: Any) -> dict[str, Any]:
@@ -48,6 +52,41 @@ def metrics(p: Any, m: Any) -> dict[str, Any]:
         "words": words,
         "messages": messages,
         "message_share": MSG / m,
+    }
+
+
+def roofline(flops: Any, intensity: Any, throttle: Any = 1.0) -> dict[str, Any]:
+    """Return all metrics of the roofline in plain NumPy, each in the shape that its formula gives."""
+    data, usable = flops / intensity, USABLE / throttle
+    computing, moving = flops * TF, data * TM
+    energy_flop, energy_data = flops * EF, data * EM
+    capped = (energy_flop + energy_data) / usable
+    rest = np.maximum(moving, capped)
+    time = np.maximum(computing, rest)
+    energy_constant = CONSTANT * time
+    energy = energy_flop + energy_data + energy_constant
+    balance, to_spare = TM / TF, usable * TF - EF
+    with np.errstate(divide="ignore"):
+        high = np.where(to_spare > 0, np.maximum(balance, EM / to_spare), np.inf)
+    regime = np.where(moving >= capped, 2.0, 1.0)
+    return {
+        "time": time,
+        "energy": energy,
+        "power": energy / time,
+        "performance": flops / time,
+        "efficiency": flops / energy,
+        "energy_delay": energy * time,
+        "bandwidth": data / time,
+        "energy_flop": energy_flop,
+        "energy_data": energy_data,
+        "energy_constant": energy_constant,
+        "flops_per_byte": flops / data,
+        "balance": balance,
+        "balance_low": np.minimum(balance, np.maximum(usable * TM - EM, 0.0) / EF),
+        "balance_high": high,
+        "energy_balance": EM / EF,
+        "peak_power": CONSTANT + np.minimum(EF / TF + EM / TM, usable),
+        "regime": np.where(computing > rest, 0.0, regime),
     }
 
 
