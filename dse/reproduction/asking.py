@@ -19,7 +19,7 @@ def ask(question: Mapping[str, Any]) -> Solution:
 
 
 def metrics(
-    model: str, machine: Mapping[str, Any], given: Mapping[str, Any], *waive: str
+    model: str, machine: str | Mapping[str, Any], given: Mapping[str, Any], *waive: str
 ) -> Mapping[str, float]:
     """Every metric of a design where nothing is decided; ``waive`` sets limits of the model aside.
 
