@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,8 @@ class Program:
     ``u`` ends with a constant 1. ``keys`` names the rows that are limits (None: rows that define atoms, of which
     ``equal`` hold with equality). ``low``, ``high``, ``integer``: the columns without the constant.
     ``exact``: a column and the arguments of which it must be one. ``sign`` is -1 where the user maximises: the
-    ratio is then the reciprocal of the user's objective. ``ties``: the tie-breaking metrics as ratios.
+    ratio is then the reciprocal of the user's objective. ``ties``: the tie-breaking metrics as ratios. ``others``:
+    the objectives beside ``goal``, in their order, each with its own goal, under and sign.
     """
 
     question: Question
@@ -66,6 +68,7 @@ class Program:
     sign: int
     exact: tuple[tuple[int, Array], ...]
     ties: tuple[tuple[str, Array, Array], ...]
+    others: tuple[tuple[Array, Array, int], ...] = ()
 
     @property
     def rows(self) -> Array:
@@ -112,14 +115,19 @@ def program(question: Question, objective: int = 0) -> Program:
         key: _named(f"the limit {key.name} ({key.side})", value)
         for key, value in evaluation.ratios(question, x, at).items()
     }
-    goal, sign = None, 1
-    if question.objectives:
-        wanted = question.objectives[objective]
-        goal = _named(f"the objective {wanted.name}", evaluation.objective(question, x, at, objective))
-        if wanted.maximize:
-            goal, sign = Linear(goal.denominator, goal.numerator), -1
+    goals = [_goal(question, x, at, i) for i in range(len(question.objectives))]
+    goal, sign = goals.pop(objective) if goals else (None, 1)
     ties = {n: at[n] for n in TIES if isinstance(at.get(n), Linear)}
-    return _Builder(question, x).build(limits, goal, sign, ties)
+    return _Builder(question, x).build(limits, goal, sign, ties, goals)
+
+
+def _goal(
+    question: Question, x: Mapping[str, Linear], at: Mapping[str, Any], which: int
+) -> tuple[Linear, int]:
+    """What of an objective is minimised, and its sign."""
+    wanted = question.objectives[which]
+    goal = _named(f"the objective {wanted.name}", evaluation.objective(question, x, at, which))
+    return (Linear(goal.denominator, goal.numerator), -1) if wanted.maximize else (goal, 1)
 
 
 def _named(what: str, value: object) -> Linear:
@@ -147,8 +155,10 @@ class _Builder:
         goal: Linear | None,
         sign: int,
         ties: Mapping[str, Linear],
+        others: list[tuple[Linear, int]],
     ) -> Program:
         stated = [*limits.values(), *([goal] if goal is not None else []), *ties.values()]
+        stated += [g for g, _ in others]
         forms = [f for r in stated for f in (r.numerator, r.denominator)]
         self.columns = atoms([*(v.numerator for v in self.x.values()), *forms])
         self.place = {atom: i for i, atom in enumerate(self.columns)}
@@ -171,15 +181,19 @@ class _Builder:
             self.high,
             self.integer,
             tuple(r[0] for r in self.rows),
-            np.array([self.vector(r[1]) for r in self.rows]).reshape(len(self.rows), -1),
-            np.array([self.vector(r[2]) for r in self.rows]).reshape(len(self.rows), -1),
+            self._matrix([r[1] for r in self.rows]),
+            self._matrix([r[2] for r in self.rows]),
             np.array([r[3] for r in self.rows], dtype=bool),
             None if goal is None else self.vector(goal.numerator),
             None if goal is None else self.vector(goal.denominator),
             sign,
             exact,
             tuple((n, self.vector(r.numerator), self.vector(r.denominator)) for n, r in ties.items()),
+            tuple((self.vector(g.numerator), self.vector(g.denominator), s) for g, s in others),
         )
+
+    def _matrix(self, forms: list[Affine]) -> Array:
+        return np.array([self.vector(f) for f in forms]).reshape(len(forms), len(self.columns) + 1)
 
     def vector(self, form: Affine) -> Array:
         found = np.zeros(len(self.columns) + 1)
