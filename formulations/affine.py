@@ -145,6 +145,8 @@ class Linear:
         own = self.value
         if own is not None and not isinstance(power, Linear | Refused):
             return constant(own**power)
+        if power == 0:
+            return constant(1.0)
         if power == 1:
             return self
         return _inverse(self) if power == -1 else Refused(f"a decided quantity to the power {power:g}")
@@ -249,11 +251,17 @@ def _maximum(a: Linear, b: Any) -> Linear | Refused:
         return other
     if a.value is not None and other.value is not None:
         return constant(max(a.value, other.value))
+    a, other = _over_one(a, other), _over_one(other, a)
     share = other.denominator.over(a.denominator)
     if share is None:
         return Refused("a maximum of ratios with different denominators")
     listed = (*_listed(a.numerator), *_listed(other.numerator.times(1.0 / share)))
     return Linear(Affine({Maximum(listed): 1.0}), a.denominator)
+
+
+def _over_one(a: Linear, b: Linear) -> Linear:
+    """A number over the denominator of ``b``; anything else as it stands."""
+    return a if a.value is None else Linear(b.denominator.times(a.value), b.denominator)
 
 
 def _listed(form: Affine) -> tuple[Affine, ...]:
@@ -310,7 +318,7 @@ def _differs(a: Linear, b: Any) -> Linear | Refused:
     if a.value is not None and other.value is not None:
         return constant(float(a.value != other.value))
     for one, two in ((a, other), (other, a)):
-        if one.value is not None:
+        if one.value is not None and picker(two) is not None:
             same = [atom for atom, c in two.numerator.terms.items() if c == one.value]
             return Linear(Affine(dict.fromkeys(same[:1], -1.0), 1.0))
     names = picker(a), picker(other)
