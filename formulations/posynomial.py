@@ -7,6 +7,7 @@ A model run on :class:`Ratio` symbols returns each metric as N/D with posynomial
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -17,6 +18,8 @@ from dse.models import arithmetic
 
 Key = tuple[tuple[str, float], ...]
 TINY = 1e-300
+# what names the larger of two while a model runs (formulations.maxima); where nothing does, it is refused
+larger: ContextVar[Callable[[Ratio, Ratio], Ratio] | None] = ContextVar("larger", default=None)
 
 
 class NotPosynomial(ArithmeticError):
@@ -258,8 +261,12 @@ def _still_refused(x: Refused) -> Refused:
 
 
 @arithmetic.register_maximum(Ratio)
-def _max(_a: Ratio, _b: Any) -> Refused:
-    return Refused("the larger of two unknown quantities")
+@_refusing
+def _max(a: Ratio, b: Any) -> Any:
+    name = larger.get()
+    if name is None:
+        raise NotPosynomial("the larger of two unknown quantities")
+    return name(a, ratio(b))
 
 
 @arithmetic.register_maximum(Refused)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from formulations import evaluation, posynomial
+from formulations import evaluation, maxima, posynomial
 from formulations.evaluation import RowKey
 from formulations.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
+from formulations.program import Program, is_linear, program
 from scenarios.question import Decision, Question
+
+# metrics that ties between equally good designs go to, in this order
+TIES = ("time", "energy", "cost")
 
 
 class Kind(StrEnum):
@@ -30,6 +35,7 @@ class Variable:
     """A decided number: its domain box (SI, positive) and which ends of it are the domain's own.
 
     ``real_low`` / ``real_high``: the end is mathematical (one processor), not merely there to have a box.
+    ``auxiliary``: it stands for a maximum and is nobody's decision.
     """
 
     name: str
@@ -38,6 +44,7 @@ class Variable:
     real_low: bool
     real_high: bool
     decision: Decision
+    auxiliary: bool = False
 
     @property
     def discrete(self) -> bool:
@@ -84,7 +91,9 @@ class Problem:
     """The mathematics of one question.
 
     ``rows`` is None where the arithmetic refused to be posynomial; ``refusal`` then says why. ``refusal`` is also
-    set for ratios whose denominator is a sum (the problem is signomial, not a GP).
+    set for ratios whose denominator is a sum (the problem is signomial, not a GP). ``cases``: where only maxima
+    stand in the way, problems with ``rows`` whose designs together are those of the question; their auxiliary
+    variables stand for the maxima, and the rows that say so have the side ``maxima.SIDE``.
     """
 
     question: Question
@@ -93,6 +102,8 @@ class Problem:
     goal: Goal | None
     rows: tuple[Row, ...] | None
     refusal: str = ""
+    program: Program | None = None
+    cases: tuple[Problem, ...] = ()
 
 
 def formulate(question: Question, objective: int = 0) -> Problem:
@@ -104,10 +115,14 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     if not variables:
         return Problem(question, Kind.EVALUATION, (), None, None)
     discrete = any(v.discrete for v in variables)
+    if is_linear(question):
+        return _linear(question, variables, objective)
     try:
         goal, rows = _symbolic(question, objective)
     except NotPosynomial as refusal:
-        return Problem(question, Kind.MINLP if discrete else Kind.NLP, variables, None, None, str(refusal))
+        cases = _cases(question, objective, variables)
+        kind = cases[0].kind if len(cases) == 1 else Kind.MINLP if discrete else Kind.NLP
+        return Problem(question, kind, variables, None, None, str(refusal), cases=cases)
     refusal_text = _signomial(goal, rows)
     if _affine(goal, rows):
         kind = Kind.MILP if discrete else Kind.LP
@@ -118,11 +133,71 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     return Problem(question, kind, variables, goal, rows, refusal_text)
 
 
+def _linear(question: Question, variables: tuple[Variable, ...], objective: int) -> Problem:
+    discrete = any(v.discrete for v in variables)
+    try:
+        made = program(question, objective)
+    except NotPosynomial as refusal:
+        return Problem(question, Kind.MINLP if discrete else Kind.NLP, variables, None, None, str(refusal))
+    kind = Kind.MILP if made.integer.any() else Kind.LP
+    return Problem(question, kind, variables, None, None, program=made)
+
+
 def symbols(question: Question) -> dict[str, Ratio]:
-    """Run the model on symbols: every metric and decided variable that is a ratio of posynomials, by name."""
+    """Run the model on symbols: every metric and decided variable that is a ratio of posynomials, by name.
+
+    Maxima are unknowns of their own, as in the ``cases`` of a problem.
+    """
     x = {d.name: symbol(d.name) for d in question.decide}
-    found = {**x, **evaluation.metrics(question, x)}
+    with maxima.named():
+        found = {**x, **evaluation.metrics(question, x)}
     return {n: v for n, v in found.items() if isinstance(v, Ratio)}
+
+
+def moved(case: Problem, question: Question, objective: int = 0) -> tuple[Goal | None, tuple[Row, ...]]:
+    """Return goal and rows of a case at other given numbers: the same maxima, held in the same way."""
+    taken, goal, rows = _with_maxima(question, objective)
+    every = {r.key: r for r in (*rows, *(Row(key, *pair) for key, pair in taken.rows().items()))}
+    return goal, tuple(every[r.key] for r in case.rows or ())
+
+
+def _with_maxima(question: Question, objective: int) -> tuple[maxima.Maxima, Goal | None, tuple[Row, ...]]:
+    with maxima.named() as taken:
+        goal, rows = _symbolic(question, objective)
+    if goal is not None:
+        goal = Goal(goal.name, *maxima.split((goal.numerator, goal.denominator)), goal.sign, goal.log2)
+    return taken, goal, tuple(Row(r.key, *maxima.split((r.numerator, r.denominator))) for r in rows)
+
+
+def _cases(question: Question, objective: int, variables: tuple[Variable, ...]) -> tuple[Problem, ...]:
+    """One problem per way the question's maxima can be held; none where maxima are not all that is in the way."""
+    try:
+        taken, goal, rows = _with_maxima(question, objective)
+        pairs = [(r.numerator, r.denominator) for r in rows]
+        pairs += [(goal.numerator, goal.denominator)] if goal is not None else []
+        known = symbols(question)
+        wished = [maxima.split((known[n].numerator, known[n].denominator)) for n in TIES if n in known]
+        ways = maxima.alternatives(taken, pairs, wished)
+    except NotPosynomial:
+        return ()
+    ends = taken.ends({v.name: (v.low, v.high) for v in variables})
+    return tuple(_case(question, goal, rows, variables, way, ends) for way in ways)
+
+
+def _case(
+    question: Question,
+    goal: Goal | None,
+    rows: tuple[Row, ...],
+    variables: tuple[Variable, ...],
+    way: maxima.Alternative,
+    ends: Mapping[str, tuple[float, float]],
+) -> Problem:
+    more = tuple(Variable(n, *ends[n], False, False, Decision(n), auxiliary=True) for n in way.names)
+    every = (*rows, *(Row(key, *pair) for key, pair in way.rows.items()))
+    refusal = _signomial(goal, every)
+    discrete = any(v.discrete for v in variables)
+    names = (Kind.MINLP, Kind.MIGP) if discrete else (Kind.NLP, Kind.GP)
+    return Problem(question, names[not refusal], (*variables, *more), goal, every, refusal)
 
 
 def _variable(question: Question, d: Decision) -> Variable:

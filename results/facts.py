@@ -63,7 +63,8 @@ class Facts:
     together, each with the value that would do with all else kept (for a model's own limit the factor by
     which it is missed), or None where further conflicts, listed in ``conflicts``, remain. ``ranges``:
     lowest and highest optimal value of what is not unique. ``parameters``: percent of the objective per
-    percent of each machine parameter. ``runaway``: the variable that an unbounded question sends to
+    percent of each machine parameter; ``one_sided``: those of them whose worth holds only for the change that
+    betters the objective. ``runaway``: the variable that an unbounded question sends to
     infinity or zero. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ... mean in a
     metric that says which case holds.
     """
@@ -79,6 +80,7 @@ class Facts:
     conflicts: tuple[tuple[str, ...], ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     parameters: Mapping[str, float] = field(default_factory=dict)
+    one_sided: tuple[str, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     certificate: str = ""
     solver: str = ""

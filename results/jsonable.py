@@ -32,6 +32,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "conflicts": [list(names) for names in solution.conflicts],
         "ranges": {name: list(ends) for name, ends in solution.ranges.items()},
         "elasticities": dict(solution.parameters),
+        "one_sided": list(solution.one_sided),
         "alternatives": [_alternative(a) for a in solution.alternatives],
         "certificate": solution.certificate,
         "solver": solution.solver,

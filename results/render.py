@@ -115,7 +115,13 @@ def _limit(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
 
 
 def _parameters(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple((name, f"{elasticity:+.3g} %") for name, elasticity in _felt(solution)[:TOP])
+    return tuple((name, f"{e:+.3g} %{_side(solution, name, e)}") for name, e in _felt(solution)[:TOP])
+
+
+def _side(solution: Facts, name: str, elasticity: float) -> str:
+    if name not in solution.one_sided:
+        return ""
+    return f" (only for {'more' if (elasticity > 0) == solution.maximize else 'less'} of it)"
 
 
 def _felt(solution: Facts) -> list[tuple[str, float]]:

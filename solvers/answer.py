@@ -12,9 +12,20 @@ import numpy as np
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.problem import Kind, formulate, no_halvings
+from formulations.program import Program
 from results.solution import LimitState, Solution, Status
 from scenarios.question import HALVINGS, Question
-from solvers import choices, conflicts, explanation, methods, structured, subsets
+from solvers import (
+    cases,
+    choices,
+    conflicts,
+    explanation,
+    methods,
+    milp_conflicts,
+    programs,
+    structured,
+    subsets,
+)
 from solvers.outcome import Outcome
 from solvers.sensitivity import bound_of
 
@@ -56,8 +67,16 @@ def _answer(question: Question, neighbours: bool) -> Solution:
     problem = formulate(question)
     if problem.kind is Kind.EVALUATION:
         return _evaluated(question)
-    structure = problem.rows is not None
-    found = structured.optimise(problem) if structure else structured.Optimum(methods.unstructured(question))
+    if problem.program is not None:
+        return _of_program(problem.program, neighbours)
+    split = cases.apply_to(problem)
+    structure = problem.rows is not None or split
+    if split:
+        found = cases.optimise(problem)
+    elif structure:
+        found = structured.optimise(problem)
+    else:
+        found = structured.Optimum(methods.unstructured(question))
     outcome = found.outcome
     if outcome.status is Status.INFEASIBLE:
         why = conflicts.explain(problem) if structure else subsets.conflicts(question)
@@ -81,6 +100,32 @@ def _answer(question: Question, neighbours: bool) -> Solution:
     if solution.status in (Status.OPTIMAL, Status.FEASIBLE):
         solution = explanation.explained(problem, solution, found, neighbours)
     return solution
+
+
+def _of_program(p: Program, neighbours: bool) -> Solution:
+    """Answer a question whose arithmetic is affine."""
+    found = programs.optimise(p)
+    outcome = found.outcome
+    if outcome.status is Status.INFEASIBLE:
+        why = milp_conflicts.explain(p)
+        return Solution(
+            Status.INFEASIBLE,
+            limits=_asked(p.question),
+            conflict=why.would_do,
+            conflicts=why.minimal,
+            certificate=outcome.certificate,
+            solver=outcome.solver,
+        )
+    if outcome.x is None:
+        message = f"{outcome.runaway} runs away" if outcome.runaway else outcome.message
+        return Solution(
+            outcome.status,
+            certificate=outcome.certificate,
+            solver=outcome.solver,
+            message=message,
+            runaway=outcome.runaway,
+        )
+    return programs.explained(p, found, _checked(p.question, outcome), neighbours)
 
 
 def _evaluated(question: Question) -> Solution:

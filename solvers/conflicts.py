@@ -10,6 +10,7 @@ import numpy as np
 
 from formulations import canonical as canon
 from formulations.evaluation import RowKey
+from formulations.maxima import SIDE
 from formulations.problem import Goal, Problem
 from scenarios.question import Question
 from solvers import branch, gp
@@ -21,17 +22,18 @@ AT_ONCE = 8
 
 
 def explain(problem: Problem) -> Conflicts:
-    """Conflicts of a structured problem that has been proved infeasible."""
+    """Conflicts of a structured problem, or of one with cases, that has been proved infeasible."""
     names = limit_names(problem)
-    minimal = minimal_sets(names, _oracle(problem, names))
+    minimal = minimal_sets(names, _any_case(problem, names))
     first = minimal[0] if minimal else ()
     return Conflicts(tuple(minimal), {n: would_do(problem, n) for n in first})
 
 
 def limit_names(problem: Problem) -> tuple[str, ...]:
     """Names of all limits, in the order of the file; the integrality of a variable goes under its name."""
-    assert problem.rows is not None, "only structured problems have rows"
-    named = [r.key.name for r in problem.rows] + [v.name for v in problem.variables if v.discrete]
+    rows = [r for case in problem.cases or (problem,) for r in case.rows or ()]
+    named = [r.key.name for r in rows if r.key.side != SIDE]
+    named += [v.name for v in problem.variables if v.discrete]
     return tuple(dict.fromkeys(named))
 
 
@@ -56,6 +58,20 @@ def minimal_sets(
     return [tuple(n for n in names if n in s) for s in found]
 
 
+def _any_case(problem: Problem, names: tuple[str, ...]) -> Callable[[list[frozenset[str]]], list[bool]]:
+    """Limits can hold together where they can in one of the cases."""
+    oracles = [_oracle(case, names) for case in problem.cases or (problem,)]
+
+    def feasible(sets: list[frozenset[str]]) -> list[bool]:
+        good: set[frozenset[str]] = set()
+        for ask in oracles:
+            left = [s for s in sets if s not in good]
+            good |= {s for s, ok in zip(left, ask(left), strict=True) if ok} if left else set()
+        return [s in good for s in sets]
+
+    return feasible
+
+
 def _oracle(problem: Problem, names: tuple[str, ...]) -> Callable[[list[frozenset[str]]], list[bool]]:
     def one_by_one(sets: list[frozenset[str]]) -> list[bool]:
         return [
@@ -70,7 +86,7 @@ def _oracle(problem: Problem, names: tuple[str, ...]) -> Callable[[list[frozense
         logc = np.broadcast_to(full.logc, (len(sets), full.logc.size)).copy()
         for i, s in enumerate(sets):
             for k, key in enumerate(full.keys, start=1):
-                if key.name not in s:
+                if key.name not in s and key.side != SIDE:
                     logc[i, full.ptr[k] : full.ptr[k + 1]] = -np.inf
         boxes = (
             np.broadcast_to(whole.low, (len(sets), whole.low.size)),
@@ -89,11 +105,23 @@ def would_do(problem: Problem, name: str) -> float | None:
 
     None where another conflict remains. A variable's integrality is kept where that is possible.
     """
-    assert problem.rows is not None, "only structured problems have rows"
-    rows = [r for r in problem.rows if r.key.name == name]
-    if not rows:
-        found = branch.minimise(canon.canonical(problem, coordinate(name, 1.0), drop=frozenset([name])))
-        return math.exp(found.value) if found.y is not None else None
+    cases = problem.cases or (problem,)
+    if all(r.key.name != name for case in cases for r in case.rows or ()):
+        values = [
+            branch.minimise(canon.canonical(case, coordinate(name, 1.0), drop=frozenset([name]))).value
+            for case in cases
+        ]
+        return math.exp(min(values)) if math.isfinite(min(values)) else None
+    factors = [factor for case in cases for factor in _factors(case, name)]
+    if not factors:
+        return None
+    log_factor, key = min(factors)
+    return _allowed(problem, key, _as_value(problem.question, key, log_factor))
+
+
+def _factors(problem: Problem, name: str) -> list[tuple[float, RowKey]]:
+    """The least (log) factor by which each of a name's limits would have to give, the other one kept."""
+    rows = [r for r in problem.rows or () if r.key.name == name]
     factors = []
     for row in rows:
         others = [r for r in rows if r is not row]
@@ -104,10 +132,7 @@ def would_do(problem: Problem, name: str) -> float | None:
             if found.y is not None:
                 factors.append((found.value, row.key))
                 break
-    if not factors:
-        return None
-    log_factor, key = min(factors)
-    return _allowed(problem, key, _as_value(problem.question, key, log_factor))
+    return factors
 
 
 def _allowed(problem: Problem, key: RowKey, value: float) -> float:

@@ -56,28 +56,33 @@ def duals(c: Canonical, y: Array, found: Multipliers | None = None) -> Duals:
 
 def _extremes(c: Canonical, y: Array, g: Array, active: np.ndarray, lam: Array) -> tuple[Array, Array, bool]:
     """Smallest and largest multiplier of every active row over all optimal multipliers (linear programs)."""
+    least, most = np.zeros_like(lam), np.zeros_like(lam)
+    low, high = extremes(c, y, g, active, np.eye(active.size))
+    known = np.isfinite(low)
+    least[active], most[active] = np.where(known, np.maximum(low, 0.0), 0.0), np.where(known, high, 0.0)
+    return least, most, bool(known.all())
+
+
+def extremes(c: Canonical, y: Array, g: Array, active: np.ndarray, costs: Array) -> tuple[Array, Array]:
+    """Smallest and largest value of costs @ multipliers over all optimal multipliers of the active rows.
+
+    ``g``: gradients of all rows at y. Infinite where there is no end, and where there are no multipliers.
+    """
     from scipy.optimize import linprog
 
     down = np.eye(y.size)[y - c.low < ACTIVE]
     up = np.eye(y.size)[c.high - y < ACTIVE]
     columns = np.concatenate([g[1:][active], -down, up]).T
-    least, most = np.zeros_like(lam), np.zeros_like(lam)
-    scale = np.abs(g[0]).max(initial=1.0)
-    slackened = 1e-7 * scale
+    slackened = 1e-7 * np.abs(g[0]).max(initial=1.0)
     both = np.concatenate([columns, -columns])
     right = np.concatenate([-g[0] + slackened, g[0] + slackened])
-    known = True
-    for place, k in enumerate(active):
-        cost = np.zeros(columns.shape[1])
-        cost[place] = 1.0
-        low = linprog(cost, A_ub=both, b_ub=right, method="highs")
-        high = linprog(-cost, A_ub=both, b_ub=right, method="highs")
-        if low.status != 0:
-            known = False
-            continue
-        least[k] = max(float(low.fun or 0.0), 0.0)
-        most[k] = -float(high.fun or 0.0) if high.status == 0 else np.inf
-    return least, most, known
+
+    def end(cost: Array) -> float:
+        whole = np.concatenate([cost, np.zeros(columns.shape[1] - cost.size)])
+        found = linprog(whole, A_ub=both, b_ub=right, method="highs")
+        return float(found.fun) if found.status == 0 else -np.inf
+
+    return np.array([end(cost) for cost in costs]), -np.array([end(-cost) for cost in costs])
 
 
 def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:

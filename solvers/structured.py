@@ -12,6 +12,7 @@ import numpy as np
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
+from formulations.maxima import SIDE
 from formulations.posynomial import Posynomial, constant
 from formulations.problem import Goal, Kind, Problem, Row
 from results.solution import Status
@@ -38,13 +39,26 @@ METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a case of a problem with maxima attains its optimum, in log variables."""
+
+    case: Problem
+    y: Array
+    known: Multipliers | None
+
+
+@dataclass(frozen=True, slots=True)
 class Optimum:
-    """An outcome with what the explanations need: the design in log variables and its ranges."""
+    """An outcome with what the explanations need: the design in log variables and its ranges.
+
+    ``places``: of a problem with maxima, the same design in every case that attains the optimum there.
+    """
 
     outcome: Outcome
     y: Array | None = None
     ranges: dict[str, tuple[float, float]] | None = None
     known: Multipliers | None = None
+    places: tuple[Place, ...] = ()
 
 
 def optimise(problem: Problem) -> Optimum:
@@ -71,7 +85,11 @@ def _eased(problem: Problem) -> Problem:
         for v in problem.variables
     )
     more = constant(1.0 + SLACK)
-    rows = tuple(dataclasses.replace(r, denominator=r.denominator * more) for r in problem.rows or ())
+    # what says which number a maximum is stays exact: slack there would come on top of the limits' own
+    rows = tuple(
+        r if r.key.side == SIDE else dataclasses.replace(r, denominator=r.denominator * more)
+        for r in problem.rows or ()
+    )
     return dataclasses.replace(problem, variables=variables, rows=rows)
 
 
@@ -225,7 +243,8 @@ def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Cho
     Its multiplier is then boundless, and the slack that feasibility is granted would show in the objective. So the
     limit's own metric is minimised first and the objective among the designs that attain it, exactly.
     """
-    strained = np.flatnonzero(rows > STRAINED)
+    limits = np.array([key.side != SIDE for key in c.keys], dtype=bool)
+    strained = np.flatnonzero((rows > STRAINED) & limits)
     if not strained.size or c.allowed:
         return None
     key = c.keys[int(strained[rows[strained].argmax()])]

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
+from formulations.maxima import names_in, split
 from formulations.posynomial import Posynomial
-from formulations.problem import Goal, Problem, Row, Variable, symbols
+from formulations.problem import TIES, Goal, Problem, Row, Variable, symbols
 from scenarios.question import Decision
 from solvers import branch, gp, multipliers
 from solvers.multipliers import Multipliers
@@ -45,12 +46,16 @@ class Chosen:
 def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
     """What ties go to, in order: least time, energy, cost, then smaller decided quantities in file order."""
     goals = []
-    names = ["time", "energy", "cost", *(v.name for v in problem.variables)]
+    unknowns = {v.name for v in problem.variables}
     known = symbols(problem.question)
-    for name in names:
+    for name in (*TIES, *(v.name for v in problem.variables)):
         r = None if name == optimised else known.get(name)
-        if r is not None and r.numerator.terms:
-            goals.append(Goal(name, r.numerator, r.denominator))
+        if r is None or not r.numerator.terms:
+            continue
+        pair = split((r.numerator, r.denominator))
+        # a maximum that this problem does not hold decides no tie
+        if names_in(pair) <= unknowns:
+            goals.append(Goal(name, *pair))
     return goals
 
 

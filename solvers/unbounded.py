@@ -26,12 +26,14 @@ def runaway(c: Canonical, variables: tuple[Variable, ...]) -> str:
     present = np.isfinite(c.logc)
     a = c.exponents[present]
     goal = a[c.row_of_term[present] == 0].sum(0)
-    worst = _direction(np.vstack([goal[None], a]).tobytes(), low.tobytes(), high.tobytes())
-    return "" if worst is None else variables[worst].name
+    sizes = _direction(np.vstack([goal[None], a]).tobytes(), low.tobytes(), high.tobytes())
+    if sizes is None:
+        return ""
+    return max(zip(sizes, variables, strict=True), key=lambda p: (not p[1].auxiliary, p[0]))[1].name
 
 
 @lru_cache(maxsize=256)
-def _direction(exponents: bytes, low: bytes, high: bytes) -> int | None:
+def _direction(exponents: bytes, low: bytes, high: bytes) -> tuple[float, ...] | None:
     """Solve the linear program; remembered, since all points of a sweep share their exponents."""
     lo, hi = np.frombuffer(low)[None], np.frombuffer(high)[None]
     if not np.any(hi - lo > 0):
@@ -40,7 +42,7 @@ def _direction(exponents: bytes, low: bytes, high: bytes) -> int | None:
     r = gp.solve(a, np.zeros((1, len(a))), np.arange(len(a) + 1), lo, hi)
     if r.status[0] != 0 or r.value[0] > -FALLS:
         return None
-    return int(np.abs(np.where(hi[0] - lo[0] > 0, r.y[0], 0.0)).argmax())
+    return tuple(np.abs(np.where(hi[0] - lo[0] > 0, r.y[0], 0.0)).tolist())
 
 
 def held_by_box(c: Canonical, variables: tuple[Variable, ...], y: Array, pull: Array) -> str:
@@ -51,7 +53,13 @@ def held_by_box(c: Canonical, variables: tuple[Variable, ...], y: Array, pull: A
     for i, v in enumerate(variables):
         at_low = y[i] - c.low[i] < 1e-6 and not v.real_low and v.decision.minimum is None
         at_high = c.high[i] - y[i] < 1e-6 and not v.real_high and v.decision.maximum is None
-        if (at_low or at_high) and not _listed(v) and pull[i] > FALLS and c.high[i] > c.low[i]:
+        if (
+            (at_low or at_high)
+            and not v.auxiliary
+            and not _listed(v)
+            and pull[i] > FALLS
+            and c.high[i] > c.low[i]
+        ):
             return v.name
     return ""
 

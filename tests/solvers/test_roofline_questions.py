@@ -1,4 +1,4 @@
-"""Questions whose model takes maxima: intervals prove the optimum, and what they cannot say is left out."""
+"""Questions whose model takes maxima, and what is said where two of their terms meet."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_an_efficiency_out_of_reach_says_what_would_do():
     assert found.conflict["efficiency"] == pytest.approx(3.474e9, rel=1e-3)
 
 
-def test_where_a_maximum_has_its_kink_there_is_no_elasticity():
-    """Relaxed, the bandwidth goes with 1/k; tightened, nothing helps: a central difference would be neither."""
+def test_where_a_maximum_has_its_kink_the_worth_is_that_of_relaxing():
+    """k = Δπ/(εm R) at R = 1/τm: relaxed, the throttle goes with 1/R; tightened, no throttle does."""
     found = ask(
         {"flops": 0, "bytes": 1e12},
         decide={"throttle": {"max": 100}},
@@ -90,8 +90,12 @@ def test_where_a_maximum_has_its_kink_there_is_no_elasticity():
         limits={"bandwidth": {"min": "239 GB/s"}},
     )
     assert found.status is Status.OPTIMAL
-    assert found.limits["bandwidth"].elasticity is None
-    assert not found.parameters
+    assert found.limits["bandwidth"].elasticity == pytest.approx(-1.0, rel=1e-6)
+    assert found.limits["bandwidth"].one_sided
+    assert found.parameters["machine.usable_power"] == pytest.approx(1.0, rel=1e-6)
+    assert found.parameters["machine.energy_per_byte"] == pytest.approx(-1.0, rel=1e-6)
+    # faster memory buys nothing, and with slower memory there is no answer at all
+    assert "machine.time_per_byte" not in found.parameters
 
 
 def test_a_regime_is_shown_by_its_name():
