@@ -37,8 +37,9 @@ def evaluate(asked: Scenario) -> xr.Dataset:
     Raises ScenarioError where something is decided.
     """
     grid = scenarios.grid(asked)
-    if asked.decide:
-        wrong = f"{', '.join(asked.decide)} is to be decided, and nothing is when a scenario is evaluated"
+    decided = grid.decided()
+    if decided:
+        wrong = f"{', '.join(decided)} is to be decided, and nothing is when a scenario is evaluated"
         right = "give it a value under [given], or use dse.solve or dse.sweep"
         raise scenarios.ScenarioError([scenarios.Problem(asked.file, "decide", wrong, right)])
     plan = _metrics_only(results.dataset.layout(grid, {"method": "evaluated as arrays"}), grid)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity
@@ -15,7 +16,6 @@ from scenarios.reading import Reader, choice
 from scenarios.schema import Shape, Sweep
 
 _KINDS = {"limits": "limit", "decide": "decide"}
-MACHINE_PATHS = ("machine", "machine.base")
 WORD_SIZE = MACHINE_PREFIX + "word_size"
 MOST_VALUES = 10_000_000
 HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
@@ -36,7 +36,8 @@ class Target:
     @property
     def changes(self) -> tuple[str, str]:
         """What two axes must not both change."""
-        return ("machine" if self.kind == "machine" else self.name, self.side)
+        name = self.name.removesuffix(".base") if self.kind == "machine" else self.name
+        return (name, self.side)
 
     @property
     def structural(self) -> bool:
@@ -47,8 +48,11 @@ class Target:
 def target(reader: Reader, shape: Shape, axis: str) -> Target | None:
     """Find what the axis changes; None, and a mistake noted, where its path leads nowhere."""
     path, key = shape.sweep[axis].path, f"sweep.{axis}.path"
-    if path in MACHINE_PATHS:
+    if reader.is_machine(path.removesuffix(".base")):
         return _machine(reader, shape, key, path)
+    if path.removesuffix(".base") == "machine":
+        # noted where the entries of the map were read
+        return None
     section, _, rest = path.partition(".")
     if section in {"limits", "decide"} and rest:
         return _bound(reader, shape, key, section, rest)
@@ -66,15 +70,19 @@ def target(reader: Reader, shape: Shape, axis: str) -> Target | None:
 
 
 def _machine(reader: Reader, shape: Shape, key: str, path: str) -> Target | None:
-    changed = isinstance(shape.machine, Mapping) and set(shape.machine) != {"base"}
-    if "machine" in shape.decide:
+    whole = path.removesuffix(".base")
+    spec: Any = shape.machine
+    if whole != "machine":
+        spec = spec.get(whole.removeprefix(MACHINE_PREFIX)) if isinstance(spec, Mapping) else None
+    changed = isinstance(spec, Mapping) and set(spec) != {"base"}
+    if whole in shape.decide:
         right = "take it out of [decide] or out of [sweep]"
-        reader.findings.add(key, "the machine is decided, so it cannot be swept as well", right)
-    elif path == "machine" and changed:
-        right = 'write path = "machine.base" to keep them for every machine'
+        reader.findings.add(key, f"the {whole} is decided, so it cannot be swept as well", right)
+    elif path == whole and changed:
+        right = f'write path = "{whole}.base" to keep them for every machine'
         reader.findings.add(key, "sweeping whole machines would drop the entries of the machine table", right)
     else:
-        return Target("machine", "machine" if path == "machine" else "base")
+        return Target("machine", path)
     return None
 
 
@@ -182,7 +190,7 @@ def names(reader: Reader, axis: str, entry: Sweep, q: Quantity | None) -> tuple[
 
 
 def _is_name(reader: Reader, key: str, value: float | str, q: Quantity | None) -> bool:
-    return known(reader, key, value) if q is None else choice(reader, key, value, q) is not None
+    return known(reader.findings, key, value) if q is None else choice(reader, key, value, q) is not None
 
 
 def numbers(

@@ -13,6 +13,7 @@ from scenarios.reading import Reader, box, choice
 from scenarios.schema import Decide
 
 MOST_HALVINGS = 500
+LEAST_POWER = 1e-30
 
 
 def roles(reader: Reader, key: str, entry: Decide) -> bool:
@@ -65,17 +66,18 @@ def decision(
         return _choices(reader, key, name, entry, q)
     if entry.max_halvings is not None:
         return _halved(reader, key, name, entry, base)
+    if q.menu:
+        return _picked(reader, key, name, entry, q)
     low, high = bounds(reader, key, entry, q, word_size)
     made = Decision(name, low, high, entry.integer, base=base if base else None)
     if entry.values is not None:
         return _listed(reader, key, entry.values, q, word_size, made)
     if entry.powers_of is not None:
         least, most = box(q)
-        return replace(
-            made,
-            values=powers(entry.powers_of, min(low or least, least), max(high or most, most)),
-            endless=True,
-        )
+        # no power is 0, and a whole one is at least 1
+        least = least or (1.0 if entry.integer else LEAST_POWER)
+        every = powers(entry.powers_of, min(low or least, least), max(high or most, most))
+        return replace(made, values=every, endless=True)
     return made
 
 
@@ -93,7 +95,7 @@ def bounds(
         reader.findings.add(key, f"min = {shown(entry.min)} is above max = {shown(entry.max)}", "swap them")
     elif entry.integer and low is not None and high is not None and math.ceil(low) > math.floor(high):
         wrong = f"no whole number lies between min = {shown(entry.min)} and max = {shown(entry.max)}"
-        reader.findings.add(key, wrong, "widen them, or leave integer out")
+        reader.findings.add(key, wrong, "widen them, or write integer = false")
     return low, high
 
 
@@ -105,6 +107,17 @@ def _choices(reader: Reader, key: str, name: str, entry: Decide, q: Quantity) ->
         return None
     names = [choice(reader, f"{key}.values", v, q) for v in entry.values or q.choices]
     return Decision(name, choices=tuple(dict.fromkeys(n for n in names if n is not None)))
+
+
+def _picked(reader: Reader, key: str, name: str, entry: Decide, q: Quantity) -> Decision | None:
+    """Read a choice from a menu: a whole number, one of those listed."""
+    asked = entry.model_dump(exclude_defaults=True, exclude={"values", "integer"}, exclude_none=True)
+    if asked:
+        right = f"write values = [{', '.join(shown(c) for c in q.menu)}], or some of them"
+        reader.findings.add(key, f"{name} is a choice from a menu and has no {', '.join(asked)}", right)
+        return None
+    listed: tuple[float | str, ...] = q.menu if entry.values is None else entry.values
+    return _listed(reader, key, listed, q, None, Decision(name))
 
 
 def _halved(reader: Reader, key: str, name: str, entry: Decide, base: float | None) -> Decision | None:
@@ -125,6 +138,7 @@ def halved(base: float, halvings: float) -> float:
 
 
 def _halvings(base: float, halvings: float, least: float) -> tuple[float, ...]:
+    least = least or LEAST_POWER
     # to the domain's end, not to max_halvings: the bound is a limit, and what would do may lie behind it
     more = max(0, math.floor(math.log2(base / least)))
     return tuple(base / 2.0**k for k in range(max(int(halvings), more), -1, -1))
@@ -153,5 +167,5 @@ def _listed(
     read = sorted({n for n in numbers if n is not None})
     if made.integer and any(not n.is_integer() for n in read):
         wrong = f"{next(n for n in read if not n.is_integer()):g} is no whole number"
-        reader.findings.add(at, wrong, "list whole numbers only, or leave integer out")
+        reader.findings.add(at, wrong, "list whole numbers only, or write integer = false")
     return replace(made, values=tuple(read)) if read else None

@@ -39,17 +39,20 @@ class ScenarioError(Exception):
 class Findings:
     """Collects the mistakes of one file.
 
-    ``broken`` holds the keys whose entries could not be read, so that nobody calls them missing as well.
+    ``broken`` holds the keys whose entries could not be read, so that nobody calls them missing as well;
+    ``places`` says where a key stands in the file, if that is elsewhere: "given.regions.a.flops" may be
+    "given.regions[0].flops".
     """
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.problems: list[Problem] = []
         self.broken: set[str] = set()
+        self.places: dict[str, str] = {}
 
     def add(self, key: str, wrong: str, right: str) -> None:
         """Note one mistake; the same mistake at the same key is noted once."""
-        problem = Problem(self.file, key, wrong, right)
+        problem = Problem(self.file, self.places.get(key, key), wrong, right)
         if problem not in self.problems:
             self.problems.append(problem)
 

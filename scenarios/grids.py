@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from scenarios.axes import Target
 from scenarios.decisions import halved
-from scenarios.question import Decision, Limit, Question
+from scenarios.question import STRETCH, Decision, Limit, Question, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,13 @@ class Grid:
                 limits = tuple(self._limit(x, aim, float(value)) for x in limits)
             elif aim.kind == "decide":
                 decide = tuple(_decision(d, aim, float(value)) for d in decide)
-        return replace(base, given=given, limits=limits, decide=decide)
+        return settled(replace(base, given=given, limits=limits, decide=decide))
+
+    def decided(self) -> tuple[str, ...]:
+        """Return the names of what is decided at some point of the grid (time spent idling left aside)."""
+        named = [range(n) if not a.numeric else (0,) for a, n in zip(self.axes, self.shape, strict=True)]
+        every = [d.name for index in itertools.product(*named) for d in self.question(index).decide]
+        return tuple(dict.fromkeys(n for n in every if n != STRETCH.name))
 
     def _limit(self, limit: Limit, aim: Target, value: float) -> Limit:
         if limit.name != aim.name:

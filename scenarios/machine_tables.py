@@ -8,30 +8,26 @@ from typing import Any
 from dse import machines
 from dse.names import UnknownName
 from dse.quantities import examples
-from scenarios.errors import meant, shown
+from scenarios.errors import Findings, meant, shown
 from scenarios.reading import Reader
 
 MachineSpec = str | Mapping[str, Any]
 
 
-def known(reader: Reader, key: str, name: Any) -> bool:
+def known(findings: Findings, key: str, name: Any) -> bool:
     """Whether ``name`` is a machine (or alias) of the catalogue, or a file; where not, note it at ``key``."""
     if not isinstance(name, str):
-        reader.findings.add(
-            key, f"{shown(name)} is no machine", f"write a name; {meant('', machines.names())}"
-        )
+        findings.add(key, f"{shown(name)} is no machine", f"write a name; {meant('', machines.names())}")
         return False
     try:
         machines.get(name)
     except UnknownName as error:
         ambiguous = "ambiguous" in str(error)
         wrong = str(error) if ambiguous else f"there is no machine {shown(name)}"
-        reader.findings.add(
-            key, wrong, "write one of these in full" if ambiguous else meant(name, machines.names())
-        )
+        findings.add(key, wrong, "write one of these in full" if ambiguous else meant(name, machines.names()))
         return False
     except machines.MachineError as error:
-        reader.findings.add(key, str(error), f"{shown(name)} is read as a machine file; `dse fit` writes one")
+        findings.add(key, str(error), f"{shown(name)} is read as a machine file; `dse fit` writes one")
         return False
     return True
 
@@ -42,16 +38,18 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
     None where the machine cannot be read; every mistake is noted under ``key``.
     """
     if isinstance(spec, str):
-        if not known(reader, key, spec):
+        if not known(reader.findings, key, spec):
             return None
         return {k: v for k, v in machines.get(spec).parameters.items() if k in reader.machine}
     if _is_map(reader, spec):
-        wrong = f"{reader.model.name} runs on one machine, not on a map of machines"
+        one = "one machine" if not reader.prefix else f"one machine as {reader.prefix[:-1]}"
+        wrong = f"{reader.model.name} runs on {one}, not on a map of machines"
         reader.findings.add(key, wrong, 'write machine = "jaketown", or { base = "jaketown", … }')
         return None
-    base_known = "base" not in spec or known(reader, f"{key}.base", spec["base"])
+    base_known = "base" not in spec or known(reader.findings, f"{key}.base", spec["base"])
     merged = parameters(reader, key, spec["base"]) or {} if "base" in spec and base_known else {}
-    own = {k: v for k, v in spec.items() if k != "base" and _takes(reader, f"{key}.{k}", k)}
+    apart = ("base", "settings") if reader.parts.settings else ("base",)
+    own = {k: v for k, v in spec.items() if k not in apart and _takes(reader, f"{key}.{k}", k)}
     # the word size first: other entries may be in bytes
     for name in sorted(own, key=lambda n: n != "word_size"):
         q = reader.machine[name]
@@ -93,7 +91,9 @@ def label(spec: MachineSpec | None) -> str:
 def necessary(reader: Reader, chosen: Collection[str]) -> set[str]:
     """Return the parameters that a machine must have; ``chosen``: those that the question's choices ask for."""
     return {
-        q.name for q in reader.model.machine if q.name in chosen or (not q.optional and q.default is None)
+        n
+        for n, q in reader.machine.items()
+        if f"{reader.prefix}{n}" in chosen or (not q.optional and q.default is None)
     }
 
 
@@ -108,22 +108,28 @@ def complete(
     """Note which parameters the model needs and the machine lacks.
 
     ``elsewhere``: those decided or swept; ``chosen``: those that the question's choices ask for, with these
-    choices in words.
+    choices in words; both by the model's own names ("cpu.time_per_flop" in a map of machines).
     """
-    wanted = necessary(reader, chosen) - {*found, *elsewhere}
+    prefix = reader.prefix
+    wanted = necessary(reader, chosen) - {
+        *found,
+        *(n.removeprefix(prefix) for n in elsewhere if n.startswith(prefix)),
+    }
     lacking = [n for n in reader.machine if n in wanted and f"{key}.{n}" not in reader.findings.broken]
     if not lacking:
         return
     wrong = f"{label(spec)} has no {', '.join(lacking)}, which {reader.model.name} needs"
-    reasons = dict.fromkeys(chosen[n] for n in lacking if n in chosen)
+    reasons = dict.fromkeys(chosen[prefix + n] for n in lacking if prefix + n in chosen)
     wrong += f" for {', or '.join(reasons)}" if reasons else ""
-    decide = f'decide it: [decide] "machine.{lacking[0]}" = {{ min = …, max = … }}'
-    if key != "machine":
-        right = f'take it off the list, or give a machine table with path = "machine.base", or {decide}'
+    decide = f'decide it: [decide] "machine.{prefix}{lacking[0]}" = {{ min = …, max = … }}'
+    if key.endswith("]"):
+        right = (
+            f'take it off the list, or give a machine table with path = "machine.{prefix}base", or {decide}'
+        )
         reader.findings.add(key, wrong, right)
         return
     base = f'base = "{spec}", ' if isinstance(spec, str) else "base = …, " if spec and "base" in spec else ""
     supply = ", ".join(f'{n} = "{examples(reader.machine[n].unit)[0]}"' for n in lacking)
-    supplied = f"supply what is missing, such as machine = {{ {base}{supply} }}"
+    supplied = f"supply what is missing, such as {key} = {{ {base}{supply} }}"
     yours = "with your own numbers in place of these placeholders"
     reader.findings.add(key, wrong, f"{supplied}, {yours}, or {decide}")

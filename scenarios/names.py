@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse import models
-from dse.names import UnknownName
+from dse.models.model import MACHINE_PREFIX
 from scenarios import axes
 from scenarios.axes import RESERVED, Target
-from scenarios.errors import Findings
+from scenarios.errors import shown
 from scenarios.machine_tables import known
 from scenarios.question import HALVINGS, Objective
 from scenarios.reading import Reader
@@ -23,7 +22,8 @@ _AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 class Roles:
     """Every name of a scenario that exists and has one role.
 
-    ``targets``: what each axis changes, by axis name; ``machines``: the machines to choose from, if any.
+    ``targets``: what each axis changes, by axis name; ``machines``: the machines to choose from, for each
+    decision that is such a choice.
     """
 
     reader: Reader
@@ -32,7 +32,7 @@ class Roles:
     limits: tuple[str, ...]
     objectives: tuple[Objective, ...]
     targets: Mapping[str, Target]
-    machines: tuple[str, ...]
+    machines: Mapping[str, tuple[str, ...]]
 
     @property
     def swept(self) -> frozenset[str]:
@@ -40,13 +40,8 @@ class Roles:
         return frozenset(t.name for t in self.targets.values() if t.kind == "given")
 
 
-def resolve(shape: Shape, findings: Findings, *, swept: bool) -> Roles | None:
-    """Find out every name's role, noting all mistakes; None where there is no such model."""
-    try:
-        reader = Reader(models.get(shape.model), findings)
-    except UnknownName:
-        findings.unknown("model", "model", shape.model, models.names())
-        return None
+def resolve(reader: Reader, shape: Shape, *, swept: bool) -> Roles:
+    """Find out every name's role, noting all mistakes."""
     given = _given(reader, shape)
     decide = tuple(n for n in shape.decide if _decided(reader, shape, n))
     targets = _targets(reader, shape) if swept else {}
@@ -61,7 +56,7 @@ def resolve(shape: Shape, findings: Findings, *, swept: bool) -> Roles | None:
         (*limits, *dict.fromkeys(fresh)),
         _objectives(reader, shape),
         targets,
-        _machines(reader, shape),
+        {n: _machines(reader, shape, n) for n in decide if reader.is_machine(n)},
     )
 
 
@@ -93,13 +88,22 @@ def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
 
 def _decided(reader: Reader, shape: Shape, name: str) -> bool:
     key = f"decide.{name}"
-    if name == "machine":
-        if shape.machine is not None:
-            right = 'take the line machine = … out, or decide single parameters ("machine.energy_per_flop")'
-            reader.findings.add(key, "the machine is given and decided", right)
-            return False
-        return True
+    if reader.is_machine(name):
+        return not _machine_given(reader, shape, name)
+    if name == "machine" and reader.parts.machines:
+        # noted where the entries of the map were read
+        return False
     return reader.name_of_parameter(key, name)
+
+
+def _machine_given(reader: Reader, shape: Shape, name: str) -> bool:
+    """Whether a machine that is decided is given as well, which is noted."""
+    entry = name.removeprefix(MACHINE_PREFIX)
+    if shape.machine is None or (entry != name and entry not in shape.machine):
+        return False
+    right = f'take the line {entry} = … out, or decide single parameters ("{name}.energy_per_flop")'
+    reader.findings.add(f"decide.{name}", f"the {name} is given and decided", right)
+    return True
 
 
 def _targets(reader: Reader, shape: Shape) -> dict[str, Target]:
@@ -161,7 +165,7 @@ def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[str, Targ
 
 
 def _halvings_need_machine(reader: Reader, shape: Shape, key: str, name: str) -> None:
-    if name == HALVINGS.name and not any(n.startswith("machine.") for n in shape.decide):
+    if name == HALVINGS.name and not any(n.startswith(MACHINE_PREFIX) for n in shape.decide):
         right = 'decide some: [decide] "machine.energy_per_flop" = { max_halvings = 10 }'
         reader.findings.add(key, "no machine parameter is decided, so there are no halvings", right)
 
@@ -234,19 +238,18 @@ def _top(reader: Reader, shape: Shape) -> None:
         reader.findings.add("gap", f"{shape.gap:g} is no relative gap", right)
 
 
-def _machines(reader: Reader, shape: Shape) -> tuple[str, ...]:
-    entry = shape.decide.get("machine")
-    if entry is None or shape.machine is not None:
-        return ()
+def _machines(reader: Reader, shape: Shape, name: str) -> tuple[str, ...]:
+    """Return the machines that a decision chooses from."""
+    entry, key = shape.decide[name], f"decide.{name}"
     if not entry.values:
-        right = '[decide] machine = { values = ["…", "…"] }'
-        reader.findings.add("decide.machine", "there is no machine to choose", right)
+        right = f'[decide] {shown(name) if "." in name else name} = {{ values = ["…", "…"] }}'
+        reader.findings.add(key, "there is no machine to choose", right)
         return ()
     asked = entry.model_dump(exclude_defaults=True, exclude={"values"}, exclude_none=True)
     if asked:
         wrong = f"a choice among machines has no {', '.join(asked)}"
-        reader.findings.add("decide.machine", wrong, "keep values only")
-    found = [str(v) for i, v in enumerate(entry.values) if known(reader, f"decide.machine.values[{i}]", v)]
+        reader.findings.add(key, wrong, "keep values only")
+    found = [str(v) for i, v in enumerate(entry.values) if known(reader.findings, f"{key}.values[{i}]", v)]
     if len(found) < len(entry.values):
         reader.findings.broken.add("machine")
     return tuple(dict.fromkeys(found))

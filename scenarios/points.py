@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import examples
-from scenarios import axes, machine_tables, needs
-from scenarios.axes import WORD_SIZE, Target
+from scenarios import axes, needs, places
+from scenarios.axes import Target
 from scenarios.decisions import decision
 from scenarios.errors import shown
 from scenarios.grids import Grid, GridAxis
-from scenarios.machine_tables import MachineSpec
 from scenarios.names import Roles
+from scenarios.places import AxisValues, Place
 from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 from scenarios.reading import choice, plain_names
 from scenarios.schema import Shape
-
-AxisValues = tuple[float, ...] | tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """One machine with one word size: what every other number is read with.
-
-    ``machines``: where the machine is decided, each choice's parameters under the names of a question.
-    """
-
-    parameters: Mapping[str, float]
-    word_size: float | None
-    machines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def build(shape: Shape, roles: Roles) -> Grid | None:
@@ -43,7 +27,7 @@ def build(shape: Shape, roles: Roles) -> Grid | None:
     bases: dict[tuple[int, ...], Question] = {}
     readings: list[dict[str, AxisValues]] = []
     for index in product(*(range(len(v)) for v in outer.values())):
-        place = _place(shape, roles, outer, dict(zip(outer, index, strict=True)))
+        place = places.read(shape, roles, outer, dict(zip(outer, index, strict=True)))
         bases[index] = _question(shape, roles, place)
         readings.append(_axis_values(shape, roles, aims, place, bases[index]))
     _same_for_all(roles, readings)
@@ -75,73 +59,8 @@ def _outer(shape: Shape, roles: Roles, axis: str) -> AxisValues | None:
     return names
 
 
-def _place(shape: Shape, roles: Roles, outer: Mapping[str, AxisValues], at: Mapping[str, int]) -> _Place:
-    """Read the machine where the axes ``outer`` stand ``at`` these values."""
-    reader = roles.reader
-    elsewhere = {n.removeprefix(MACHINE_PREFIX) for n in (*roles.decide, *roles.swept)}
-    if roles.machines:
-        return _choice_of_machines(shape, roles, elsewhere)
-    values = {roles.targets[a].name: outer[a][i] for a, i in at.items()}
-    places = [f"sweep.{a}.values[{i}]" for a, i in at.items() if roles.targets[a].kind == "machine"]
-    key = places[0] if places else "machine"
-    spec = _spec(shape, values)
-    if spec is None:
-        lacking = machine_tables.necessary(reader, needs.needed(shape, roles)) - elsewhere
-        if "machine" not in shape.decide and not lacking:
-            return _Place({}, None)
-        right = 'write machine = "jaketown" at the top of the file; `dse machines` lists the machines'
-        if "machine" not in shape.decide:
-            reader.findings.missing(
-                "machine", f"no machine is named, and {reader.model.name} needs one", right
-            )
-        return _unreadable(roles)
-    found = machine_tables.parameters(reader, "machine", spec)
-    if found is None:
-        return _unreadable(roles)
-    machine_tables.complete(reader, key, spec, found, elsewhere, needs.needed(shape, roles))
-    return _Place(found, found.get("word_size"))
-
-
-def _unreadable(roles: Roles) -> _Place:
-    """Stand in for a machine that has been noted as wrong, so that all else can still be read."""
-    roles.reader.findings.broken.add("machine")
-    return _Place({}, 1.0)
-
-
-def _spec(shape: Shape, values: Mapping[str, Any]) -> MachineSpec | None:
-    spec: MachineSpec | None = values.get("machine", shape.machine)
-    changes = {"base": values["base"]} if "base" in values else {}
-    changes |= {"word_size": values[WORD_SIZE]} if WORD_SIZE in values else {}
-    if not changes:
-        return spec
-    own = {"base": spec} if isinstance(spec, str) else dict(spec or {})
-    return {**own, **changes}
-
-
-def _choice_of_machines(shape: Shape, roles: Roles, elsewhere: set[str]) -> _Place:
-    reader, found = roles.reader, {}
-    for i, name in enumerate(roles.machines):
-        key = f"decide.machine.values[{i}]"
-        own = machine_tables.parameters(reader, key, name)
-        if own is not None:
-            machine_tables.complete(reader, key, name, own, elsewhere, needs.needed(shape, roles))
-            found[name] = own
-    sizes = {own.get("word_size") for own in found.values()}
-    word_size = sizes.pop() if len(sizes) == 1 else None
-    kept = {
-        n: {k: v for k, v in _with_defaults(roles, own).items() if k not in elsewhere}
-        for n, own in found.items()
-    }
-    return _Place({}, word_size, {n: plain_names(own) for n, own in kept.items()})
-
-
-def _with_defaults(roles: Roles, own: Mapping[str, float]) -> dict[str, float]:
-    defaults = {q.name: float(q.default) for q in roles.reader.model.machine if q.default is not None}
-    return {**defaults, **own}
-
-
-def _question(shape: Shape, roles: Roles, place: _Place) -> Question:
-    own = {} if place.machines else plain_names(_with_defaults(roles, place.parameters))
+def _question(shape: Shape, roles: Roles, place: Place) -> Question:
+    own = plain_names({**place.defaults, **place.parameters})
     decisions = tuple(d for n in roles.decide if (d := _decision(shape, roles, place, n)) is not None)
     if shape.idle:
         decisions = (*decisions, Decision(STRETCH.name))
@@ -160,7 +79,7 @@ def _question(shape: Shape, roles: Roles, place: _Place) -> Question:
     )
 
 
-def _given(shape: Shape, roles: Roles, place: _Place) -> dict[str, float | str]:
+def _given(shape: Shape, roles: Roles, place: Place) -> dict[str, float | str]:
     reader = roles.reader
     found: dict[str, float | str] = {}
     for q in reader.model.inputs:
@@ -185,10 +104,10 @@ def _given(shape: Shape, roles: Roles, place: _Place) -> dict[str, float | str]:
     return found
 
 
-def _decision(shape: Shape, roles: Roles, place: _Place, name: str) -> Decision | None:
+def _decision(shape: Shape, roles: Roles, place: Place, name: str) -> Decision | None:
     entry = shape.decide[name]
-    if name == "machine":
-        return Decision(name, choices=roles.machines) if roles.machines else None
+    if roles.reader.is_machine(name):
+        return Decision(name, choices=roles.machines[name]) if roles.machines[name] else None
     base = (
         place.parameters.get(name.removeprefix(MACHINE_PREFIX)) if name.startswith(MACHINE_PREFIX) else None
     )
@@ -206,7 +125,7 @@ def _halvings_base(roles: Roles, name: str, base: float | None) -> None:
         roles.reader.findings.missing(f"decide.{name}", wrong, right)
 
 
-def _limit(shape: Shape, roles: Roles, place: _Place, name: str) -> Limit:
+def _limit(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
     reader, entry = roles.reader, shape.limits.get(name)
     q, found = reader.quantity(name), dict[str, float | None](min=None, max=None)
     for side in ("min", "max") if entry is not None else ():
@@ -228,7 +147,7 @@ def _vacuous(roles: Roles, name: str) -> float:
 
 
 def _axis_values(
-    shape: Shape, roles: Roles, aims: Mapping[str, Target], place: _Place, base: Question
+    shape: Shape, roles: Roles, aims: Mapping[str, Target], place: Place, base: Question
 ) -> dict[str, AxisValues]:
     """Read the axes whose numbers may depend on the machine."""
     found: dict[str, AxisValues] = {}

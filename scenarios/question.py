@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from dse.models.model import Model
+from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
 
 HALVINGS = Quantity(
@@ -67,7 +68,7 @@ class Question:
     ``given`` holds every fixed parameter by the names of ``model.parameters()`` ("bodies",
     "machine.energy_per_flop"); decided ones are absent from it. ``objectives``: none (any feasible point),
     one, or several (a front). ``machines``: for a categorical choice of whole machines, each choice's
-    parameters by name.
+    parameters by name, under ``machine_key``.
     """
 
     model: Model
@@ -82,3 +83,53 @@ class Question:
     title: str = ""
     scenario_text: str = ""
     scenario_hash: str = ""
+
+
+def machine_key(decision: str, machine: str) -> str:
+    """Say under which key ``Question.machines`` has a machine that may be chosen.
+
+    Its name where ``decision`` is "machine"; "cpu: NAME" for an entry of a map of machines ("machine.cpu").
+    """
+    return machine if decision == "machine" else f"{decision.removeprefix(MACHINE_PREFIX)}: {machine}"
+
+
+def combinations(question: Question) -> Iterator[tuple[Mapping[str, str], Question]]:
+    """Go through the combinations of categorical choices, each with the question it leaves."""
+    named = [d for d in question.decide if d.choices is not None]
+    for values in itertools.product(*(d.choices or () for d in named)):
+        chosen = {d.name: value for d, value in zip(named, values, strict=True)}
+        yield chosen, fixed(question, chosen)
+
+
+def fixed(question: Question, chosen: Mapping[str, str]) -> Question:
+    """Return the question with these categorical choices made, and without what then plays no part."""
+    given = dict(question.given)
+    for name, value in chosen.items():
+        machine = question.machines.get(machine_key(name, value))
+        given.update({name: value} if machine is None or not _is_machine(name) else machine)
+    rest = tuple(d for d in question.decide if d.name not in chosen)
+    return settled(replace(question, given=given, decide=rest))
+
+
+def _is_machine(decision: str) -> bool:
+    return f"{decision}.".startswith(MACHINE_PREFIX)
+
+
+def settled(question: Question) -> Question:
+    """Return the question without the decisions (and limits on them) that its texts leave without a part.
+
+    As it is where some of these texts are still to be chosen.
+    """
+    model = question.model
+    texts = [q.name for q in model.inputs if q.choices]
+    if model.unused is None or any(d.name in texts for d in question.decide):
+        return question
+    unused = model.unused({n: str(question.given[n]) for n in texts if n in question.given})
+    idle = {d.name for d in question.decide if d.name in unused}
+    if not idle:
+        return question
+    return replace(
+        question,
+        decide=tuple(d for d in question.decide if d.name not in idle),
+        limits=tuple(x for x in question.limits if x.name not in idle),
+    )

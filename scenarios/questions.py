@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import names, points
+from scenarios import names, points, structure
 from scenarios.errors import Findings, ScenarioError
 from scenarios.grids import Grid
 from scenarios.question import Question
@@ -17,10 +17,10 @@ def check(shape: Shape, findings: Findings, *, swept: bool = True) -> Grid | Non
 
     ``swept``: whether [sweep] counts. Returns the grid (one point where nothing is swept), if all is well.
     """
-    roles = names.resolve(shape, findings, swept=swept)
-    if roles is None:
+    asked = structure.plain(shape, findings, swept=swept)
+    if asked is None:
         return None
-    grid = points.build(shape, roles)
+    grid = points.build(asked.shape, names.resolve(asked.reader, asked.shape, swept=swept))
     return None if findings.problems else grid
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,7 @@ from numbers import Real
 from typing import Any, cast
 
 from dse.models.model import MACHINE_PREFIX, Model
+from dse.models.structure import Parts
 from dse.names import did_you_mean
 from dse.quantities import Quantity, UnitError, examples, show, to_si
 from scenarios.errors import Findings, meant, shown
@@ -16,19 +18,43 @@ from scenarios.question import HALVINGS
 
 # below this, squares and quotients leave the range of floating-point numbers
 _LEAST = 1e-300
+NO_PARTS = Parts()
 _REPAIR = re.compile(r"; (?=write )|: (?=give )|; (?=did you mean)")
 
 
 class Reader:
-    """A model's names, and where the mistakes of a file go."""
+    """A model's names, and where the mistakes of a file go.
 
-    def __init__(self, model: Model, findings: Findings) -> None:
+    ``parts``: the lists that the model was made for; ``unasked``: what is decided although the file does not
+    say so. ``prefix``: where this reads one entry of a map of machines, what the model puts before its
+    parameters ("cpu.").
+    """
+
+    def __init__(
+        self, model: Model, findings: Findings, parts: Parts = NO_PARTS, unasked: Iterable[str] = ()
+    ) -> None:
         self.model = model
+        self.parts = parts
+        self.unasked = frozenset(unasked)
+        self.prefix = ""
         self.findings = findings
         self.parameters = model.parameters()
         self.inputs = {q.name: q for q in model.inputs}
         self.machine = {q.name: q for q in model.machine}
         self.metrics = {q.name: q for q in model.metrics} | {HALVINGS.name: HALVINGS}
+
+    def of(self, entry: str) -> Reader:
+        """Return a reader of the machine that is this entry of the map."""
+        made = copy.copy(self)
+        made.prefix = f"{entry}."
+        cut = len(made.prefix)
+        made.machine = {n[cut:]: q for n, q in self.machine.items() if n.startswith(made.prefix)}
+        return made
+
+    def is_machine(self, name: str) -> bool:
+        """Whether ``name`` is a whole machine: the only one, or an entry of the map ("machine.cpu")."""
+        entries = self.parts.machines
+        return name.removeprefix(MACHINE_PREFIX) in entries if entries else name == "machine"
 
     def quantity(self, name: str) -> Quantity:
         """Return the quantity that a limit or objective means: a metric, else a parameter."""
@@ -39,7 +65,12 @@ class Reader:
         return name in self.parameters and not self.parameters[name].choices
 
     def number(self, key: str, value: Any, q: Quantity, word_size: float | None) -> float | None:
-        """Read ``value`` in SI units of ``q``; None, and a mistake noted at ``key``, where it cannot be."""
+        """Read ``value`` in SI units of ``q``; None, and a mistake noted at ``key``, where it cannot be.
+
+        A name from the menu of ``q`` is read as its number.
+        """
+        if q.menu and isinstance(value, str):
+            return self._entry(key, value, q)
         if not isinstance(value, str) and (isinstance(value, bool) or not isinstance(value, Real)):
             what = (
                 "a table"
@@ -57,12 +88,24 @@ class Reader:
             self.findings.add(key, wrong, right[0] if right else _example(q))
         return None
 
+    def _entry(self, key: str, value: str, q: Quantity) -> float | None:
+        if value in q.menu:
+            return q.menu.index(value) + 1.0
+        self.findings.add(key, f"{shown(value)} is no {_family(q)}", meant(value, q.menu))
+        return None
+
     def inside(self, key: str, value: float | None, q: Quantity, *, positive: bool = False) -> float | None:
-        """Return ``value`` where it lies in the domain of ``q``; else None, and a mistake is noted."""
+        """Return ``value`` where it lies in the domain of ``q``; else None, and a mistake is noted.
+
+        ``positive``: not 0 either, unless ``q`` may be decided to be 0 (its floor is 0).
+        """
         if value is None:
             return None
         about = f"{q.name} ({q.meaning})"
-        if value < q.minimum:
+        if q.menu and not (value.is_integer() and 1 <= value <= len(q.menu)):
+            right = f"{meant('', q.menu)}; or write a whole number from 1 to {len(q.menu)}"
+            self.findings.add(key, f"{value:.12g} is no {_family(q)}", right)
+        elif value < q.minimum:
             what = f"{value:.12g} is negative" if value < 0 <= q.minimum else f"{value:.12g} is too small"
             self.findings.add(key, what, f"{about} is at least {show(q.minimum, q.unit)}")
         elif value > q.maximum:
@@ -75,7 +118,7 @@ class Reader:
                 f"{value:.12g} is too close to 0 to be computed with",
                 f"write at least {_LEAST:g}, or 0 if that is meant",
             )
-        elif positive and value <= 0:
+        elif positive and value <= 0 < q.floor:
             self.findings.add(
                 key, "a decided quantity cannot be 0", f"give {q.name} a positive value, or leave it out"
             )
@@ -110,6 +153,10 @@ class Reader:
         """Return the input that a misspelt name most probably means."""
         hint = did_you_mean(wrong, self.inputs)
         return next((n for n in self.inputs if repr(n) in hint), None)
+
+
+def _family(q: Quantity) -> str:
+    return q.name.partition(".")[0]
 
 
 def _example(q: Quantity) -> str:

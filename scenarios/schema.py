@@ -215,16 +215,30 @@ class Shape(Part):
 
 
 def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Write nested machine parameters of decide and limits as "machine.x": both forms mean the same."""
+    """Write nested tables of decide and limits with dotted names ("machine.x"): both forms mean the same."""
     found = dict(data)
-    for section in ("decide", "limits"):
+    for section, part in (("decide", Decide), ("limits", Bounds)):
         entries = found.get(section)
-        if not isinstance(entries, dict):
-            continue
-        nested = entries.get("machine")
-        if isinstance(nested, dict) and any(isinstance(v, dict) for v in nested.values()):
-            whole = {k: v for k, v in nested.items() if not isinstance(v, dict)}
-            flat = {f"machine.{k}": v for k, v in nested.items() if isinstance(v, dict)}
-            rest = {k: v for k, v in entries.items() if k != "machine"}
-            found[section] = rest | ({"machine": whole} if whole else {}) | flat
+        if isinstance(entries, dict):
+            found[section] = _flat(entries, part)
     return found
+
+
+def _flat(entries: Mapping[str, Any], part: type[Part]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, entry in entries.items():
+        table = entry if isinstance(entry, dict) else {}
+        inner = {k: v for k, v in table.items() if isinstance(v, dict) and k not in part.model_fields}
+        dotted = {f"{name}.{k}": v for k, v in _flat(inner, part).items()}
+        # what stands there twice stays nested, where it is refused
+        twice = any(k in entries or k in found for k in dotted)
+        if not inner or twice:
+            found[name] = entry
+            continue
+        rest = {k: v for k, v in table.items() if k not in inner}
+        found |= ({name: rest} if rest else {}) | dotted
+    return found
+
+
+# keys that a row, an entry of a map or a setting cannot be called, since they have a meaning of their own
+OWN_KEYS = frozenset({"base", "settings", *Decide.model_fields, *Bounds.model_fields})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from results.solution import Alternative, Solution, Status
-from scenarios.question import Question
+from scenarios.question import Question, combinations
+
+__all__ = ["best_of", "categorical", "combinations"]
 
 RANK = (Status.UNBOUNDED, Status.OPTIMAL, Status.ERROR, Status.INFEASIBLE)
 
@@ -15,18 +16,6 @@ RANK = (Status.UNBOUNDED, Status.OPTIMAL, Status.ERROR, Status.INFEASIBLE)
 def categorical(question: Question) -> bool:
     """Tell whether any decision is a choice among names."""
     return any(d.choices is not None for d in question.decide)
-
-
-def combinations(question: Question) -> Iterator[tuple[Mapping[str, str], Question]]:
-    """Each combination of choices with the question it leaves."""
-    named = [d for d in question.decide if d.choices is not None]
-    rest = tuple(d for d in question.decide if d.choices is None)
-    for combination in itertools.product(*(d.choices or () for d in named)):
-        choice = {d.name: value for d, value in zip(named, combination, strict=True)}
-        given = dict(question.given)
-        for name, value in choice.items():
-            given.update(question.machines.get(value, {}) if name == "machine" else {name: value})
-        yield choice, dataclasses.replace(question, given=given, decide=rest)
 
 
 def best_of(question: Question, answer: Callable[[Question], Solution]) -> Solution:

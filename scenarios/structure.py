@@ -1,0 +1,118 @@
+"""Questions over lists become plain ones: rows, maps of machines and menus of settings as flat dotted names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dse import models
+from dse.models.model import MACHINE_PREFIX, Model
+from dse.models.structure import Parts, Structure
+from dse.names import UnknownName
+from scenarios import maps, rows
+from scenarios.errors import Findings, shown
+from scenarios.reading import Reader
+from scenarios.schema import Decide, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A question without lists: what reads its names and numbers, and what it says."""
+
+    reader: Reader
+    shape: Shape
+
+
+def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
+    """Write a question over lists as one over flat names; any other stays as it is.
+
+    ``swept``: whether [sweep] counts. None where there is no such model, or where the lists are so wrong that
+    nothing else can be said of the question; every mistake is noted.
+    """
+    try:
+        model = models.get(shape.model)
+    except UnknownName:
+        findings.unknown("model", "model", shape.model, models.names())
+        return None
+    if model.structure is None:
+        return Plain(Reader(model, findings), shape)
+    return _expanded(shape, model, model.structure, findings, swept=swept)
+
+
+def _expanded(
+    shape: Shape, model: Model, structure: Structure, findings: Findings, *, swept: bool
+) -> Plain | None:
+    paths = {a: s.path for a, s in shape.sweep.items()} if swept else {}
+    given = _given(shape.given, structure, model, findings)
+    machines = maps.entries(shape, model, structure, paths, findings) if structure.machines else ()
+    settings = maps.settings(shape, model, paths, findings) if structure.settings else ()
+    changed = {p.removeprefix("given.") for p in paths.values()}
+    names = [s["name"] for s in settings or ()]
+    listed = rows.read(structure, shape.given, names, {*given, *shape.decide, *changed}, findings)
+    if machines is None or settings is None or not listed.sound or model.expand is None:
+        return None
+    for name in given.keys() & listed.numbers.keys():
+        findings.add(f"given.{name}", f"{shown(name)} has a value in its list as well", "keep one of the two")
+    parts = Parts(listed.rows, machines, settings)
+    try:
+        flat = model.expand(parts)
+    except ValueError as error:
+        findings.add("given", str(error), f"change the lists; `dse models {model.name}` says what it takes")
+        return None
+    given |= listed.numbers
+    decide, unasked = _decided(flat, shape, {*given, *shape.decide, *changed})
+    made = shape.model_copy(update={"given": given, "decide": decide})
+    return Plain(Reader(flat, findings, parts, unasked), made) if _distinct(flat, findings) else None
+
+
+def _given(
+    given: Mapping[str, Any], structure: Structure, model: Model, findings: Findings
+) -> dict[str, Any]:
+    """Return what stands under [given] besides the lists, nested tables with dotted names."""
+    lists = [t.name for t in structure.tables]
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in lists:
+            continue
+        if isinstance(value, list):
+            findings.unknown(f"given.{name}", f"list of {model.name}", name, lists)
+            continue
+        for flat, number in _leaves(name, value):
+            if flat in found:
+                findings.add(f"given.{flat}", f"{shown(flat)} stands there twice", "keep one of the two")
+            found[flat] = number
+    return found
+
+
+def _leaves(name: str, value: Any) -> list[tuple[str, Any]]:
+    if not isinstance(value, dict) or not value:
+        return [(name, value)]
+    return [leaf for key, inner in value.items() for leaf in _leaves(f"{name}.{key}", inner)]
+
+
+def _decided(flat: Model, shape: Shape, asked: set[str]) -> tuple[dict[str, Decide], frozenset[str]]:
+    """Return all decisions, and which of them are there although the file says nothing of them.
+
+    An unknown is decided unless it is ``asked`` about, or its whole family is.
+    """
+    whole = {u.name for u in flat.unknowns if u.integer}
+    found = {
+        n: d.model_copy(update={"integer": True}) if n in whole and "integer" not in d.model_fields_set else d
+        for n, d in shape.decide.items()
+    }
+    unasked = [u for u in flat.unknowns if u.name not in asked and u.name.partition(".")[0] not in asked]
+    found |= {u.name: Decide(integer=u.integer) for u in unasked}
+    return found, frozenset(u.name for u in unasked)
+
+
+def _distinct(flat: Model, findings: Findings) -> bool:
+    """Whether the names of all quantities differ; where names of rows or machines make them meet, note it."""
+    names = [q.name for q in (*flat.inputs, *flat.metrics)] + [x.name for x in flat.limits]
+    every = Counter([*names, *(MACHINE_PREFIX + q.name for q in flat.machine)])
+    twice = [n for n, times in every.items() if times > 1]
+    for name in twice:
+        wrong = f"two quantities would be called {shown(name)}"
+        findings.add("given", wrong, "give rows and machines names that differ")
+    return not twice
