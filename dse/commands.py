@@ -309,11 +309,17 @@ def _show_front(found: Front, scenario: str, outputs: tuple[str, ...]) -> None:
 @click.command()
 @click.argument("paper", required=False)
 @click.option(
-    "-o", "--output", metavar="FOLDER", help="Where pictures and tables go (default: reproduce-PAPER)."
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    help="Where pictures and tables go (default: reproduce-PAPER); of all papers, FOLDER/PAPER.",
 )
 @AS_JSON
 def reproduce(paper: str | None, output: str | None, as_json: bool) -> int:
-    """Set a paper's results beside our own."""
+    """Set a paper's results beside our own.
+
+    PAPER is demmel2013, choi2014, choi2016 or tang2017; without it all are reproduced.
+    """
     from dse import reproduction
     from dse.names import unknown
     from dse.progress import reporting
@@ -323,8 +329,9 @@ def reproduce(paper: str | None, output: str | None, as_json: bool) -> int:
         raise unknown("paper", paper, known)
     reports = []
     for name in [paper] if paper else known:
+        folder = Path(output) if output else None
         with reporting(None, "parts") as report:
-            reports.append(reproduction.run(name, Path(output) if output else None, report))
+            reports.append(reproduction.run(name, folder if paper or not folder else folder / name, report))
         if not as_json:
             show(reports[-1])
     if as_json:

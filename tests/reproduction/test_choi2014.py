@@ -190,3 +190,12 @@ def test_the_terminal_shows_places_verdicts_and_where_the_files_are(report: Repo
 def test_json_has_no_numbers_that_json_lacks(report: Report):
     told = json.loads(json.dumps(dse.reproduction.to_json(report), allow_nan=False))
     assert len(told["rows"]) == len(report.rows)
+
+
+def test_the_page_tells_the_counts_of_this_run(report: Report):
+    page = (Path(__file__).parents[2] / "docs" / "papers" / "choi2014.md").read_text(encoding="utf-8")
+    n = report.counts
+    assert (
+        f"{len(report.rows)} rows: {n['agrees']} agree, {n['disagrees']} disagree, "
+        f"{n['gap']} show a gap of (5) or (7), {n['misprint']} a misprint, {n['unchecked']} cannot be checked."
+    ) in page

@@ -19,8 +19,10 @@ from dse.reproduction.choi2014 import (
     table_one,
     throttling,
 )
+from dse.reproduction.choi2014.platforms import PAPER
 from dse.reproduction.choi2014.rows import unchecked
 from dse.reproduction.report import COLUMNS, Report, Row, as_record, markdown, write_csv
+from dse.reproduction.sources import statements
 
 __all__ = ["reproduce", "rows"]
 
@@ -34,12 +36,16 @@ def _silent(done: int, total: int) -> None:
 
 
 def rows(progress: Progress = _silent) -> tuple[Row, ...]:
-    """Every statement of the paper beside our answer, computed now; ``progress`` hears of each section."""
+    """Every statement of the paper beside our answer, computed now, in the order of the data file.
+
+    ``progress`` hears of each section.
+    """
     found: list[Row] = []
     for done, section in enumerate(_SECTIONS):
         progress(done, _PARTS)
         found += section.rows()
-    return (*found, *unchecked())
+    order = {statement: place for place, statement in enumerate(statements(PAPER))}
+    return tuple(sorted([*found, *unchecked()], key=lambda row: order[row.statement.id]))
 
 
 def reproduce(folder: Path, progress: Progress = _silent) -> Report:
@@ -49,7 +55,7 @@ def reproduce(folder: Path, progress: Progress = _silent) -> Report:
     drawn = pictures.draw(folder)
     progress(len(_SECTIONS) + 1, _PARTS)
     report = Report(
-        paper="choi2014",
+        paper=PAPER,
         title="Algorithmic time, energy, and power on building blocks: the paper beside our answers",
         citation="J. Choi, M. Dukhan, X. Liu, R. Vuduc, IPDPS 2014",
         rows=answered,

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from dse.reproduction.choi2014.constant_power import by_peak_efficiency
@@ -152,9 +153,11 @@ def _by_regime(axis: Axes, values: Any, regime: Any, **look: Any) -> None:
 
 
 def _legend(figure: Figure, *, throttles: bool) -> None:
-    handles = [Line2D([], [], color=c, lw=4, label=name) for _, name, c in REGIMES]
+    handles: list[Line2D | Patch] = [Line2D([], [], color=c, lw=4, label=name) for _, name, c in REGIMES]
     if throttles:
         handles += [Line2D([], [], color="dimgray", lw=2.5, ls=ls, label=name) for _, name, ls in THROTTLES]
+    else:
+        handles += [Patch(color="0.9", label="constant power π1")]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=13)
 
 
