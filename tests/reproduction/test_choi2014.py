@@ -18,6 +18,8 @@ from dse.reproduction.choi2014 import platforms, table_one
 from dse.reproduction.choi2014.formulas import platform
 from dse.reproduction.sources import statements
 
+pytestmark = pytest.mark.slow
+
 PAPER = "choi2014"
 
 
