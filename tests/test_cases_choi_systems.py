@@ -1,4 +1,7 @@
-"""Reference questions about blocks, partitions and settings, asked as a user asks: data/cases_choi_peapaw_systems.csv."""
+"""Reference questions about mixes, partitions and settings, asked as a user asks.
+
+From data/cases_choi_peapaw_systems.csv.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,8 @@ with (Path(__file__).parent / "data" / "cases_choi_peapaw_systems.csv").open(enc
     }
 # the answers are printed with ten digits; an optimum is proved to 1e-9 or better
 EXACT = 1e-8
-PLATFORMS = (
-    "nehalem nuc_cpu nuc_gpu apu_cpu apu_gpu gtx580 gtx680 gtx_titan xeon_phi pandaboard arndale_cpu arndale_gpu"
-).split()
+PLATFORMS = ["nehalem", "nuc_cpu", "nuc_gpu", "apu_cpu", "apu_gpu", "gtx580", "gtx680", "gtx_titan"]
+PLATFORMS += ["xeon_phi", "pandaboard", "arndale_cpu", "arndale_gpu"]
 PROCESSORS = {
     "i7": "i7-2600k-tang2017",
     "i3": "i3-2100t-tang2017",
