@@ -232,7 +232,10 @@ def _named(question: Question, dims: tuple[str, ...]) -> Iterator[Variable]:
 def _about(q: Quantity) -> dict[str, Any]:
     about: dict[str, Any] = {"units": q.unit or "1", "long_name": q.meaning}
     if q.flags:
-        about |= {"flag_values": list(range(len(q.flags))), "flag_meanings": " ".join(q.flags)}
+        about |= {
+            "flag_values": list(range(len(q.flags))),
+            "flag_meanings": " ".join("_".join(f.split()) for f in q.flags),
+        }
     return about | ({"source": q.source} if q.source else {})
 
 
