@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -248,3 +248,16 @@ def _reaches(a: Any, b: Any) -> Any:
 @arithmetic.some.register(NumericValue)
 def _some(amount: NumericValue) -> Any:
     return pyo.Expr_if(amount > arithmetic.NONE, 1.0, 0.0)
+
+
+@arithmetic.pick.register(NumericValue)
+def _pick(which: NumericValue, values: Sequence[Any]) -> Any:
+    chosen = values[-1]
+    for place in range(len(values) - 1, 0, -1):
+        chosen = pyo.Expr_if(which <= place + 0.5, values[place - 1], chosen)
+    return chosen
+
+
+@arithmetic.register_differs(NumericValue)
+def _differs(a: Any, b: Any) -> Any:
+    return pyo.Expr_if((a - b) ** 2 >= 0.25, 1.0, 0.0)

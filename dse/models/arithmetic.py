@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import singledispatch
+from functools import reduce, singledispatch
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -109,9 +110,28 @@ def at_least(value: Any, bound: float) -> Any:
 
 
 @singledispatch
-def pick(which: Any, values: Sequence[float]) -> Any:
-    """Return entry number ``which`` (counted from 1) of ``values``, element by element."""
-    return np.asarray(values, float)[np.asarray(which, dtype=np.int64) - 1]
+def pick(which: Any, values: Sequence[Any]) -> Any:
+    """Return entry number ``which`` (counted from 1) of ``values``, element by element.
+
+    The values may be arrays too; they and ``which`` broadcast.
+    """
+    return reduce(add, (1.0 * (which == place) * value for place, value in enumerate(values, 1)))
+
+
+@pick.register(int)
+@pick.register(float)
+def _pick_one(which: float, values: Sequence[Any]) -> Any:
+    return values[int(which) - 1]
+
+
+@pick.register(np.ndarray)
+def _pick_each(which: Any, values: Sequence[Any]) -> Any:
+    place = which.astype(np.int64) - 1
+    if all(np.ndim(v) == 0 for v in values):
+        return np.asarray(values, float)[place]
+    shape = np.broadcast_shapes(place.shape, *(np.shape(v) for v in values))
+    stacked = np.stack([np.broadcast_to(v, shape) for v in values])
+    return np.take_along_axis(stacked, np.broadcast_to(place, shape)[np.newaxis], 0)[0]
 
 
 @singledispatch

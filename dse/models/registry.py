@@ -19,6 +19,8 @@ _BUILT_IN = {
     "nbody_two_level": "dse.models.two_level:NBODY_TWO_LEVEL",
     "roofline": "dse.models.roofline:ROOFLINE",
     "partition": "dse.models.partition:PARTITION",
+    "blocks": "dse.models.blocks:BLOCKS",
+    "dvfs": "dse.models.dvfs:DVFS",
 }
 _registered: dict[str, Model] = {}
 

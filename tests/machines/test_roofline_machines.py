@@ -113,3 +113,16 @@ def test_unknown_voltages_of_the_fmm_settings_stay_unknown():
 
 def test_a_machine_without_settings_has_none():
     assert machines.get("jaketown").settings == ()
+
+
+def test_rates_of_the_jetson_say_which_the_paper_supports():
+    """192 cores with a fused multiply-add each, double precision at 1/24; the others are not in the paper."""
+    jetson = machines.get("jetson-tk1")
+    assert jetson.parameters["flops_per_cycle"] == 2 * 192
+    assert jetson.parameters["flops_double_per_cycle"] == 384 / 24
+    assert jetson.parameters["integer_operations_per_cycle"] == 192
+    assert jetson.parameters["bytes_per_cycle"] * 924e6 == pytest.approx(14.8e9, rel=2e-3)
+    guessed = {"integer_operations_per_cycle", "bytes_per_cycle"}
+    assert set(jetson.doubts) == guessed
+    assert all("not in the paper" in jetson.provenance[k] for k in guessed)
+    assert set(jetson.parameters) - guessed == {"flops_per_cycle", "flops_double_per_cycle"}

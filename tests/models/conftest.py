@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dse import models
+from dse.models.dvfs_energy import SETTING
 from dse.models.model import Model
 from dse.models.structure import Parts, Row
 from dse.quantities import Quantity
@@ -27,6 +28,13 @@ CENTRES = {
     "J/message": 1e-6,
     "W/word": 1e-6,
     "W": 1.0,
+    "Hz": 1e9,
+    "V": 1.0,
+    "A": 1.0,
+    "J/op": 1e-9,
+    "F/flop": 1e-9,
+    "F/op": 1e-9,
+    "F/byte": 1e-9,
 }
 
 
@@ -38,6 +46,21 @@ EXAMPLES = {
             "transfers": (Row("t", refers={"from": "a", "to": "c"}),),
         },
         machines=("cpu", "gpu"),
+    ),
+    "blocks": Parts(machines=("big", "small")),
+    "dvfs": Parts(
+        rows={
+            "phases": (
+                Row("a", stated=frozenset({"flops", "integer_operations", "bytes"})),
+                Row("b", stated=frozenset({"flops_double", "bytes_shared", "bytes_L2"})),
+                Row("c", stated=frozenset({"bytes", "times"})),
+            )
+        },
+        # the last one has costs by its voltages
+        settings=tuple(
+            {"name": name} | {q.name: 1.0 for q in SETTING if name != "volts" or q.unit in {"Hz", "V"}}
+            for name in ("high", "low", "volts")
+        ),
     ),
 }
 
@@ -51,6 +74,8 @@ def flat(name: str) -> Model:
 def value(q: Quantity) -> st.SearchStrategy[Any]:
     if q.choices:
         return st.sampled_from(q.choices)
+    if q.menu:
+        return st.integers(1, len(q.menu)).map(float)
     if q.maximum == 1.0:
         return st.floats(0.05, 0.95)
     centre = CENTRES.get(q.unit, 1e3)
