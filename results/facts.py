@@ -67,6 +67,10 @@ class Facts:
     betters the objective. ``runaway``: the variable that an unbounded question sends to
     infinity or zero. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ... mean in a
     metric that says which case holds.
+
+    ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
+    ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.
+    ``menus``: what 1, 2, 3 ... pick in a number that picks from a menu.
     """
 
     status: Status
@@ -94,3 +98,6 @@ class Facts:
     runaway: str = ""
     waived: tuple[str, ...] = ()
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    index: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=dict)
+    given: Mapping[str, float] = field(default_factory=dict)
+    menus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from results import words
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -15,7 +17,8 @@ def to_json(solution: Solution) -> dict[str, Any]:
     """Return the answer as plain dicts, lists, text, finite floats, booleans and None, for ``json.dumps``.
 
     Numbers that do not exist (the objective of an infeasible question, the slack of a limit unanswered) are
-    None. ``units`` says in which SI unit each variable, metric and limit is.
+    None. ``units`` says in which SI unit each variable, metric and limit is; ``names`` what those numbers stand
+    for that pick from a menu or say which case holds.
     """
     found = {
         "title": solution.title,
@@ -41,6 +44,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "runaway": solution.runaway,
         "waived": list(solution.waived),
         "units": _units(solution),
+        "names": _names(solution),
         "scenario": solution.scenario,
     }
     return {name: plain(value) for name, value in found.items()}
@@ -71,6 +75,11 @@ def _alternative(told: Alternative) -> dict[str, Any]:
 
 def _units(solution: Solution) -> Mapping[str, str]:
     return {name: state.unit for name, state in solution.limits.items()} | dict(solution.units)
+
+
+def _names(solution: Solution) -> dict[str, str]:
+    numbers = {**solution.metrics, **solution.variables}
+    return {name: text for name, v in numbers.items() if (text := words.named(solution, name, v))}
 
 
 def plain(value: Any) -> Any:

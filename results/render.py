@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import html
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from results import words
+from results import family_tables, words
 from results.facts import Status
+from results.parts import GAP, Part, cut
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from results.facts import Alternative, Facts, LimitState
 
 WIDTH = 100
+INDENT = 2
 TOP = 6
 SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
 COLOURS = {
@@ -28,15 +29,6 @@ COLOURS = {
     Status.UNBOUNDED: "red",
     Status.ERROR: "red",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A small table: its heading, the names of its columns, and its rows."""
-
-    heading: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def head(solution: Facts) -> list[tuple[str, str]]:
@@ -61,8 +53,11 @@ def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
     found = [
         Part(_clash(solution), ("limit", "what would do"), tuple(words.conflict(solution))),
-        Part("variables", ("name", "value", "just as good"), _variables(solution)),
+        Part("variables", ("name", "value", family_tables.JUST_AS_GOOD), _variables(solution)),
+        *family_tables.decided(solution),
         Part("metrics", ("name", "value"), _metrics(solution)),
+        *family_tables.reported(solution),
+        Part("in words", ("name", "text"), _sentences(solution)),
         Part("limits", ("limit", "asked", "value", "room", "worth"), _limits(solution)),
         Part(_worth(solution), ("1 % more of", solution.objective_name), _parameters(solution)),
         Part(
@@ -85,16 +80,30 @@ def _worth(solution: Facts) -> str:
 
 
 def _variables(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    rows = []
-    for name, amount in solution.variables.items():
-        unit = solution.units.get(name, "")
-        ends = [words.value(end, unit) for end in solution.ranges.get(name, ())]
-        rows.append((name, words.value(amount, unit), " to ".join(ends)))
-    return tuple(rows)
+    return tuple(
+        (n, words.metric(solution, n, v), family_tables.interval(solution, n))
+        for n, v in solution.variables.items()
+        if n not in solution.index
+    )
 
 
 def _metrics(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple((n, words.metric(solution, n, v)) for n, v in solution.metrics.items())
+    return tuple(
+        (n, words.metric(solution, n, v))
+        for n, v in solution.metrics.items()
+        if n not in solution.index and not _in_words(solution, n)
+    )
+
+
+def _sentences(solution: Facts) -> tuple[tuple[str, ...], ...]:
+    """Return the metrics whose numbers stand for sentences, which need room."""
+    return tuple(
+        (n, words.metric(solution, n, v)) for n, v in solution.metrics.items() if _in_words(solution, n)
+    )
+
+
+def _in_words(solution: Facts, name: str) -> bool:
+    return any(" " in flag for flag in solution.flags.get(name, ()))
 
 
 def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:
@@ -144,9 +153,7 @@ def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:
 
 def renderable(solution: Facts) -> RenderableType:
     """Build what rich prints; whatever came from a file is shown as it is, never read as markup."""
-    from rich import box
     from rich.console import Group
-    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -159,17 +166,38 @@ def renderable(solution: Facts) -> RenderableType:
     for label, text in head(solution):
         facts.add_row(Text(label), Text(text, style=COLOURS[solution.status] if label == "status" else ""))
     pieces.append(facts)
-    for part in parts(solution):
-        table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
-        for place, column in enumerate(part.columns):
-            table.add_column(
-                Text(column), no_wrap=place == 0, justify="right" if column == "value" else "left"
-            )
-        for row in part.rows:
-            # the others give way to the names; where even that is not enough names are broken, never cut off
-            table.add_row(*(Text(cell, no_wrap=False, overflow="fold") for cell in row))
-        pieces += [Text("\n" + part.heading, style="bold"), Padding(table, (0, 0, 0, 2))]
-    return Group(*pieces)
+    return Group(*pieces, *(_Cut(part) for part in parts(solution)))
+
+
+class _Cut:
+    """A part as rich prints it: in several tables where the page is too narrow for one."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.padding import Padding
+        from rich.text import Text
+
+        for piece in cut(self.part, options.max_width - INDENT):
+            yield Text("\n" + piece.heading, style="bold")
+            yield Padding(_drawn(piece), (0, 0, 0, INDENT))
+
+
+def _drawn(part: Part) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, GAP, 0, 0), pad_edge=False, show_edge=False)
+    for place, column in enumerate(part.columns):
+        table.add_column(
+            Text(column), no_wrap=place == 0, justify="right" if column in part.numbers else "left"
+        )
+    for row in part.rows:
+        # the others give way to the names; where even that is not enough names are broken, never cut off
+        table.add_row(*(Text(cell, no_wrap=False, overflow="fold") for cell in row))
+    return table
 
 
 def to_text(solution: Facts, width: int = WIDTH) -> str:

@@ -45,11 +45,25 @@ def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
     return amount if isinstance(amount, str) else show(float(amount), unit, digits)
 
 
-def metric(solution: Facts, name: str, amount: float) -> str:
-    """Write a metric; one that says which case holds, with the name of the case."""
+def metric(solution: Facts, name: str, amount: float | str) -> str:
+    """Write a number by its name.
+
+    One that says which case holds has the name of the case behind it (a case that is a sentence stands
+    alone); one that picks from a menu is the name of what it picks.
+    """
     text = value(amount, solution.units.get(name, ""))
-    flags = solution.flags.get(name, ())
-    return f"{text} ({flags[int(amount)]})" if amount in range(len(flags)) else text
+    picked = named(solution, name, amount)
+    if not picked or picked == text:
+        return text
+    return picked if name in solution.menus or " " in picked else f"{text} ({picked})"
+
+
+def named(solution: Facts, name: str, amount: float | str) -> str:
+    """Return the name of the case or of the entry of a menu that a number stands for; empty for any other number."""
+    flags, menu = solution.flags.get(name, ()), solution.menus.get(name, ())
+    if amount in range(len(flags)):
+        return flags[int(amount)]
+    return menu[int(amount) - 1] if amount in range(1, len(menu) + 1) else ""
 
 
 def objective(solution: Facts) -> str:

@@ -13,6 +13,7 @@ from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.problem import Kind, formulate, no_halvings
 from formulations.program import Program
+from results import families
 from results.solution import LimitState, Solution, Status
 from scenarios.question import HALVINGS, Question
 from solvers import (
@@ -58,6 +59,9 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
         maximize=bool(question.objectives) and question.objectives[0].maximize,
         waived=tuple(sorted(question.waive)),
         flags={q.name: q.flags for q in question.model.metrics if q.flags},
+        index=families.index_of(question.model),
+        given=families.given_of(question),
+        menus=families.menus_of(question.model),
     )
 
 
@@ -244,4 +248,5 @@ def _asked(question: Question) -> dict[str, LimitState]:
 
 def _units(question: Question) -> dict[str, str]:
     names = [q.name for q in question.model.metrics] + [d.name for d in question.decide if d.choices is None]
+    names += families.given_of(question)
     return {n: evaluation.quantity(question.model, n).unit for n in [*names, "halvings"]}

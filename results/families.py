@@ -1,0 +1,101 @@
+"""Elements of indexed families: ``share.a.cpu`` is the element of ``share`` at region a and processor cpu."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from dse.models.model import Model
+    from dse.quantities import Quantity
+    from scenarios.question import Question
+
+    Key = tuple[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The elements of a family that a question tells of: reported, decided, and given beside those.
+
+    ``dims``: what its labels are ("region", "processor"); ``elements``: flat name by labels; ``like``: unit,
+    meaning and source of them all.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    elements: Mapping[tuple[str, ...], str]
+    like: Quantity
+
+
+def family_name(q: Quantity) -> str:
+    """Return the name of the family that a quantity is an element of."""
+    return q.name.removesuffix("".join(f".{label}" for _, label in q.index))
+
+
+def index_of(model: Model) -> dict[str, tuple[str, tuple[tuple[str, str], ...]]]:
+    """Return family and (dimension, label) pairs of every element of the model, by its name."""
+    return {q.name: (family_name(q), q.index) for q in (*model.inputs, *model.metrics) if q.index}
+
+
+def menus_of(model: Model) -> dict[str, tuple[str, ...]]:
+    """Return the entries of the menus that whole numbers of the model pick from, by the names of the numbers."""
+    return {q.name: q.menu for q in (*model.inputs, *model.metrics) if q.menu}
+
+
+def given_of(question: Question) -> dict[str, float]:
+    """Return the elements of families that the question gives."""
+    given = question.given
+    return {q.name: float(given[q.name]) for q in question.model.inputs if q.index and q.name in given}
+
+
+def collect(questions: Iterable[Question]) -> dict[Key, Family]:
+    """Return the families that the answers to these questions tell of, by name and dimensions."""
+    found: dict[Key, dict[str, Quantity]] = {}
+    told: dict[Key, None] = {}
+    for question in questions:
+        metrics = [q for q in question.model.metrics if q.index]
+        decided = {d.name for d in question.decide if d.choices is None}
+        # inputs first: the last of a list may be a metric only
+        for q in _inputs(question, decided):
+            found.setdefault(_key(q), {}).setdefault(q.name, q)
+            told |= {_key(q): None} if q.name in decided else {}
+        for q in metrics:
+            found.setdefault(_key(q), {}).setdefault(q.name, q)
+            told[_key(q)] = None
+    return {key: _family(key, list(found[key].values())) for key in found if key in told}
+
+
+def _inputs(question: Question, decided: set[str]) -> Iterator[Quantity]:
+    return (q for q in question.model.inputs if q.index and (q.name in decided or q.name in question.given))
+
+
+def _key(q: Quantity) -> Key:
+    return family_name(q), tuple(dim for dim, _ in q.index)
+
+
+def _family(key: Key, elements: list[Quantity]) -> Family:
+    name, dims = key
+    meanings = Counter(_general(q) for q in elements)
+    like = replace(elements[0], name=name, index=(), meaning=meanings.most_common(1)[0][0])
+    return Family(name, dims, {tuple(label for _, label in q.index): q.name for q in elements}, like)
+
+
+def _general(q: Quantity) -> str:
+    """Write an element's meaning for all of its family: "of region a on cpu" as "of a region on a processor"."""
+    text = f"{q.meaning} "
+    for dim, label in q.index:
+        text = text.replace(f" {dim} {label} ", f" a {dim} ").replace(f" {label} ", f" a {dim} ")
+    return text.rstrip()
+
+
+def labels(families: Iterable[Family]) -> dict[str, tuple[str, ...]]:
+    """Return the labels of every dimension of the families, in the order they come in."""
+    found: dict[str, dict[str, None]] = {}
+    for family in families:
+        for element in family.elements:
+            for dim, label in zip(family.dims, element, strict=True):
+                found.setdefault(dim, {})[label] = None
+    return {dim: tuple(of) for dim, of in found.items()}
