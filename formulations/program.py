@@ -118,7 +118,11 @@ def program(question: Question, objective: int = 0) -> Program:
     goals = [_goal(question, x, at, i) for i in range(len(question.objectives))]
     goal, sign = goals.pop(objective) if goals else (None, 1)
     ties = {n: at[n] for n in TIES if isinstance(at.get(n), Linear)}
-    return _Builder(question, x).build(limits, goal, sign, ties, goals)
+    try:
+        return _Builder(question, x).build(limits, goal, sign, ties, goals)
+    except NotPosynomial:
+        # a metric that only settles ties is no reason to have no answer
+        return _Builder(question, x).build(limits, goal, sign, {}, goals)
 
 
 def _goal(

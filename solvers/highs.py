@@ -142,7 +142,7 @@ def _run(n: Numbers, cost: Array, gap: float) -> Result:
     h.run()
     end = _end(h)
     if end is not End.FOUND:
-        return Result(end, ray=_ray(h, column) if end is End.UNBOUNDED else None)
+        return Result(end, ray=_ray(h, n, cost, column) if end is End.UNBOUNDED else None)
     solution = h.getSolution()
     u = np.append(np.clip(np.asarray(solution.col_value) * column, n.low, n.high), 1.0)
     value = float(cost @ u)
@@ -196,9 +196,16 @@ def _end(h: highspy.Highs) -> End:
     return {ends.kInfeasible: End.INFEASIBLE, ends.kUnbounded: End.UNBOUNDED}.get(status, End.FAILED)
 
 
-def _ray(h: highspy.Highs, column: Array) -> Array | None:
+def _ray(h: highspy.Highs, n: Numbers, cost: Array, column: Array) -> Array | None:
     _, has, direction = h.getPrimalRay()
-    return np.asarray(direction)[: len(column)] * column if has else None
+    if has:
+        return np.asarray(direction)[: len(column)] * column
+    # where presolve alone, or a program without rows, ended the run: the steepest direction that meets no end
+    free = np.where(np.isfinite(n.low), 0.0, -column), np.where(np.isfinite(n.high), 0.0, column)
+    rows, slope = n.rows.copy(), cost.copy()
+    rows[:, -1] = slope[-1] = 0.0
+    found = _run(Numbers(rows, n.equal, *free, np.zeros_like(n.integer)), slope, 0.0)
+    return None if found.u is None else found.u[:-1]
 
 
 def _balance(n: Numbers) -> tuple[Array, Array]:

@@ -102,13 +102,16 @@ def least_violation(p: Program) -> float:
     named = np.array([k is not None for k in p.keys], dtype=bool)
     give = np.where(named, -np.maximum(np.abs(p.denominators).max(axis=1, initial=0.0), ABOVE_ZERO), 0.0)
     n = milp.numbers(p)
-    return min(_violation(n.with_rows(extra), give) for extra in branches(p))
+    # a term that can never be the largest leaves its branch empty: there the choice of the term gives, too
+    return min(
+        _violation(n.with_rows(extra), np.append(give, -np.abs(extra).max(axis=1, initial=0.0)))
+        for extra in branches(p)
+    )
 
 
 def _violation(n: highs.Numbers, give: Array) -> float:
-    given = np.append(give, np.zeros(len(n.rows) - len(give)))
     wide = highs.Numbers(
-        np.column_stack([n.rows[:, :-1], given, n.rows[:, -1]]),
+        np.column_stack([n.rows[:, :-1], give, n.rows[:, -1]]),
         n.equal,
         np.append(n.low, 0.0),
         np.append(n.high, np.inf),

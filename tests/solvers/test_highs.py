@@ -1,0 +1,212 @@
+"""Programs as numbers: optima against enumeration of vertices, bounds that no bad multiplier can spoil, honest ends."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from solvers import highs
+from solvers.highs import End, Numbers
+
+
+def polytope(seed: int, columns: int, rows: int) -> tuple[Numbers, np.ndarray]:
+    """A random program with a point strictly inside, all between 0 and some top."""
+    r = np.random.default_rng(seed)
+    inside = r.uniform(0.2, 1.0, columns)
+    a = r.normal(size=(rows, columns)).round(2) + 1e-3
+    right = a @ inside + r.uniform(0.05, 1.0, rows)
+    scale = 10.0 ** r.uniform(-6, 6, rows)
+    low, high = np.zeros(columns), r.uniform(1.5, 3.0, columns)
+    n = Numbers(
+        np.column_stack([a, -right]) * scale[:, None],
+        np.zeros(rows, dtype=bool),
+        low,
+        high,
+        np.zeros(columns, dtype=bool),
+    )
+    return n, np.append(r.normal(size=columns), r.normal())
+
+
+def least_vertex(n: Numbers, cost: np.ndarray) -> float:
+    """The least value over all vertices, each the solution of as many tight rows as there are columns."""
+    k = len(n.low)
+    size = np.abs(n.rows[:, :-1]).max(axis=1)
+    eye = np.eye(k)
+    planes = [*(np.append(r[:-1], -r[-1]) / s for r, s in zip(n.rows, size, strict=True))]
+    planes += [np.append(eye[j], n.low[j]) for j in range(k)] + [
+        np.append(eye[j], n.high[j]) for j in range(k)
+    ]
+    best = math.inf
+    for chosen in itertools.combinations(planes, k):
+        a = np.array([p[:-1] for p in chosen])
+        if abs(np.linalg.det(a)) < 1e-9:
+            continue
+        x = np.linalg.solve(a, [p[-1] for p in chosen])
+        slack = (n.rows[:, :-1] @ x + n.rows[:, -1]) / size
+        if np.all(slack <= 1e-9) and np.all(x >= n.low - 1e-9) and np.all(x <= n.high + 1e-9):
+            best = min(best, float(cost[:-1] @ x + cost[-1]))
+    return best
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**6), columns=st.integers(1, 4), rows=st.integers(0, 5))
+def test_a_linear_program_ends_at_its_best_vertex(seed: int, columns: int, rows: int) -> None:
+    n, cost = polytope(seed, columns, rows)
+    found = highs.minimise(n, cost)
+    assert found.end is End.FOUND
+    assert found.value == pytest.approx(least_vertex(n, cost), rel=1e-9, abs=1e-9)
+    assert found.bound == pytest.approx(found.value, rel=1e-8, abs=1e-8)
+
+
+@settings(max_examples=120, deadline=None)
+@given(seed=st.integers(0, 10**6), noise=st.floats(0.0, 2.0), data=st.data())
+def test_no_multipliers_bound_an_optimum_from_above(seed: int, noise: float, data: st.DataObject) -> None:
+    n, cost = polytope(seed, 3, 4)
+    found = highs.minimise(n, cost)
+    assert found.multipliers is not None
+    r = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    bad = found.multipliers * (1.0 + noise * r.normal(size=4)) + noise * r.normal(size=4) * np.abs(
+        found.multipliers
+    ).max(initial=1.0)
+    least = least_vertex(n, cost)
+    assert highs.weak_duality(n, cost, bad) <= least + 1e-9 * (1.0 + abs(least))
+    assert highs.weak_duality(n, cost, np.zeros(4)) <= least + 1e-9 * (1.0 + abs(least))
+
+
+def test_multipliers_of_the_wrong_sign_count_as_none() -> None:
+    n = Numbers(
+        np.array([[-1.0, 2.0]]), np.array([False]), np.array([0.0]), np.array([9.0]), np.array([False])
+    )
+    cost = np.array([1.0, 0.0])
+    assert highs.weak_duality(n, cost, np.array([1.0])) == pytest.approx(2.0)
+    assert highs.weak_duality(n, cost, np.array([-5.0])) == 0.0
+
+
+def test_multipliers_that_leave_a_slope_towards_an_open_end_prove_nothing() -> None:
+    n = Numbers(
+        np.array([[-1.0, 2.0]]), np.array([False]), np.array([0.0]), np.array([np.inf]), np.array([False])
+    )
+    assert highs.weak_duality(n, np.array([1.0, 0.0]), np.array([2.0])) == -math.inf
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), columns=st.integers(1, 4), rows=st.integers(1, 3))
+def test_whole_numbers_against_trying_them_all(seed: int, columns: int, rows: int) -> None:
+    r = np.random.default_rng(seed)
+    a = r.integers(-5, 9, (rows, columns)).astype(float)
+    right = r.integers(0, 30, rows).astype(float)
+    cost = np.append(r.integers(-9, 9, columns), 0).astype(float)
+    top = 5
+    n = Numbers(
+        np.column_stack([a, -right]),
+        np.zeros(rows, dtype=bool),
+        np.zeros(columns),
+        np.full(columns, float(top)),
+        np.ones(columns, dtype=bool),
+    )
+    every = np.array(list(itertools.product(range(top + 1), repeat=columns)), dtype=float)
+    held = every[np.all(every @ a.T <= right, axis=1)]
+    found = highs.minimise(n, cost)
+    assert len(held), "0 is always allowed"
+    assert found.u is not None
+    assert found.value == pytest.approx(float((held @ cost[:-1]).min()), abs=1e-9)
+    assert found.bound <= found.value + 1e-9
+    assert np.array_equal(found.u, np.round(found.u))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_some_whole_some_not_against_a_program_for_each_choice(seed: int) -> None:
+    n, cost = polytope(seed, 4, 4)
+    mixed = Numbers(n.rows, n.equal, n.low, n.high, np.array([True, True, False, False]))
+    found = highs.minimise(mixed, cost)
+    choices = itertools.product(range(4), repeat=2)
+    values = []
+    for choice in choices:
+        at = np.append(np.array(choice, dtype=float), [0.0, 0.0, 1.0])
+        if np.any(at[:2] > n.high[:2]):
+            continue
+        one = highs.minimise(mixed.fixed(at), cost)
+        values += [one.value] if one.end is End.FOUND else []
+    if not values:
+        assert found.end is End.INFEASIBLE
+        return
+    assert found.value == pytest.approx(min(values), rel=1e-8, abs=1e-8)
+    assert found.bound <= min(values) + 1e-8 * (1 + abs(min(values)))
+    assert found.multipliers is None
+
+
+@given(size=st.floats(-8.0, 8.0), column=st.floats(-8.0, 8.0), seed=st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_units_of_rows_and_columns_do_not_matter(size: float, column: float, seed: int) -> None:
+    n, cost = polytope(seed, 3, 4)
+    plain = highs.minimise(n, cost)
+    scale = np.array([10.0**column, 1.0, 10.0**-column])
+    moved = Numbers(
+        n.rows * np.append(1.0 / scale, 1.0) * 10.0**size, n.equal, n.low * scale, n.high * scale, n.integer
+    )
+    found = highs.minimise(moved, cost * np.append(1.0 / scale, 1.0))
+    assert found.value == pytest.approx(plain.value, rel=1e-9, abs=1e-9)
+    assert found.bound == pytest.approx(plain.value, rel=1e-7, abs=1e-7)
+
+
+def line(rows: list[list[float]], high: float = math.inf, whole: bool = False) -> Numbers:
+    made = np.array(rows).reshape(len(rows), -1)
+    k = made.shape[1] - 1
+    return Numbers(
+        made, np.zeros(len(rows), dtype=bool), np.zeros(k), np.full(k, high), np.full(k, whole, dtype=bool)
+    )
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_ends_are_told_apart(whole: bool) -> None:
+    down = np.array([-1.0, 0.0])
+    assert highs.minimise(line([[1.0, 2.0]], whole=whole), down).end is End.INFEASIBLE
+    assert highs.minimise(line([[-1.0, 2.0]], whole=whole), down).end is End.UNBOUNDED
+    assert highs.minimise(line([[1.0, -2.0]], whole=whole), down).end is End.FOUND
+    gap = line([[1.0, -0.9], [-1.0, 0.1]], high=5.0, whole=whole)
+    assert highs.minimise(gap, down).end is (End.INFEASIBLE if whole else End.FOUND)
+
+
+def test_an_unbounded_program_names_its_direction() -> None:
+    found = highs.minimise(line([[1.0, -1.0, -3.0]]), np.array([-1.0, 0.5, 0.0]))
+    assert found.end is End.UNBOUNDED
+    assert found.ray is not None
+    assert found.ray[0] > 0
+    assert found.ray[0] <= found.ray[1] * (1 + 1e-9)
+
+
+def test_equal_rows_hold_with_equality() -> None:
+    n = Numbers(
+        np.array([[1.0, 1.0, -1.0]]), np.array([True]), np.zeros(2), np.ones(2), np.zeros(2, dtype=bool)
+    )
+    found = highs.minimise(n, np.array([2.0, 3.0, 0.0]))
+    assert found.u is not None
+    assert found.u.tolist() == [1.0, 0.0, 1.0]
+    assert found.bound == pytest.approx(2.0)
+    more = n.with_rows(np.array([1.0, 0.0, -0.25]))
+    assert highs.minimise(more, np.array([2.0, 3.0, 0.0])).value == pytest.approx(2.75)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), which=st.integers(0, 3))
+def test_a_multiplier_is_the_rate_at_which_the_optimum_moves(seed: int, which: int) -> None:
+    n, cost = polytope(seed, 3, 4)
+    found = highs.minimise(n, cost)
+    assert found.multipliers is not None
+    step = 1e-5 * float(np.abs(n.rows[which]).max())
+    values = []
+    for s in (1.0, -1.0):
+        rows = n.rows.copy()
+        rows[which, -1] -= s * step
+        moved = highs.minimise(Numbers(rows, n.equal, n.low, n.high, n.integer), cost)
+        assume(moved.u is not None)
+        values.append(moved.value)
+    # at a kink the two sides differ
+    assume(abs(values[0] + values[1] - 2 * found.value) < 1e-8)
+    rate = (values[0] - values[1]) / (2 * step)
+    scale = float(np.abs(n.rows[which]).max())
+    assert -found.multipliers[which] * scale == pytest.approx(rate * scale, rel=1e-3, abs=1e-3)

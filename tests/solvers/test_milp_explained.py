@@ -1,0 +1,246 @@
+"""What limits are worth, where answers next change, and why there is none: against re-solves and brute force."""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from program_questions import Regions, regions, toy
+
+from dse.models.arithmetic import maximum
+from formulations.program import program
+from results.solution import Solution, Status
+from scenarios.question import Decision, Limit, Question
+from solvers import milp_conflicts, programs
+from solvers.answer import answer
+
+SEED = st.integers(0, 10**6)
+
+
+def objective(q: Question) -> float:
+    s = answer(q, neighbours=False)
+    assert s.objective is not None, s.message
+    return s.objective
+
+
+def sides(q: Question, moved: Sequence[Question], step: float) -> tuple[float, float]:
+    """Percent of the objective per percent of what moves, upwards and downwards."""
+    now = objective(q)
+    up, down = (objective(m) for m in moved)
+    return (up / now - 1) / step, (1 - down / now) / step
+
+
+def with_limit(q: Question, name: str, factor: float) -> Question:
+    changed = tuple(
+        dataclasses.replace(
+            limit,
+            maximum=limit.maximum and limit.maximum * (factor if limit.name == name else 1.0),
+            minimum=limit.minimum and limit.minimum * (factor if limit.name == name else 1.0),
+        )
+        for limit in q.limits
+    )
+    return dataclasses.replace(q, limits=changed)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEED, level=st.floats(0.05, 0.95), many=st.integers(2, 3))
+def test_elasticities_are_those_of_questions_asked_again(seed: int, level: float, many: int) -> None:
+    """Least dynamic energy under a deadline between the fastest and the most frugal way of sharing."""
+    share = regions(seed, 3, many)
+    fastest = objective(share.question("time", whole=False))
+    relaxed = answer(share.question("energy_dynamic", whole=False), neighbours=False).metrics["time"]
+    deadline = fastest + level * (relaxed - fastest)
+    q = share.question("energy_dynamic", Limit("time", maximum=deadline), whole=False)
+    s = answer(q)
+    step = 1e-5
+    up, down = sides(q, [with_limit(q, "time", 1 + step), with_limit(q, "time", 1 - step)], step)
+    state = s.limits["time"]
+    assert state.elasticity == pytest.approx(up, rel=1e-4, abs=1e-6)
+    assert state.one_sided or state.elasticity == pytest.approx(down, rel=1e-4, abs=1e-6)
+    assume(abs(up - down) < 1e-7)
+    for name, worth in list(s.parameters.items())[::4]:
+        moved = []
+        for factor in (1 + step, 1 - step):
+            value = float(q.given[f"machine.{name}"]) * factor
+            moved.append(dataclasses.replace(q, given={**q.given, f"machine.{name}": value}))
+        higher, lower = sides(q, moved, step)
+        if abs(higher - lower) < 1e-6:
+            assert worth == pytest.approx((higher + lower) / 2, rel=1e-3, abs=1e-6), name
+
+
+def test_at_a_degenerate_vertex_the_rate_for_relaxing_is_told_as_such() -> None:
+    """Three lines meet in one point: relaxing either of two limits is worth nothing, tightening them costs."""
+
+    def run(g: Any) -> dict[str, Any]:
+        return {"gain": 2.0 * g.x + 2.0 * g.y, "a": g.x, "b": g.y, "c": g.x + g.y}
+
+    free = {n: Decision(n) for n in "xy"}
+    limits = [Limit("a", maximum=1.0), Limit("b", maximum=1.0), Limit("c", maximum=2.0)]
+    q = toy(run, free, "gain", maximize=True, limits=limits, tops={"x": 9.0, "y": 9.0})
+    s = answer(q)
+    for name in "abc":
+        up, down = sides(q, [with_limit(q, name, 1 + 1e-4), with_limit(q, name, 1 - 1e-4)], 1e-4)
+        state = s.limits[name]
+        assert state.elasticity == pytest.approx(up, abs=1e-6)
+        assert state.one_sided == (abs(up - down) > 1e-6)
+        assert down > 0.3
+    slack = toy(run, free, "gain", maximize=True, limits=[*limits[:2], Limit("c", maximum=5.0)])
+    assert answer(slack).limits["c"].elasticity == 0.0
+    assert answer(slack).limits["a"].elasticity == pytest.approx(0.5)
+    assert not answer(slack).limits["a"].one_sided
+
+
+@pytest.mark.parametrize("most", [False, True])
+def test_rates_of_lower_limits_and_of_ratios_have_their_signs(most: bool) -> None:
+    """Least cost of at least 6 of work is 12: one percent more work, one percent more cost."""
+
+    def run(g: Any) -> dict[str, Any]:
+        return {"cost": 2.0 * g.x + 3.0 * g.y, "work": g.x + g.y, "thrift": 1.0 / (2.0 * g.x + 3.0 * g.y)}
+
+    q = toy(
+        run,
+        {n: Decision(n) for n in "xy"},
+        "thrift" if most else "cost",
+        maximize=most,
+        limits=[Limit("work", minimum=6.0)],
+    )
+    s = answer(q)
+    assert s.objective == pytest.approx(1 / 12 if most else 12.0)
+    assert s.limits["work"].elasticity == pytest.approx(-1.0 if most else 1.0)
+    assert not s.limits["work"].one_sided
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEED, level=st.floats(0.0, 0.6), count=st.integers(2, 6))
+def test_the_next_change_is_the_first_better_design_that_a_limit_keeps_out(
+    seed: int, level: float, count: int
+) -> None:
+    share = regions(seed, count, 2)
+    every = share.every()
+    allowed = float(np.quantile(every["time"], level)) * (1 + 1e-6)
+    s = answer(share.question("energy", Limit("time", maximum=allowed)))
+    inside = every["time"] <= allowed * (1 + 1e-9)
+    best = float(every["energy"][inside].min())
+    assert s.objective == pytest.approx(best, rel=1e-9)
+    better = every["energy"] < best * (1 - 2e-6)
+    state = s.limits["time"]
+    if not better.any():
+        assert state.next_change is None
+        return
+    opens = float(every["time"][better].min())
+    there = float(every["energy"][every["time"] <= opens * (1 + 1e-9)].min())
+    assert state.next_change == pytest.approx(opens, rel=1e-7)
+    assert state.next_objective == pytest.approx(there, rel=1e-7)
+
+
+def brute(share: Regions, limits: Sequence[Limit]) -> set[tuple[str, ...]]:
+    """Minimal sets of limits that no placement holds together."""
+    every = share.every()
+    names = list(dict.fromkeys(limit.name for limit in limits))
+
+    def held(subset: Sequence[str]) -> np.ndarray:
+        ok = np.ones(len(every["time"]), dtype=bool)
+        for limit in limits:
+            if limit.name in subset:
+                assert limit.maximum is not None
+                ok &= every[limit.name] <= limit.maximum
+        return ok
+
+    found: list[tuple[str, ...]] = []
+    for size in range(1, len(names) + 1):
+        for subset in itertools.combinations(names, size):
+            if not any(set(f) <= set(subset) for f in found) and not held(subset).any():
+                found.append(subset)
+    return set(found)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEED, tight=st.tuples(*[st.floats(0.8, 1.3)] * 3))
+def test_conflicts_of_placements_are_those_of_brute_force(seed: int, tight: tuple[float, ...]) -> None:
+    share = regions(seed, 4, 2)
+    every = share.every()
+    limits = [
+        Limit(name, maximum=float(every[name].min()) * t)
+        for name, t in zip(("time", "energy", "power"), tight, strict=True)
+    ]
+    minimal = brute(share, limits)
+    q = share.question("time", *limits)
+    s = answer(q, neighbours=False)
+    assert (s.status is Status.INFEASIBLE) == bool(minimal)
+    if not minimal:
+        return
+    # being whole is named only where parts of regions could hold all limits
+    named = {tuple(n for n in c if not n.startswith("share.")) for c in s.conflicts}
+    limits_alone = named == set(s.conflicts)
+    assert all(any(set(m) <= set(n) for m in minimal) for n in named)
+    assert limits_alone or all(any(set(n) <= set(m) for n in named) for m in minimal)
+    for name in set().union(*minimal):
+        others = [limit for limit in limits if limit.name != name]
+        ok = np.ones(len(every["time"]), dtype=bool)
+        for limit in others:
+            assert limit.maximum is not None
+            ok &= every[limit.name] <= limit.maximum
+        value = milp_conflicts.would_do(program(q), name)
+        assert (value is None) == (not ok.any())
+        if ok.any():
+            assert value == pytest.approx(float(every[name][ok].min()), rel=1e-7)
+
+
+def test_limits_that_only_whole_numbers_break_name_them() -> None:
+    def run(g: Any) -> dict[str, Any]:
+        return {"weight": 2.0 * g.x + 4.0 * g.y, "cost": 3.0 * g.x + 5.0 * g.y}
+
+    decide = {n: Decision(n, integer=True) for n in "xy"}
+    odd = [Limit("weight", minimum=7.0), Limit("weight", maximum=7.0)]
+    s = answer(toy(run, decide, "cost", limits=odd, tops={"x": 9.0, "y": 9.0}))
+    assert s.status is Status.INFEASIBLE
+    assert s.conflicts == (("weight", "x", "y"),)
+    assert s.conflict["weight"] in (pytest.approx(6.0), pytest.approx(8.0))
+    assert (
+        s.conflict["x"] == pytest.approx(1.5)
+        or s.conflict["x"] == pytest.approx(3.5)
+        or s.conflict["x"] <= 1.5
+    )
+
+
+def test_two_separate_conflicts_are_both_found() -> None:
+    def run(g: Any) -> dict[str, Any]:
+        return {"a": 1.0 + g.x, "b": 9.0 - g.x, "c": 2.0 + g.y}
+
+    limits = [Limit("a", maximum=3.0), Limit("b", maximum=5.0), Limit("c", maximum=1.0)]
+    s = answer(toy(run, {n: Decision(n) for n in "xy"}, "a", limits=limits, tops={"x": 8.0, "y": 8.0}))
+    assert set(s.conflicts) == {("c",), ("a", "b")}
+    assert s.conflict == {"c": None}
+    two = toy(run, {n: Decision(n) for n in "xy"}, "a", limits=limits[:2], tops={"x": 8.0, "y": 8.0})
+    assert answer(two).conflict == {"a": pytest.approx(5.0), "b": pytest.approx(7.0)}
+
+
+def test_limits_behind_a_maximum_from_below_are_explained_too() -> None:
+    def run(g: Any) -> dict[str, Any]:
+        return {"top": maximum(g.x, 2.0 * g.y), "cost": g.x + g.y}
+
+    limits = [Limit("top", minimum=6.0), Limit("cost", maximum=2.0)]
+    q = toy(run, {n: Decision(n) for n in "xy"}, "cost", limits=limits, tops={"x": 8.0, "y": 8.0})
+    s = answer(q)
+    assert s.conflicts == (("top", "cost"),)
+    assert s.conflict == {"top": pytest.approx(4.0), "cost": pytest.approx(3.0)}
+
+
+def test_a_proof_of_infeasibility_is_a_bound_of_its_own() -> None:
+    share = regions(11, 5, 2)
+    least = float(share.every()["time"].min())
+    p = program(share.question("energy", Limit("time", maximum=0.5 * least)))
+    assert 0.2 < milp_conflicts.least_violation(p) <= 1.0 + 1e-9
+    found = programs.optimise(p).outcome
+    assert found.status is Status.INFEASIBLE
+    assert "breaks some limit by" in found.certificate
+
+
+def test_parameters_and_limits_are_left_out_where_whole_numbers_decide() -> None:
+    s: Solution = answer(regions(3, 4, 2).question("time"))
+    assert s.status is Status.OPTIMAL
+    assert not s.parameters
