@@ -137,7 +137,7 @@ def _ranges(p: Program, n: Numbers) -> dict[str, tuple[float, float]]:
             continue
         if ends[1].u is not None and _boxed(p, ends[1].u):
             high = math.inf
-        if high > low + APART * max(abs(low), abs(high), 1e-3):
+        if high > low + APART * max(abs(low), min(abs(high), 1e9), 1e-3):
             found[d.name] = (low, high)
     return found
 
