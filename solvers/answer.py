@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from solvers import (
     structured,
     subsets,
 )
-from solvers.outcome import Outcome
+from solvers.outcome import Conflicts, Outcome
 from solvers.sensitivity import bound_of
 
 HOLDS = 1e-8
@@ -82,23 +82,11 @@ def _answer(question: Question, neighbours: bool) -> Solution:
     else:
         found = structured.Optimum(methods.unstructured(question))
     outcome = found.outcome
-    if outcome.status is Status.INFEASIBLE:
-        why = conflicts.explain(problem) if structure else subsets.conflicts(question)
-        return Solution(
-            Status.INFEASIBLE,
-            limits=_asked(question),
-            conflict=why.would_do,
-            conflicts=why.minimal,
-            certificate=outcome.certificate,
-            solver=outcome.solver,
-        )
     if outcome.x is None:
-        return Solution(
-            outcome.status,
-            certificate=outcome.certificate,
-            solver=outcome.solver,
-            message=f"{outcome.runaway} runs away" if outcome.runaway else outcome.message,
-            runaway=outcome.runaway,
+        return _without_design(
+            question,
+            outcome,
+            lambda: conflicts.explain(problem) if structure else subsets.conflicts(question),
         )
     solution = _checked(question, outcome)
     if solution.status in (Status.OPTIMAL, Status.FEASIBLE):
@@ -109,27 +97,30 @@ def _answer(question: Question, neighbours: bool) -> Solution:
 def _of_program(p: Program, neighbours: bool) -> Solution:
     """Answer a question whose arithmetic is affine."""
     found = programs.optimise(p)
-    outcome = found.outcome
+    if found.outcome.x is None:
+        return _without_design(p.question, found.outcome, lambda: milp_conflicts.explain(p))
+    return programs.explained(p, found, _checked(p.question, found.outcome), neighbours)
+
+
+def _without_design(question: Question, outcome: Outcome, why: Callable[[], Conflicts]) -> Solution:
+    """Say why there is no design; ``why`` finds the conflicts of an infeasible question."""
     if outcome.status is Status.INFEASIBLE:
-        why = milp_conflicts.explain(p)
+        clash = why()
         return Solution(
             Status.INFEASIBLE,
-            limits=_asked(p.question),
-            conflict=why.would_do,
-            conflicts=why.minimal,
+            limits=_asked(question),
+            conflict=clash.would_do,
+            conflicts=clash.minimal,
             certificate=outcome.certificate,
             solver=outcome.solver,
         )
-    if outcome.x is None:
-        message = f"{outcome.runaway} runs away" if outcome.runaway else outcome.message
-        return Solution(
-            outcome.status,
-            certificate=outcome.certificate,
-            solver=outcome.solver,
-            message=message,
-            runaway=outcome.runaway,
-        )
-    return programs.explained(p, found, _checked(p.question, outcome), neighbours)
+    return Solution(
+        outcome.status,
+        certificate=outcome.certificate,
+        solver=outcome.solver,
+        message=f"{outcome.runaway} runs away" if outcome.runaway else outcome.message,
+        runaway=outcome.runaway,
+    )
 
 
 def _evaluated(question: Question) -> Solution:
