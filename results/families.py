@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from dse.models.model import Model
     from dse.quantities import Quantity
@@ -91,11 +91,22 @@ def _general(q: Quantity) -> str:
     return text.rstrip()
 
 
-def labels(families: Iterable[Family]) -> dict[str, tuple[str, ...]]:
-    """Return the labels of every dimension of the families, in the order they come in."""
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A dimension of indexed families: what its labels are, what it is called in a dataset, its labels in order."""
+
+    what: str
+    name: str
+    labels: tuple[str, ...]
+
+
+def dimensions(families: Iterable[Family], taken: Container[str]) -> dict[str, Dimension]:
+    """Return the dimensions of the families; a name that is ``taken`` in the dataset gets "_name" behind it."""
     found: dict[str, dict[str, None]] = {}
     for family in families:
-        for element in family.elements:
-            for dim, label in zip(family.dims, element, strict=True):
+        for labels in family.elements:
+            for dim, label in zip(family.dims, labels, strict=True):
                 found.setdefault(dim, {})[label] = None
-    return {dim: tuple(of) for dim, of in found.items()}
+    return {
+        dim: Dimension(dim, dim + ("_name" if dim in taken else ""), tuple(of)) for dim, of in found.items()
+    }

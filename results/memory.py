@@ -21,7 +21,7 @@ class Memory:
 
     def __init__(self, plan: Layout, kind: str = "point") -> None:
         self.plan = plan
-        self.chunks = chunk_shape(plan.shape, kind, max(1, len(plan.limits)))
+        self.chunks = chunk_shape(plan.shape, kind, plan.width)
         self._arrays = blank(plan)
         self._done: set[ChunkIndex] = set()
 

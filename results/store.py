@@ -59,7 +59,7 @@ def create(
     (which is never touched), and for a target that is read-only or full.
     """
     target = Path(path)
-    chunks = chunk_shape(plan.shape, kind, max(1, len(plan.limits)))
+    chunks = chunk_shape(plan.shape, kind, plan.width)
     mine = json.loads(json.dumps({**identity, "grid": _grid(plan), CHUNKS: list(chunks)}))
     if not _exists(target):
         with explained(target, "create"):
