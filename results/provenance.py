@@ -1,0 +1,76 @@
+"""Where a dataset comes from: what was asked, of which machines, and answered by which versions."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dse.models.model import MACHINE_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from results.variables import GridLike
+    from scenarios.question import Question
+
+CONVENTIONS = "CF-1.12"
+LIBRARIES = ("dse", "numpy", "scipy", "pyomo", "highspy", "pyscipopt", "xarray", "zarr")
+
+
+def attributes(grid: GridLike, question: Question) -> dict[str, Any]:
+    """Title, scenario, machine parameters and versions: enough to know later what was asked and of what."""
+    return {
+        "Conventions": CONVENTIONS,
+        "title": question.title or f"{question.model.name} design space",
+        "source": question.model.source,
+        "model": question.model.name,
+        "objectives": json.dumps({o.name: "max" if o.maximize else "min" for o in question.objectives}),
+        "scenario": question.scenario_text,
+        "scenario_hash": question.scenario_hash,
+        "machine_parameters": json.dumps(_machines(grid, question), sort_keys=True),
+        "waived_limits": " ".join(sorted(question.waive)),
+        "versions": json.dumps(versions(), sort_keys=True),
+    }
+
+
+def questions(grid: GridLike) -> Iterator[tuple[str, Question]]:
+    """Go through the questions that differ in kind: one per named value of every axis of names."""
+    start = [0] * len(grid.axes)
+    yield "", grid.question(tuple(start))
+    for place, axis in enumerate(grid.axes):
+        for i, value in enumerate(axis.values):
+            if isinstance(value, str):
+                at = [*start[:place], i, *start[place + 1 :]]
+                yield value, grid.question(tuple(at))
+
+
+def _machines(grid: GridLike, question: Question) -> dict[str, Any]:
+    """Machine parameters used; one record per machine where whole machines are swept or chosen."""
+    swept = {a.path for a in grid.axes}
+    if "machine" in swept:
+        whole = {str(v) for a in grid.axes if a.path == "machine" for v in a.values}
+        return {name: _parameters(q.given, swept) for name, q in questions(grid) if name in whole}
+    if question.machines:
+        return {name: dict(sorted(p.items())) for name, p in question.machines.items()}
+    return _parameters(question.given, swept)
+
+
+def _parameters(given: Mapping[str, float | str], swept: set[str]) -> dict[str, float | str]:
+    cut = len(MACHINE_PREFIX)
+    return {n[cut:]: v for n, v in sorted(given.items()) if n.startswith(MACHINE_PREFIX) and n not in swept}
+
+
+def versions() -> dict[str, str]:
+    """Versions of dse and of the libraries an answer rests on (absent ones are left out)."""
+    return {name: found for name in LIBRARIES if (found := _version(name))}
+
+
+@cache  # it reads a file of the installed library
+def _version(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

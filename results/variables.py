@@ -1,0 +1,285 @@
+"""The variables and coordinates of a dataset: their names, dimensions, units, codes and meanings."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from formulations.evaluation import quantity
+from results.solution import Status
+from scenarios.question import HALVINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dse.quantities import Quantity
+    from results.families import Dimension, Family
+    from scenarios.question import Decision, Question
+
+STATUS_CODES = {
+    Status.OPTIMAL: 1,
+    Status.FEASIBLE: 2,
+    Status.INFEASIBLE: 3,
+    Status.UNBOUNDED: 4,
+    Status.ERROR: 5,
+    Status.EVALUATED: 6,
+}
+NOT_APPLICABLE, SLACK, BINDING, CONFLICTING = -1, 0, 1, 2
+LIMIT = "limit"
+RESERVED = frozenset(
+    {
+        LIMIT,
+        "objective",
+        "bound",
+        "gap",
+        "status",
+        "elasticity",
+        "binding",
+        "seconds",
+        "message",
+        "chunks_done",
+    }
+)
+
+
+class AxisLike(Protocol):
+    """A swept axis: its name, what it changes, and the values it takes."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def path(self) -> str: ...  # noqa: D102
+    @property
+    def unit(self) -> str: ...  # noqa: D102
+    @property
+    def long_name(self) -> str: ...  # noqa: D102
+    @property
+    def values(self) -> Sequence[float | str]: ...  # noqa: D102
+
+
+class GridLike(Protocol):
+    """The product of the swept axes, which gives the question at each of its points."""
+
+    @property
+    def axes(self) -> Sequence[AxisLike]: ...  # noqa: D102
+
+    def question(self, index: tuple[int, ...]) -> Question: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One array of a dataset.
+
+    ``dtype``: "float64", "int8", "int32" or "text"; ``role``: what of a solution it holds ("objective",
+    "decided", "metric", "family", ...) and ``key``: under which name; ``values``: for coordinates only;
+    ``elements``: for families only, the name of each element by its place along the family's own dimensions.
+    """
+
+    name: str
+    dtype: str
+    dims: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    role: str
+    key: str = ""
+    values: tuple[float | str, ...] | None = None
+    elements: Mapping[tuple[int, ...], str] = field(default_factory=dict)
+
+    @property
+    def fill(self) -> float | int | str:
+        """What stands where nothing was computed: NaN, status 0, code -1 or empty text."""
+        if self.dtype == "float64":
+            return math.nan
+        if self.dtype == "text":
+            return ""
+        return 0 if self.role == "status" else -1
+
+    @property
+    def numpy_dtype(self) -> Any:
+        """The NumPy dtype of the array."""
+        return np.dtypes.StringDType() if self.dtype == "text" else np.dtype(self.dtype)
+
+
+def coordinate(axis: AxisLike, question: Question) -> Variable:
+    """Return the coordinate of a swept axis."""
+    text = any(isinstance(v, str) for v in axis.values)
+    about: dict[str, Any] = {"long_name": axis.long_name + _of_what(axis, text=text), "path": axis.path}
+    if not text:
+        about |= {"units": axis.unit or "1"}
+        q = question.model.parameters().get(axis.path.removeprefix("given."))
+        about |= _picked(q.menu) if q is not None and q.menu else {}
+    values, dtype = tuple(axis.values), "text" if text else "float64"
+    return Variable(axis.name, dtype, (axis.name,), about, "coordinate", values=values)
+
+
+def _of_what(axis: AxisLike, *, text: bool) -> str:
+    """Say which element of a list an axis is about: ": regions.a.flops"; nothing where there is only one."""
+    section, _, rest = axis.path.partition(".")
+    name = rest if section in {"given", "limits", "decide", "machine"} else axis.path
+    if section in {"limits", "decide"}:
+        name = name.rpartition(".")[0]
+    of_map = text and section == "machine" and name not in {"", "base"}
+    return f": {name.removesuffix('.base')}" if "." in name or of_map else ""
+
+
+def labelled(dim: Dimension) -> Variable:
+    """Return the coordinate of the dimension of an indexed family."""
+    about = {"long_name": f"{dim.what}, in the order of the scenario"}
+    return Variable(dim.name, "text", (dim.name,), about, "coordinate", values=dim.labels)
+
+
+def limited(limits: tuple[str, ...]) -> Variable:
+    """Return the coordinate of the limits."""
+    about = {"long_name": "limits of the question: on metrics, on decided variables, and the model's own"}
+    return Variable(LIMIT, "text", (LIMIT,), about, "coordinate", values=limits)
+
+
+def of_answer(question: Question, dims: tuple[str, ...]) -> Iterator[Variable]:
+    """Objective, bound, gap, status, seconds and message: what every point has."""
+    asked = question.objectives[0] if question.objectives else None
+    unit, what = "1", "objective (none asked: any feasible point)"
+    if asked is not None:
+        q = quantity(question.model, asked.name)
+        unit, what = q.unit or "1", f"{'greatest' if asked.maximize else 'least'} {asked.name}: {q.meaning}"
+    yield Variable("objective", "float64", dims, {"units": unit, "long_name": what}, "objective")
+    proven = {"units": unit, "long_name": "proven bound of the objective"}
+    yield Variable("bound", "float64", dims, proven, "bound")
+    gap = {"units": "1", "long_name": "|objective - bound| / max(|objective|, 1e-12)"}
+    yield Variable("gap", "float64", dims, gap, "gap")
+    flags = {
+        "long_name": "status of the answer",
+        "flag_values": [0, *STATUS_CODES.values()],
+        "flag_meanings": " ".join(["not_computed", *(s.value for s in STATUS_CODES)]),
+    }
+    yield Variable("status", "int8", dims, flags, "status")
+    yield Variable(
+        "seconds", "float64", dims, {"units": "s", "long_name": "time to solve the point"}, "seconds"
+    )
+    yield Variable(
+        "message", "text", dims, {"long_name": "what went wrong, where status is error"}, "message"
+    )
+
+
+def per_limit(dims: tuple[str, ...], limits: tuple[str, ...]) -> Iterator[Variable]:
+    """Elasticity and state of every limit; nothing where there is none."""
+    if not limits:
+        return
+    percent = {"units": "1", "long_name": "percent of the objective per percent of the limit"}
+    yield Variable("elasticity", "float64", (*dims, LIMIT), percent, "elasticity")
+    flags = {
+        "long_name": "whether the limit binds, or stands in the conflict of an infeasible point",
+        "flag_values": [NOT_APPLICABLE, SLACK, BINDING, CONFLICTING],
+        "flag_meanings": "not_applicable slack binding conflicting",
+    }
+    yield Variable("binding", "int8", (*dims, LIMIT), flags, "binding")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What is named in a dataset: metrics and decisions by name, families, and the dimensions of these."""
+
+    metrics: Mapping[str, Quantity]
+    decided: Mapping[str, Decision]
+    families: Mapping[tuple[str, tuple[str, ...]], Family]
+    dimensions: Mapping[str, Dimension]
+
+
+def names(
+    questions: Sequence[Question], families: Mapping[Any, Family], own: Mapping[str, Dimension]
+) -> Names:
+    """Return what is named in the answers to these questions."""
+    metrics = {q.name: q for asked in questions for q in asked.model.metrics}
+    decided = {d.name: d for asked in questions for d in asked.decide}
+    if any(d.base is not None for d in decided.values()):
+        metrics[HALVINGS.name] = HALVINGS
+    return Names(metrics, decided, families, own)
+
+
+def named(found: Names, question: Question, dims: tuple[str, ...]) -> Iterator[Variable]:
+    """Metrics and decided variables.
+
+    A name already taken is prefixed by its role ("decided.memory"). A family is one variable of its own
+    name, or, where that is taken too (by the metric ``time``), "time_by_processor".
+    """
+    held = {name: key for key, f in found.families.items() for name in f.elements.values()}
+    taken = {*RESERVED, *dims} | {d.name for d in found.dimensions.values()}
+    scalars = {n for n in (*found.metrics, *found.decided) if n not in held}
+    done: set[Any] = set()
+    for role, name in (*(("metric", n) for n in found.metrics), *(("decided", n) for n in found.decided)):
+        if name in held:
+            if held[name] not in done:
+                made = _of_family(found.families[held[name]], found.dimensions, dims, taken | scalars)
+                taken |= {made.name}
+                done |= {held[name]}
+                yield made
+            continue
+        free = _safe(name if name not in taken else f"{role}.{name}")
+        taken |= {free}
+        if role == "decided" and found.decided[name].choices is not None:
+            yield _chosen(free, found.decided[name], dims)
+        else:
+            q = found.metrics[name] if role == "metric" else quantity(question.model, name)
+            yield Variable(free, "float64", dims, about(q), role, name)
+
+
+def _chosen(name: str, d: Decision, dims: tuple[str, ...]) -> Variable:
+    choices = d.choices or ()
+    flags = {
+        "long_name": f"chosen {d.name}",
+        "flag_values": list(range(-1, len(choices))),
+        "flag_meanings": " ".join(["not_decided", *("_".join(c.split()) for c in choices)]),
+        "choices": json.dumps(choices),
+    }
+    return Variable(name, "int32", dims, flags, "decided", d.name)
+
+
+def _of_family(
+    family: Family, own: Mapping[str, Dimension], dims: tuple[str, ...], taken: set[str]
+) -> Variable:
+    along = [own[d] for d in family.dims]
+    free = _safe(family.name)
+    if free in taken:
+        free = f"{free}_by_{'_'.join(family.dims)}"
+    elements = {
+        tuple(d.labels.index(label) for d, label in zip(along, labels, strict=True)): name
+        for labels, name in family.elements.items()
+    }
+    told = about(family.like) | {"family": family.name}
+    if len(elements) < math.prod(len(d.labels) for d in along):
+        told |= {"elements": json.dumps(list(elements.values()))}
+    return Variable(
+        free, "float64", (*dims, *(d.name for d in along)), told, "family", family.name, elements=elements
+    )
+
+
+def _safe(name: str) -> str:
+    """Return a name that Zarr does not take for a path."""
+    return name.replace("/", "_")
+
+
+def about(q: Quantity) -> dict[str, Any]:
+    """Return the attributes that say what a number is."""
+    found: dict[str, Any] = {"units": q.unit or "1", "long_name": q.meaning}
+    if q.flags:
+        found |= _flags(list(range(len(q.flags))), q.flags)
+    elif q.menu:
+        found |= _picked(q.menu)
+    return found | ({"source": q.source} if q.source else {})
+
+
+def _picked(menu: Sequence[str]) -> dict[str, Any]:
+    return _flags([float(i) for i in range(1, len(menu) + 1)], menu)
+
+
+def _flags(values: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
+    """Say what codes mean; by the CF conventions a meaning is one word, so texts of several stand beside."""
+    one_word = ["_".join(text.split()) for text in texts]
+    found = {"flag_values": list(values), "flag_meanings": " ".join(one_word)}
+    return (
+        found
+        if one_word == list(texts)
+        else found | {"flag_texts": json.dumps(list(texts), ensure_ascii=False)}
+    )
