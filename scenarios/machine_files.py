@@ -71,7 +71,10 @@ def _rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str
 def _parts(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Go through the places where machines are named."""
     yield ("machine",)
-    yield "decide", "machine"
+    decide = data.get("decide")
+    for name in decide if isinstance(decide, Mapping) else ():
+        if f"{name}.".startswith("machine."):
+            yield "decide", name
     sweep = data.get("sweep")
     for axis in sweep if isinstance(sweep, Mapping) else ():
         yield "sweep", axis, "values"

@@ -66,7 +66,9 @@ def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
         key, add = f"given.{name}", reader.findings.add
         plain = name.removeprefix("machine.")
         if plain in reader.machine and name not in reader.inputs:
-            right = f'write machine = {{ base = "…", {plain} = … }}'
+            entry, _, own = plain.rpartition(".")
+            table = f'{{ base = "…", {own} = … }}'
+            right = f"write machine = {f'{{ {entry} = {table} }}' if entry else table}"
             add(key, f"{plain} is a machine parameter and belongs in the machine table", right)
         elif name == "machine":
             add(key, "the machine is no input", 'write machine = "jaketown" at the top of the file')
@@ -123,7 +125,9 @@ def _targets(reader: Reader, shape: Shape) -> dict[str, Target]:
 
 
 def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
-    taken = RESERVED | set(reader.metrics) | set(shape.decide)
+    quantities = (*reader.model.inputs, *reader.model.metrics)
+    dimensions = {dimension for q in quantities for dimension, _ in q.index}
+    taken = RESERVED | set(reader.metrics) | set(shape.decide) | dimensions
     if axis in taken:
         wrong = f"the dataset needs the name {axis} for itself"
         reader.findings.add(f"sweep.{axis}", wrong, f'name the axis otherwise, such as "{axis}_axis"')

@@ -43,6 +43,32 @@ def needed(shape: Shape, roles: Roles) -> dict[str, str]:
     return found
 
 
+def partless(shape: Shape, roles: Roles) -> None:
+    """Note what the file says of unknowns that the chosen texts leave without a part."""
+    reader, unused = roles.reader, roles.reader.model.unused
+    if unused is None:
+        return
+    every = list(_combinations(shape, roles))
+    ranked = {o.name for o in roles.objectives}
+    for name in (u.name for u in reader.model.unknowns):
+        without = [c for c in every if name in unused(c)]
+        places = _places(shape, roles, name)
+        if not without or not places or (len(without) < len(every) and name not in ranked):
+            continue
+        told = " and ".join(f"{n} = {shown(v)}" for n, v in without[0].items())
+        wrong = f"{name} plays no part with {told}"
+        reader.findings.add(places[0], wrong, "leave it out, or choose otherwise")
+
+
+def _places(shape: Shape, roles: Roles, name: str) -> list[str]:
+    """Return the keys at which the file speaks of a name."""
+    found = [f"given.{name}"] if name in roles.given else []
+    found += [f"decide.{name}"] if name in roles.decide and name not in roles.reader.unasked else []
+    found += [f"limits.{name}"] if name in shape.limits else []
+    found += [f"sweep.{a}.path" for a, t in roles.targets.items() if t.name == name]
+    return found + ["objective"] * any(o.name == name for o in roles.objectives)
+
+
 def _combinations(shape: Shape, roles: Roles) -> Iterator[Mapping[str, str]]:
     named = [q for q in roles.reader.model.inputs if q.choices]
     texts = [_texts(shape, roles, q) for q in named]

@@ -22,6 +22,7 @@ from scenarios.schema import Shape
 def build(shape: Shape, roles: Roles) -> Grid | None:
     """Read every number, noting all mistakes; None where an axis cannot be read."""
     needs.one_each(shape, roles)
+    needs.partless(shape, roles)
     aims = {a: t for a, t in roles.targets.items() if axes.form(roles.reader, a, shape.sweep[a])}
     outer = {a: v for a in aims if aims[a].structural and (v := _outer(shape, roles, a)) is not None}
     bases: dict[tuple[int, ...], Question] = {}

@@ -90,6 +90,8 @@ def _machine(value: Any) -> str | dict[str, Any]:
     raise _wrong("this is no machine", 'write a name such as "jaketown", or a table { base = "jaketown", … }')
 
 
+Cell = float | str
+Settings = list[dict[str, Cell]]
 Number = Annotated[float | str, PlainValidator(_number, json_schema_input_type=float | str)]
 Bare = Annotated[float, PlainValidator(_bare, json_schema_input_type=float)]
 Count = Annotated[int, PlainValidator(_count, json_schema_input_type=float)]
@@ -101,12 +103,17 @@ Factors = Annotated[tuple[float, ...], PlainValidator(_factors, json_schema_inpu
 Spacing = Annotated[str, PlainValidator(_spacing, json_schema_input_type=str)]
 MachineEntry = Annotated[
     str | dict[str, Any],
-    PlainValidator(_machine, json_schema_input_type=str | dict[str, float | str | dict[str, float | str]]),
+    PlainValidator(
+        _machine, json_schema_input_type=str | dict[str, Cell | dict[str, Cell | Settings] | Settings]
+    ),
 ]
 GivenEntry = Annotated[
     Any,
     PlainValidator(
-        lambda value: value, json_schema_input_type=float | str | list[dict[str, float | str | bool]]
+        lambda value: value,
+        json_schema_input_type=Cell
+        | dict[str, Cell | dict[str, Cell | dict[str, Cell]]]
+        | list[dict[str, Cell | bool | list[Cell] | dict[str, Cell]]],
     ),
 ]
 
@@ -167,7 +174,8 @@ class Sweep(Part):
     """An axis of a sweep; its name becomes a dimension of the dataset."""
 
     path: Text
-    """What is swept: a given, machine parameter, "machine", limits.NAME.max or decide.NAME.max (also min)."""
+    """What is swept: a given, machine parameter, "machine" (in a map of machines "machine.cpu"), limits.NAME.max
+    or decide.NAME.max (also min)."""
     start: Number | None = None
     """First value: an SI number or text with a unit."""
     stop: Number | None = None
@@ -190,11 +198,13 @@ class Shape(Part):
     model: Text
     """Name of the model: what is computed."""
     machine: MachineEntry | None = None
-    """Name of a machine, a table with a base and what differs from it, or a whole machine as a table."""
+    """Name of a machine, a table with a base and what differs from it, or a whole machine as a table; for some
+    models a table of several machines, each under a name of its own."""
     given: dict[str, GivenEntry] = {}
-    """Inputs with a fixed value: SI numbers or text with a unit."""
+    """Inputs with a fixed value: SI numbers or text with a unit; and lists of tables such as [[given.regions]]."""
     decide: dict[str, Decide] = {}
-    """Quantities to be chosen, with their bounds; machine parameters as "machine.energy_per_flop"."""
+    """Quantities to be chosen, with their bounds; machine parameters as "machine.energy_per_flop". Some models
+    decide more than is said here."""
     objective: Goal | None = None
     """What is minimised or maximised; without it any design within the limits is an answer."""
     limits: dict[str, Bounds] = {}

@@ -59,7 +59,9 @@ def _expanded(
     try:
         flat = model.expand(parts)
     except ValueError as error:
-        findings.add("given", str(error), f"change the lists; `dse models {model.name}` says what it takes")
+        wrong, _, right = str(error).rpartition("; ")
+        takes = f"change the lists; `dse models {model.name}` says what it takes"
+        findings.add("given", wrong or right, right if wrong else takes)
         return None
     given |= listed.numbers
     decide, unasked = _decided(flat, shape, {*given, *shape.decide, *changed})

@@ -10,40 +10,9 @@ from dse import machines, models
 from dse.models.model import Model
 from dse.quantities import Quantity, examples
 from scenarios.schema import Shape
+from scenarios.starters import starter
+from scenarios.template_lines import AXIS, about, given, limits, line, objective
 
-_EXAMPLES = {
-    "flops": "1e10",
-    "bytes": "4e10",
-    "bodies": "1e5",
-    "order": "8192",
-    "points": "2e6",
-    "flops_per_pair": "20",
-}
-# where a model's theory holds, for metrics that leave this range without it: as limits that count
-_RANGES = {
-    "node_copies": "min = 1",
-    "node_replication": "max = 1",
-    "core_replication": "max = 1",
-}
-# limits that a starter's own answer keeps, as comments to begin with; a metric without one is not listed
-_LIMITS = {
-    "time": 'max = "1 min"',
-    "energy": 'max = "1 kJ"',
-    "power": 'max = "5 kW"',
-    "performance": 'min = "0.5 GFLOPS"',
-    "efficiency": 'min = "0.1 GFLOPS/W"',
-    "energy_delay": 'max = "1 kJ*s"',
-    "power_per_processor": 'max = "200 W"',
-    "flops": 'max = "1 Tflop"',
-    "words": 'max = "100 Mword"',
-    "messages": 'max = "1000 message"',
-    "memory": 'max = "1 Gword"',
-    "processors": "max = 1024",
-    "node_words": 'max = "100 Mword"',
-    "core_words": 'max = "100 Mword"',
-    "bandwidth": 'min = "1 GB/s"',
-    "peak_power": 'max = "1 kW"',
-}
 _FAVOURITE = "jaketown"
 
 
@@ -56,12 +25,24 @@ def library() -> dict[str, Traversable]:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a scenario file, for editors."""
-    return {
+    made = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Shape.model_json_schema(),
         "title": "dse scenario",
         "description": "One question about a machine and an algorithm.",
     }
+    for section in ("decide", "limits"):
+        entries = made["properties"][section]
+        entries["additionalProperties"] = _nested(entries["additionalProperties"], 3)
+    return made
+
+
+def _nested(entry: dict[str, Any], levels: int) -> dict[str, Any]:
+    """Allow an entry under a dotted name in nested tables as well."""
+    if not levels:
+        return entry
+    inner = {"type": "object", "additionalProperties": _nested(entry, levels - 1)}
+    return {"anyOf": [entry, inner]}
 
 
 def template(model: str) -> str:
@@ -70,42 +51,34 @@ def template(model: str) -> str:
     Raises UnknownName (a KeyError) where there is no such model.
     """
     m = models.get(model)
+    if m.structure is not None:
+        return starter(m, m.structure)
     decided = [q for q in m.inputs if _is_resource(q)]
-    given = [q for q in m.inputs if q not in decided]
+    fixed = [q for q in m.inputs if q not in decided]
     waived = ", ".join(f'"{x.name}"' for x in m.limits)
     lines = [
-        f'title   = "Least {_objective(m)}: {m.title}"',
-        _line(f'model   = "{m.name}"', m.source),
-        *([_line(f"machine = {_machine(m)}", _about_machine(m))] if decided else []),
-        *([_line(f"# waive = [{waived}]", "the model's own limits, to set aside")] if waived else []),
+        f'title   = "Least {objective(m)}: {m.title}"',
+        line(f'model   = "{m.name}"', m.source),
+        *([line(f"machine = {_machine(m)}", _about_machine(m))] if decided else []),
+        *([line(f"# waive = [{waived}]", "the model's own limits, to set aside")] if waived else []),
         "",
         "[given]   # SI numbers, or text with a unit",
-        *(_input(m, q) for q in given),
+        *(given(m, q) for q in fixed),
         "",
         "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of",
-        *(_line(f"{q.name} = {_range(q)}", _about(q)) for q in decided),
+        *(line(f"{q.name} = {_range(q)}", about(q)) for q in decided),
         *([] if decided else [f"machine = {{ values = {_machines(m)} }}"]),
         '# "machine.energy_per_flop" = { max_halvings = 10 }',
         "",
         "[objective]  # or maximize; a list of metrics asks for a Pareto front",
-        f'minimize = "{_objective(m)}"',
+        f'minimize = "{objective(m)}"',
         "",
         "[limits]  # min or max of a metric or a decided quantity",
-        *(_line(f"{q.name} = {{ {_RANGES[q.name]} }}", _about(q)) for q in m.metrics if q.name in _RANGES),
-        *(_line(f"# {q.name} = {{ {_LIMITS[q.name]} }}", _about(q)) for q in m.metrics if q.name in _LIMITS),
+        *limits(m.metrics),
         "",
-        "# [sweep.deadline]  # an axis of a dataset, for `dse sweep`",
-        '# path    = "limits.time.max"',
-        '# start   = "1 s"',
-        '# stop    = "100 s"',
-        "# num     = 41",
-        '# spacing = "log"',
+        *AXIS,
     ]
     return "\n".join(lines) + "\n"
-
-
-def _line(entry: str, comment: str) -> str:
-    return f"{entry:<40}  # {comment}"
 
 
 def _is_resource(q: Quantity) -> bool:
@@ -114,25 +87,6 @@ def _is_resource(q: Quantity) -> bool:
 
 def _range(q: Quantity) -> str:
     return "{ min = 1, max = 4096 }" if not q.unit else "{}"
-
-
-def _about(q: Quantity) -> str:
-    return f"{q.meaning} ({q.unit})" if q.unit else q.meaning
-
-
-def _input(m: Model, q: Quantity) -> str:
-    if q.choices:
-        value = " or ".join(f'"{c}"' for c in q.choices)
-        return _line(f'{q.name} = "{q.default or q.choices[0]}"', f"{value}: {q.meaning}")
-    value = _EXAMPLES.get(q.name) or f"{q.default if q.default is not None else max(q.minimum, 1.0):g}"
-    other = any(q.name in group[1:] for group in m.one_of)
-    start = "# " if other or q.default is not None else ""
-    return _line(f"{start}{q.name} = {value}", _about(q))
-
-
-def _objective(m: Model) -> str:
-    names = [q.name for q in m.metrics]
-    return "energy" if "energy" in names else names[0]
 
 
 def _needed(m: Model) -> list[Quantity]:

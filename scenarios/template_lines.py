@@ -1,0 +1,95 @@
+"""Lines of a scenario to start from: an entry each, with a comment that says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dse.models.model import Model
+from dse.quantities import Quantity, examples
+
+EXAMPLES = {
+    "flops": "1e10",
+    "bytes": "4e10",
+    "bodies": "1e5",
+    "order": "8192",
+    "points": "2e6",
+    "flops_per_pair": "20",
+}
+# where a model's theory holds, for metrics that leave this range without it: as limits that count
+RANGES = {
+    "node_copies": "min = 1",
+    "node_replication": "max = 1",
+    "core_replication": "max = 1",
+}
+# limits that a starter's own answer keeps, as comments to begin with; a metric without one is not listed
+LIMITS = {
+    "time": 'max = "1 min"',
+    "energy": 'max = "1 kJ"',
+    "power": 'max = "5 kW"',
+    "performance": 'min = "0.5 GFLOPS"',
+    "efficiency": 'min = "0.1 GFLOPS/W"',
+    "energy_delay": 'max = "1 kJ*s"',
+    "power_per_processor": 'max = "200 W"',
+    "flops": 'max = "1 Tflop"',
+    "words": 'max = "100 Mword"',
+    "messages": 'max = "1000 message"',
+    "memory": 'max = "1 Gword"',
+    "processors": "max = 1024",
+    "node_words": 'max = "100 Mword"',
+    "core_words": 'max = "100 Mword"',
+    "bandwidth": 'min = "1 GB/s"',
+    "peak_power": 'max = "1 kW"',
+}
+
+
+def line(entry: str, comment: str) -> str:
+    """Write an entry with its comment."""
+    return f"{entry:<40}  # {comment}"
+
+
+def about(q: Quantity) -> str:
+    """Say what a quantity is, and in which unit."""
+    return f"{q.meaning} ({q.unit})" if q.unit else q.meaning
+
+
+def given(m: Model, q: Quantity) -> str:
+    """Write a value of an input; commented out where it may be left out."""
+    if q.choices:
+        value = " or ".join(f'"{c}"' for c in q.choices)
+        return line(f'{q.name} = "{q.default or q.choices[0]}"', f"{value}: {q.meaning}")
+    value = EXAMPLES.get(q.name) or example(q)
+    other = any(q.name in group[1:] for group in m.one_of)
+    start = "# " if other or q.default is not None else ""
+    return line(f"{start}{q.name} = {value}", about(q))
+
+
+def example(q: Quantity) -> str:
+    """Write a value of a quantity: its default, or one that reads well."""
+    if q.default is not None:
+        return f"{q.default:g}"
+    return f'"{examples(q.unit)[0]}"' if q.unit else f"{max(q.minimum, 1.0):g}"
+
+
+def objective(m: Model) -> str:
+    """Name the metric that a starter minimises."""
+    names = [q.name for q in m.metrics]
+    return "energy" if "energy" in names else names[0]
+
+
+def limits(metrics: Iterable[Quantity]) -> list[str]:
+    """Write the limits of a starter: those that keep it where its theory holds, and others as comments."""
+    every = list(metrics)
+    return [
+        *(line(f"{q.name} = {{ {RANGES[q.name]} }}", about(q)) for q in every if q.name in RANGES),
+        *(line(f"# {q.name} = {{ {LIMITS[q.name]} }}", about(q)) for q in every if q.name in LIMITS),
+    ]
+
+
+AXIS = [
+    "# [sweep.deadline]  # an axis of a dataset, for `dse sweep`",
+    '# path    = "limits.time.max"',
+    '# start   = "1 s"',
+    '# stop    = "100 s"',
+    "# num     = 41",
+    '# spacing = "log"',
+]
