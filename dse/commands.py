@@ -258,6 +258,8 @@ def _front_record(found: Front) -> dict[str, Any]:
         "title": found.question.title,
         "objectives": {g.name: "max" if g.maximize else "min" for g in found.question.objectives},
         "method": found.method,
+        "front": found.kind,
+        "joined": list(found.joined),
         "solves": found.solves,
         "points": points,
         "scenario": found.question.scenario_text,
@@ -294,12 +296,16 @@ def _show_front(found: Front, scenario: str, outputs: tuple[str, ...]) -> None:
         at = {**point.metrics, **point.variables}
         cells = [words.value(at[n], units.get(n, ""), 5) for n in (*goals, *decided)]
         gap = "" if point.gap is None else f"{point.gap:.0e}"
-        rows.append((str(number), *cells, point.status.value, gap))
+        joined = ["straight" if found.joined[number] else ""] if any(found.joined) else []
+        rows.append((str(number), *cells, point.status.value, gap, *joined))
     if found.question.title:
         say(found.question.title)
-    head = ("", *goals, *decided, "status", "gap")
+    head = ("", *goals, *decided, "status", "gap", *(["to the next"] if any(found.joined) else []))
     show(table(head, rows, frozenset(("", "gap", *goals, *decided))))
     say(f"{len(found.points)} points, {found.solves} solves: {found.method}")
+    curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]
+    if curved and any(found.joined):
+        say(f"Segments are straight in {' and '.join(found.straight_in)}")
     if outputs:
         say(f"Wrote {', '.join(outputs)}")
     else:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dse import enclosure
 from dse.enclosure import LEAST_A, Box, Enclosure, Place
 from dse.progress import Report
 from results.solution import Solution, Status
-from scenarios.question import Limit, Objective, Question
+from scenarios.question import Objective, Question
 from solvers.answer import answer
+from solvers.front_points import limited
 
 COARSE = 9
 PROBES_PER_POINT = 6
@@ -30,7 +31,9 @@ class Front:
     """The designs found, by rising first objective (falling where it is maximised).
 
     ``refusal``: the answer that says why there is no front. ``jumps``: between how many
-    neighbours nothing lies. ``solves``: questions asked, of which ``failed`` without an answer.
+    neighbours nothing lies. ``solves``: questions asked, of which ``failed`` without an answer. Of an exact
+    front ``kind`` says what it is, ``joined`` of every point whether a straight segment of the front joins it to the
+    next one (None: not known), and ``straight_in`` in terms of what.
     """
 
     question: Question
@@ -40,6 +43,9 @@ class Front:
     failed: int = 0
     jumps: int = 0
     method: str = ""
+    kind: str = ""
+    joined: tuple[bool | None, ...] = ()
+    straight_in: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,16 @@ class Search:
             self.best.append(self._settled(goal, found))
         self.scales = [Scale(g, *self._extent(i)) for i, g in enumerate(self.goals)]
         return None
+
+    def refusal(self) -> Solution | None:
+        """Return the answer that forbids a front, if an objective has no end."""
+        answers = (self.ask(goal, {}) for goal in self.goals)
+        return next((found for found in answers if found.status not in ANSWERED), None)
+
+    def count(self) -> None:
+        """Note a solve made elsewhere."""
+        self.solves += 1
+        self._report(self.solves, max(self._expected, self.solves))
 
     def _settled(self, goal: Objective, found: Solution) -> Solution:
         """Among the designs that are best for ``goal``, take the one best for the other objectives."""
@@ -222,21 +238,6 @@ class Search:
 
     def _first(self, solution: Solution) -> float:
         return _value(self.goals[0], solution)
-
-
-def limited(question: Question, at_worst: Mapping[str, float]) -> tuple[Limit, ...]:
-    """Return the limits of a question and those on objectives; the stricter one of each holds."""
-    limits = {x.name: x for x in question.limits}
-    for goal in question.objectives:
-        if goal.name not in at_worst:
-            continue
-        own, value = limits.get(goal.name, Limit(goal.name)), at_worst[goal.name]
-        if goal.maximize:
-            own = replace(own, minimum=value if own.minimum is None else max(value, own.minimum))
-        else:
-            own = replace(own, maximum=value if own.maximum is None else min(value, own.maximum))
-        limits[goal.name] = own
-    return tuple(limits.values())
 
 
 def _tie_goes_to(goal: Objective, other: Objective) -> bool:

@@ -11,12 +11,17 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import results.dataset
 import scenarios
-from dse.front_search import Front, Search, limited
+from dse import exact_fronts
+from dse.front_search import Front, Search
 from dse.progress import Report, reporting
+from results.segments import JOINED, JOINED_ABOUT, UNKNOWN
 from scenarios.question import Question
 from scenarios.questions import question as question_of
+from solvers.front_points import limited
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,6 +42,9 @@ def front(
     refine until neighbours differ by less than this (relative, in each objective) or the front jumps. What is
     given here stands in for both that the scenario says. With three objectives and more ``points`` bounds the
     grid of limits on all but the first, and a tolerance has no meaning.
+    Of a linear or mixed-integer program with two objectives the front is exact: all its breakpoints, or all its
+    designs where nothing is divisible, whatever ``points`` says, and further points of straight segments where more
+    are asked for; ``joined`` says which points a segment joins to the next one.
     Returns a dataset along ``front``; of an infeasible scenario one of length 0 whose attributes say why.
 
     Raises ScenarioError for a scenario with one objective, or with a sweep, and where points and tolerance
@@ -60,6 +68,9 @@ def find(
     most = points or (MOST_POINTS if tolerance else POINTS)
     with reporting(progress, "solves") as report:
         search = Search(question, report, 3 * most)
+        exact = exact_fronts.find(search, points, tolerance, MOST_POINTS)
+        if exact is not None:
+            return exact
         refusal = search.ends()
         if refusal is not None:
             return Front(question, refusal=refusal, solves=search.solves)
@@ -118,10 +129,16 @@ def to_dataset(found: Front) -> xr.Dataset:
     words = f"points of the front, {'falling' if first.maximize else 'rising'} {first.name}"
     axis = _Axis(tuple(float(i) for i in range(len(found.points))), words)
     about = {"method": found.method, "solves": found.solves, "failed_solves": found.failed}
+    if found.kind:
+        straight = dict(zip((g.name for g in found.question.objectives), found.straight_in, strict=True))
+        about |= {"front": found.kind, "straight_in": json.dumps(straight)}
     about |= {"jumps": found.jumps, "status": found.refusal.status.value if found.refusal else "answered"}
     if found.refusal is not None:
         about["conflict"] = json.dumps(dict(found.refusal.conflict))
         about["certificate"] = found.refusal.certificate
     plan = results.dataset.layout(_Line((axis,), at), about)
     arrays = results.dataset.to_arrays(plan, found.points, (len(found.points),))
-    return results.dataset.to_dataset(plan, arrays)
+    dataset = results.dataset.to_dataset(plan, arrays)
+    codes = [UNKNOWN if j is None else int(j) for j in found.joined] or [UNKNOWN] * len(found.points)
+    dataset[JOINED] = ("front", np.array(codes, dtype=np.int8), dict(JOINED_ABOUT))
+    return dataset

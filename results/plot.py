@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes
+from results import axes, segments
 from results.dataset import CONFLICTING, LIMIT, objectives
 from results.store import StoreError
 
@@ -38,6 +38,7 @@ LINES = (
 HATCHES = ("//", "\\\\", "xx", "..", "++", "oo")
 SIZE = (9.0, 5.6)
 PROVED, UNPROVED = "proved optimal", "feasible, not proved optimal"
+SEGMENT, INSIDE = "exact segment of the front", "the front lies inside"
 LARGE, MEDIUM, SMALL = 16, 14, 12
 
 
@@ -60,7 +61,8 @@ def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None) -> Fi
 
     ``x``, ``y``: the variables to draw (default: the first two objectives of the dataset). Points proved
     optimal are filled, those without a proof hollow. Between two neighbouring proved points the front can
-    only run inside the rectangle they span, which is shaded. Raises ValueError where there are no two
+    only run inside the rectangle they span, which is shaded; of an exact front the segments are drawn instead,
+    and nothing where it has a gap. Raises ValueError where there are no two
     objectives or no points.
     """
     names = [x, y] if x and y else list(objectives(dataset))[:2]
@@ -83,8 +85,7 @@ def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None) -> Fi
         third = dataset[others[0]].isel({dataset[others[0]].dims[0]: order})
         _coloured(figure, panel, across, up, proved, third)
     else:
-        _enclose(panel, across, up, proved)
-        panel.plot(across, up, color=BLUE, linewidth=1.5, zorder=2)
+        _between(panel, dataset, names, order, scales)
         for mask, fill, text in ((proved, BLUE, PROVED), (~proved, "white", UNPROVED)):
             if mask.any():
                 style: dict[str, Any] = {"color": BLUE, "markerfacecolor": fill, "markersize": 8, "zorder": 4}
@@ -131,15 +132,32 @@ def _figure(dataset: xr.Dataset) -> tuple[Figure, Axes]:
     return figure, panel
 
 
-def _enclose(panel: Axes, across: Any, up: Any, proved: Any) -> None:
+def _between(panel: Axes, dataset: xr.Dataset, names: list[str], order: Any, scales: list[Scale]) -> None:
+    """Draw what lies between neighbours: exact segments, nothing, or the rectangle that holds it."""
+    known = segments.codes(dataset)
+    names = [str(n) for n in names]
+    labels = {text: text for text in (SEGMENT, INSIDE)}
+    for i, j in itertools.pairwise(order):
+        code = known[min(i, j)] if abs(i - j) == 1 else segments.UNKNOWN
+        drawn = segments.curve(dataset, names, min(i, j)) if code == segments.STRAIGHT else None
+        if drawn is not None:
+            across, up = (scale.factor * row for scale, row in zip(scales, drawn, strict=True))
+            panel.plot(
+                across, up, color=BLUE, linewidth=2.5, zorder=2, label=labels.pop(SEGMENT, "_nolegend_")
+            )
+        elif code != segments.APART:
+            ends = [s.factor * dataset[n].values[[i, j]] for s, n in zip(scales, names, strict=True)]
+            panel.plot(*ends, color=BLUE, linewidth=1.5, zorder=2)
+            if (dataset["status"].values[[i, j]] == axes.OPTIMAL).all():
+                _enclose(panel, ends[0], ends[1], labels.pop(INSIDE, "_nolegend_"))
+
+
+def _enclose(panel: Axes, across: Any, up: Any, text: str) -> None:
     from matplotlib.patches import Rectangle
 
-    text = "the front lies inside"
-    for i, j in itertools.pairwise(np.flatnonzero(proved)):
-        corner = across[i], min(up[i], up[j])
-        width, height = across[j] - across[i], abs(up[j] - up[i])
-        panel.add_patch(Rectangle(corner, width, height, facecolor=BLUE, alpha=0.18, linewidth=0, label=text))
-        text = "_nolegend_"
+    corner = across[0], up.min()
+    size = across[1] - across[0], abs(up[1] - up[0])
+    panel.add_patch(Rectangle(corner, *size, facecolor=BLUE, alpha=0.18, linewidth=0, label=text))
 
 
 def _ends(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: Any, order: Any) -> None:
@@ -157,9 +175,10 @@ def _ends(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: A
 def sweep(dataset: xr.Dataset, variable: str = "objective") -> Figure:
     """Draw a variable over the one or two swept axes of a dataset.
 
-    One axis, or a second one of at most six values: lines. Two axes: a map. Where the question is infeasible
+    One axis, or a second one of at most six values: lines. Two axes: a map. Over one axis a variable of a
+    further dimension (time_by_processor) has one line per label, at most six. Where the question is infeasible
     the picture is hatched and says which limits forbid it. Raises ValueError for an unknown variable, or for
-    more than two axes of several values (choose with ``dataset.isel``), naming them.
+    more dimensions of several values (choose with ``dataset.isel``), naming them.
     """
     if variable not in dataset.data_vars:
         known = ", ".join(map(str, dataset.data_vars))
@@ -167,6 +186,9 @@ def sweep(dataset: xr.Dataset, variable: str = "objective") -> Figure:
     single = [d for d in dataset["status"].dims if dataset.sizes[d] == 1]
     drawn = dataset.squeeze(single[: dataset["status"].ndim - 1])
     dims = [str(d) for d in drawn["status"].dims]
+    further = [str(d) for d in drawn[variable].dims if d not in dims]
+    if len(dims) == len(further) == 1:
+        return _lines(_existing(drawn, variable, *further), variable, *dims, *further)
     if not 1 <= len(dims) <= 2 or list(drawn[variable].dims) != dims:
         found = ", ".join(map(str, drawn[variable].dims)) or "none"
         raise ValueError(f"{variable} has the axes {found}; a picture has one or two, choose with isel")
@@ -176,6 +198,16 @@ def sweep(dataset: xr.Dataset, variable: str = "objective") -> Figure:
     if drawn.sizes[other] <= len(LINES):
         return _lines(drawn, variable, along, other)
     return _map(drawn, variable, *dims)
+
+
+def _existing(dataset: xr.Dataset, variable: str, further: str) -> xr.Dataset:
+    """Keep the labels at which a variable has numbers; ValueError where these are more than there are lines."""
+    along = [d for d in dataset[variable].dims if d != further]
+    kept = np.flatnonzero(dataset[variable].notnull().any(along).values)
+    if len(kept) > len(LINES):
+        most = f"a picture has at most {len(LINES)} lines, choose with isel"
+        raise ValueError(f"{variable} has {len(kept)} values along {further}; {most}")
+    return dataset.isel({further: kept})
 
 
 def _lines(dataset: xr.Dataset, variable: str, along: str, other: str | None) -> Figure:
@@ -198,7 +230,8 @@ def _lines(dataset: xr.Dataset, variable: str, along: str, other: str | None) ->
             "zorder": 3,
         }
         panel.plot(places, curve.values * vertical.factor, label=text or "_nolegend_", **style)
-    _hatch_stretches(panel, dataset, other, axes.edges(places, horizontal.log))
+    swept = other if other in dataset["status"].dims else None
+    _hatch_stretches(panel, dataset, swept, axes.edges(places, horizontal.log))
     panel.set_xlim(*_span(places, horizontal))
     handles, labels = panel.get_legend_handles_labels()
     if handles:

@@ -1,0 +1,229 @@
+"""Exact fronts of two objectives for linear and mixed-integer programs, and answers looked up in them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from formulations.problem import formulate
+from formulations.program import Program, branch_count
+from scenarios.question import Question, combinations
+from solvers import choices, envelope, program_curve, program_enumeration, program_search
+from solvers.envelope import Piece, Vertex
+from solvers.program_curve import Pair, Proof, Sense
+from solvers.program_search import Found
+
+COMBINATIONS = 64
+BRANCHES = 64
+CURVES = 1000
+WITHIN = 1e-12
+HAIR = 1e-8
+
+BREAKPOINTS = "exact: breakpoints"
+SEGMENTS = "exact: breakpoints of straight segments, one set of whole numbers each"
+COMPLETE = "complete non-dominated set"
+PARTIAL = "certified points; the set is not complete"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Where vertices come from: one way to make the categorical choices, and its program.
+
+    ``pair`` is None where a vertex' ``at`` are the values of the decided quantities themselves.
+    """
+
+    question: Question
+    chosen: Mapping[str, str]
+    program: Program
+    pair: Pair | None
+
+    def design(self, vertex: Vertex) -> dict[str, float]:
+        """The value of every decided number at a vertex."""
+        if self.pair is None:
+            return {d.name: float(v) for d, v in zip(self.question.decide, vertex.at, strict=True)}
+        return self.program.design(vertex.at / vertex.at[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFront:
+    """An exact front: pieces by rising first coordinate, each straight in the coordinates ``senses``.
+
+    ``kind`` says what it is, ``method`` how it was found; ``complete``: whether nothing is missing; ``pieces`` are
+    empty where no design meets the limits.
+    """
+
+    question: Question
+    owners: tuple[Owner, ...]
+    senses: tuple[Sense, Sense]
+    pieces: tuple[Piece, ...]
+    proofs: tuple[tuple[Proof, ...], ...]
+    kind: str
+    method: str
+    complete: bool
+    solves: int
+
+    @property
+    def straight(self) -> bool:
+        """Whether pieces are straight in the objectives themselves, not in a reciprocal."""
+        return not any(s.over for s in self.senses)
+
+    def bound(self, vertex: Vertex, b: float | None = None) -> float:
+        """Proven bound of the first objective, the second being no worse than ``b`` (default: than at the vertex)."""
+        level = vertex.b if b is None else b
+        proven = min(program_curve.bound(self.proofs, level), vertex.a) if self.proofs else vertex.a
+        return self.senses[0].value(proven)
+
+
+def front(
+    question: Question, most: int = CURVES, report: Callable[[], None] = lambda: None
+) -> ProgramFront | None:
+    """The exact front of a question with two objectives, both of which have an end.
+
+    ``most`` and ``report``: see ``searched``. None where the question has no exact front (see ``owners``).
+    Raises ArithmeticError where HiGHS finds no answer.
+    """
+    every = owners(question)
+    if not every:
+        return None
+    return enumerated(every, report) or searched(every, most, report)
+
+
+def owners(question: Question) -> tuple[Owner, ...]:
+    """One owner per combination of categorical choices.
+
+    None at all where one of them is no linear or mixed-integer program, or there are too many, or another number
+    of objectives than two.
+    """
+    if len(question.objectives) != 2:
+        return ()
+    found: list[Owner] = []
+    ways = combinations(question) if choices.categorical(question) else iter([({}, question)])
+    for chosen, asked in itertools.islice(ways, COMBINATIONS + 1):
+        p = formulate(asked).program if asked.decide else None
+        if p is None or len(found) == COMBINATIONS:
+            return ()
+        found.append(Owner(asked, chosen, p, program_curve.pair(p)))
+    return tuple(found)
+
+
+def searched(
+    owners: tuple[Owner, ...], most: int = CURVES, report: Callable[[], None] = lambda: None
+) -> ProgramFront | None:
+    """The front by solving.
+
+    ``most``: after how many sets of whole numbers the search stops; ``report`` is called again and again. None
+    where the objectives have no denominator in common. Raises ArithmeticError where HiGHS finds no answer.
+    """
+    pairs = [o.pair for o in owners if o.pair is not None]
+    if len(pairs) < len(owners) or any(branch_count(o.program) > BRANCHES for o in owners):
+        return None
+    senses = [(p.a.sense, p.b.sense) for p in pairs]
+    if any(s != senses[0] for s in senses):
+        return None
+    found = [
+        program_search.curves(o.program, pair, k, most, report)
+        for k, (o, pair) in enumerate(zip(owners, pairs, strict=True))
+    ]
+    return _assembled(owners, senses[0], found)
+
+
+def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: None) -> ProgramFront | None:
+    """The complete set by going through all combinations; None where something is divisible, or they are too many."""
+    menus, count = [], 0
+    for o in owners:
+        of = program_enumeration.menus(o.program, program_enumeration.MOST - count)
+        if of is None:
+            return None
+        menus.append(of)
+        count += of.count
+    question = owners[0].question
+    pieces: list[Piece] = []
+    for k, of in enumerate(menus):
+        pieces = envelope.points([*pieces, *program_enumeration.points(of, k, report)])
+    first, second = (Sense(-1 if g.maximize else 1, over=False) for g in question.objectives)
+    method = f"{COMPLETE}: all {count} combinations were evaluated"
+    own = tuple(replace(o, pair=None) for o in owners)
+    return ProgramFront(
+        question, own, (first, second), tuple(pieces), (), COMPLETE, method, complete=True, solves=0
+    )
+
+
+def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: list[Found]) -> ProgramFront:
+    pieces = envelope.envelope(c for f in found for c in f.curves)
+    unproven, stopped = sum(f.unproven for f in found), any(f.stopped for f in found)
+    solves = sum(f.solves for f in found)
+    discrete = any(o.program.integer.any() for o in owners)
+    long = sum(not p.single for p in pieces)
+    kind = BREAKPOINTS if not discrete else SEGMENTS if long else COMPLETE
+    if unproven or stopped:
+        kind = PARTIAL
+    curves = sum(len(f.curves) for f in found)
+    what = f"{long} straight segments" if long else f"{len(pieces)} points"
+    method = f"{kind} ({what}; {_proof(discrete, curves, unproven, stopped)})"
+    proofs = tuple(tuple(group) for f in found for group in f.proofs)
+    return ProgramFront(
+        owners[0].question,
+        owners,
+        senses,
+        tuple(pieces),
+        proofs,
+        kind,
+        method,
+        not (unproven or stopped),
+        solves,
+    )
+
+
+def _proof(discrete: bool, curves: int, unproven: int, stopped: bool) -> str:
+    if stopped:
+        return f"stopped after {curves} sets of whole numbers: more of them may belong to it"
+    if unproven:
+        return f"{unproven} gaps in which nothing proves that there is no more"
+    if discrete:
+        return f"{curves} sets of whole numbers, and proofs that no other one lies below"
+    return "weak duality proves that nothing lies below"
+
+
+def look_up(front: ProgramFront, limit: float) -> Vertex | None:
+    """The vertex of best first objective where the second is no worse than ``limit``; None: there is none."""
+    b = front.senses[1].coordinate(limit)
+    b += WITHIN * abs(b)
+    for piece in front.pieces:
+        if piece.right.b <= b:
+            return piece.left if piece.left.b <= b else envelope.at_level(piece.left, piece.right, b)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A vertex of a front, and whether an exact straight segment joins it to the next one."""
+
+    vertex: Vertex
+    joined: bool
+
+
+def points(front: ProgramFront, cuts: Sequence[int] = ()) -> list[Point]:
+    """The breakpoints and single points of a front by rising first coordinate.
+
+    ``cuts``: into how many equal parts each piece is cut (default: one).
+    """
+    found: list[Point] = []
+    for piece, parts in zip(front.pieces, cuts or itertools.repeat(1), strict=False):
+        left, right = _ends(piece)
+        if found and envelope.same(found[-1].vertex, left):
+            left = found.pop().vertex
+        if piece.single:
+            found.append(Point(left, joined=False))
+            continue
+        inner = [envelope.between(*_ends(piece), k / parts) for k in range(1, parts)]
+        found += [Point(v, joined=True) for v in (left, *inner)]
+        found.append(Point(right, joined=False))
+    return found
+
+
+def _ends(piece: Piece) -> tuple[Vertex, Vertex]:
+    """Both ends, a hair inside where they do not belong to the front themselves."""
+    left, right = piece.left, piece.right
+    shares = (0.0 if piece.opens else HAIR), (1.0 if piece.closes else 1.0 - HAIR)
+    return envelope.between(left, right, shares[0]), envelope.between(left, right, shares[1])
