@@ -16,12 +16,13 @@ import numpy as np
 import results.dataset
 import scenarios
 from formulations import evaluation
+from results.dataset import LIMIT
 from scenarios import Grid, Scenario
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from results.dataset import Layout
+    from results.dataset import Layout, Variable
     from scenarios.question import Question
 
 Array = np.ndarray[Any, Any]
@@ -42,25 +43,38 @@ def evaluate(asked: Scenario) -> xr.Dataset:
         wrong = f"{', '.join(decided)} is to be decided, and nothing is when a scenario is evaluated"
         right = "give it a value under [given], or use dse.solve or dse.sweep"
         raise scenarios.ScenarioError([scenarios.Problem(asked.file, "decide", wrong, right)])
-    plan = _metrics_only(results.dataset.layout(grid, {"method": "evaluated as arrays"}), grid)
-    keys = [v.key for v in plan.variables]
+    plan = _metrics_only(results.dataset.layout(grid, {"method": "evaluated as arrays"}))
+    keys = [n for v in plan.variables for n in (v.elements.values() if v.elements else (v.key,))]
     # names and whole machines differ in more than one number: one call for each of them
     apart = [not a.numeric or t.structural for a, t in zip(grid.axes, grid.targets, strict=True)]
     found = _joined(grid, keys, apart) if any(apart) else _at(grid, (0,) * len(apart), apart)
     # a view: nothing is copied, whatever the shape
-    arrays = {v.name: np.broadcast_to(found[v.key], grid.shape) for v in plan.variables}
+    arrays = {v.name: np.broadcast_to(_values(v, found, plan), plan.shape_of(v)) for v in plan.variables}
     return results.dataset.to_dataset(plan, arrays)
 
 
-def _metrics_only(plan: Layout, grid: Grid) -> Layout:
-    sizes = {a.name: len(a.values) for a in grid.axes}
+def _metrics_only(plan: Layout) -> Layout:
+    further = {name: n for name, n in plan.further.items() if name != LIMIT}
     return replace(
         plan,
-        sizes=sizes,
-        coordinates=tuple(c for c in plan.coordinates if c.name in sizes),
-        variables=tuple(v for v in plan.variables if v.role == "metric"),
+        coordinates=tuple(c for c in plan.coordinates if c.name != LIMIT),
+        variables=tuple(v for v in plan.variables if v.role in {"metric", "family"}),
         limits=(),
+        further=further,
     )
+
+
+def _values(variable: Variable, found: Metrics, plan: Layout) -> Any:
+    """Return the numbers of a variable in as small a shape as they have; a family is put together."""
+    if not variable.elements:
+        return found[variable.key]
+    numbers = {place: np.asarray(found[name]) for place, name in variable.elements.items()}
+    points = np.broadcast_shapes((1,) * len(plan.shape), *(v.shape for v in numbers.values()))
+    whole: Array = np.full((*points, *plan.beyond(variable)), np.nan)
+    for place, values in numbers.items():
+        at: tuple[Any, ...] = (..., *place)
+        whole[at] = values
+    return whole
 
 
 def _joined(grid: Grid, keys: Sequence[str], apart: Sequence[bool]) -> dict[str, Array]:
@@ -70,7 +84,7 @@ def _joined(grid: Grid, keys: Sequence[str], apart: Sequence[bool]) -> dict[str,
         # an axis that stands apart keeps its dimension, of length 1
         found = _at(grid, tuple(s.start for s in region), apart)
         for key in keys:
-            arrays[key][region] = found[key]
+            arrays[key][region] = found.get(key, np.nan)
     return arrays
 
 
@@ -83,7 +97,10 @@ def _regions(shape: Sequence[int], apart: Sequence[bool]) -> Iterator[tuple[slic
 
 
 def _at(grid: Grid, start: tuple[int, ...], apart: Sequence[bool]) -> Metrics:
-    """Evaluate the question at ``start`` with every axis that is not ``apart`` opened up to all its values."""
+    """Evaluate the question at ``start`` with every axis that is not ``apart`` opened up to all its values.
+
+    Beside the metrics stands what was given: families may have elements of both kinds.
+    """
     question: Question = grid.question(start)
     given: dict[str, Any] = dict(question.given)
     for i, (axis, aim) in enumerate(zip(grid.axes, grid.targets, strict=True)):
@@ -91,4 +108,4 @@ def _at(grid: Grid, start: tuple[int, ...], apart: Sequence[bool]) -> Metrics:
             shape = [1] * len(apart)
             shape[i] = -1
             given[aim.name] = np.asarray(axis.values, float).reshape(shape)
-    return evaluation.metrics(replace(question, given=given), {})
+    return given | evaluation.metrics(replace(question, given=given), {})

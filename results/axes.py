@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 WIDE = 20.0
 FONT = 14
 LEVEL = 1e-3
+MOST_LETTERS = 30
 OPTIMAL = STATUS_CODES[Status.OPTIMAL]
 INFEASIBLE = STATUS_CODES[Status.INFEASIBLE]
 ANSWERED = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]
@@ -39,8 +41,12 @@ class Scale:
 
 
 def words(name: str) -> str:
-    """Write a name for people: "energy_delay" reads "energy delay", "machine.max_message" "max message"."""
-    return name.removeprefix("machine.").removeprefix("limits.").replace("_", " ")
+    """Write a name for people.
+
+    "energy_delay" reads "energy delay", "machine.max_message" "max message", "time.cpu" "time cpu",
+    "machine.cpu.time_per_flop" "cpu time per flop".
+    """
+    return name.removeprefix("machine.").removeprefix("limits.").replace("_", " ").replace(".", " ")
 
 
 def shorten(text: str, most: int) -> str:
@@ -63,6 +69,13 @@ def amount(number: float, array: xr.DataArray, digits: int = 3) -> str:
 def is_text(array: xr.DataArray) -> bool:
     """Tell whether an axis has names instead of numbers."""
     return array.dtype.kind not in "fiu"
+
+
+def codes(array: xr.DataArray) -> dict[float, str]:
+    """Return what the codes of an array mean."""
+    texts = array.attrs.get("flag_texts")
+    meanings = json.loads(texts) if texts else array.attrs["flag_meanings"].split()
+    return dict(zip(np.atleast_1d(array.attrs["flag_values"]).tolist(), meanings, strict=True))
 
 
 def places(axis: xr.DataArray) -> Any:
@@ -114,6 +127,12 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
     axis = panel.xaxis if which == "x" else panel.yaxis
     if is_text(array):
         axis.set_ticks(range(array.size), [str(v) for v in array.values])
+        axis.set_label_text(words(name), fontsize=FONT)
+        return Scale(1.0, log=False)
+    if "flag_values" in array.attrs:
+        seen = set(_finite(values).tolist())
+        named = [(v, text) for v, text in codes(array).items() if v in seen]
+        axis.set_ticks([v for v, _ in named], [shorten(text, MOST_LETTERS) for _, text in named])
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
     if wide(values):

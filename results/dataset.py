@@ -171,7 +171,7 @@ def _elements(
     solution: Solution, names: Mapping[tuple[int, ...], str], shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any] | None:
     """Return the numbers of a family at one point; what was given stands among them only where there is an answer."""
-    if not solution.metrics and not solution.variables:
+    if not solution.metrics:
         return None
     numbers = {**solution.given, **solution.variables, **solution.metrics}
     found = np.full(shape, math.nan)

@@ -11,7 +11,7 @@ from dse.models.model import MACHINE_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from results.variables import GridLike
+    from results.variables import AxisLike, GridLike
     from scenarios.question import Question
 
 CONVENTIONS = "CF-1.12"
@@ -46,14 +46,39 @@ def questions(grid: GridLike) -> Iterator[tuple[str, Question]]:
 
 
 def _machines(grid: GridLike, question: Question) -> dict[str, Any]:
-    """Machine parameters used; one record per machine where whole machines are swept or chosen."""
+    """Machine parameters used; one record per machine where whole machines are swept or chosen.
+
+    Of a map of machines the entries swept or chosen have a record per machine, "cpu: NAME".
+    """
     swept = {a.path for a in grid.axes}
     if "machine" in swept:
         whole = {str(v) for a in grid.axes if a.path == "machine" for v in a.values}
         return {name: _parameters(q.given, swept) for name, q in questions(grid) if name in whole}
-    if question.machines:
+    if question.machines and any(d.name == "machine" for d in question.decide):
         return {name: dict(sorted(p.items())) for name, p in question.machines.items()}
-    return _parameters(question.given, swept)
+    found: dict[str, Any] = _parameters(question.given, swept)
+    for entry, axis in _entries(grid).items():
+        own = f"{entry}."
+        found = {n: v for n, v in found.items() if not n.startswith(own)}
+        of_each = {name: q for name, q in questions(grid) if name in axis.values}
+        for name, q in of_each.items():
+            parameters = _parameters(q.given, swept)
+            found[f"{entry}: {name}"] = {n: v for n, v in parameters.items() if n.startswith(own)}
+    return found | {name: _parameters(p, swept) for name, p in question.machines.items()}
+
+
+def _entries(grid: GridLike) -> dict[str, AxisLike]:
+    """Return the entries of a map of machines that are swept as a whole, with their axes."""
+    found: dict[str, AxisLike] = {}
+    for axis in grid.axes:
+        entry = axis.path.removesuffix(".base").removeprefix(MACHINE_PREFIX)
+        if (
+            axis.path.startswith(MACHINE_PREFIX)
+            and entry != "base"
+            and all(isinstance(v, str) for v in axis.values)
+        ):
+            found[entry] = axis
+    return found
 
 
 def _parameters(given: Mapping[str, float | str], swept: set[str]) -> dict[str, float | str]:

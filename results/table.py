@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import errno
+import itertools
+import json
 import os
 import uuid
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from results.axes import codes
 from results.dataset import LIMIT
 from results.store import explained
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import xarray as xr
 
@@ -26,7 +29,8 @@ def to_csv(dataset: xr.Dataset, path: str | os.PathLike[str]) -> Path:
     """Write a dataset as CSV; an existing file is replaced only once the new one is complete.
 
     Columns: the axes, then every variable, with its unit in brackets ("energy [J]"); what is kept per limit
-    has one column per limit ("elasticity time"). Status and choices are words. Large stores are read piece
+    has one column per limit ("elasticity time"), what has regions and processors one for each of them
+    ("share[region=a,processor=cpu]"). Status and choices are words. Large stores are read piece
     by piece. Raises StoreError where the file cannot be written.
     """
     target = Path(path)
@@ -57,13 +61,27 @@ def _header(dataset: xr.Dataset) -> list[str]:
         if LIMIT in dataset[name].dims:
             names += [f"{name} {limit}" for limit in dataset[LIMIT].values]
         else:
-            names.append(_heading(dataset, name))
+            names += [_heading(dataset, name, labels) for labels in _elements(dataset, name)]
     return names
 
 
-def _heading(dataset: xr.Dataset, name: str) -> str:
+def _heading(dataset: xr.Dataset, name: str, labels: Mapping[str, str] | None = None) -> str:
     unit = dataset[name].attrs.get("units", "1")
-    return name if unit == "1" else f"{name} [{unit}]"
+    told = ",".join(f"{dim}={label}" for dim, label in (labels or {}).items())
+    return name + (f"[{told}]" if told else "") + ("" if unit == "1" else f" [{unit}]")
+
+
+def _elements(dataset: xr.Dataset, name: str) -> list[dict[str, str]]:
+    """Return the labels of each element that a family has; of a plain variable the one without labels."""
+    dims = [str(d) for d in dataset[name].dims if d not in dataset["status"].dims]
+    about = dataset[name].attrs
+    there = json.loads(about["elements"]) if "elements" in about else None
+    every = itertools.product(*(map(str, dataset[d].values) for d in dims))
+    return [
+        dict(zip(dims, labels, strict=True))
+        for labels in every
+        if there is None or ".".join((about["family"], *labels)) in there
+    ]
 
 
 def _pieces(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
@@ -88,7 +106,8 @@ def _columns(piece: xr.Dataset) -> list[list[Any]]:
         if LIMIT in array.dims:
             columns += [array.isel({LIMIT: i}).transpose(*dims) for i in range(piece.sizes[LIMIT])]
         else:
-            columns.append(xr.broadcast(array, shape)[0].transpose(*dims))
+            chosen = (array.sel(labels) if labels else array for labels in _elements(piece, name))
+            columns += [xr.broadcast(c, shape)[0].transpose(*dims) for c in chosen]
     return [_cells(c) for c in columns]
 
 
@@ -96,9 +115,8 @@ def _cells(array: xr.DataArray) -> list[Any]:
     """Give the cells of a column: flags as words, a number that does not exist as an empty cell."""
     values = np.asarray(array.values).ravel()
     if "flag_meanings" in array.attrs:
-        flags = np.atleast_1d(array.attrs["flag_values"]).tolist()
-        meanings = dict(zip(flags, array.attrs["flag_meanings"].split(), strict=True))
-        return [meanings[v] for v in values.tolist()]
+        meanings = codes(array)
+        return [meanings.get(v, "") for v in values.tolist()]
     if values.dtype.kind == "f":
         return ["" if np.isnan(v) else v for v in values.tolist()]
     return values.tolist()
