@@ -13,6 +13,8 @@ from dse.door import ANSWERED, WRONG
 from dse.terminal import say, say_json
 
 if TYPE_CHECKING:
+    from formulations.problem import Problem
+    from formulations.program import Program
     from scenarios import Scenario
 
 
@@ -114,8 +116,8 @@ def explain(scenario: str, form: str | None, output: str | None) -> int:
     choice, question = next(combinations(grid.question((0,) * len(grid.axes))))
     problem = formulate(question)
     if form and output:
-        _write_problem(problem, Path(output), form)
-        say(f"Wrote {output}")
+        for line in _write_problem(problem, Path(output), form):
+            say(line)
         return ANSWERED
     if grid.axes:
         say(f"At the first of {grid.size} points of the grid:\n")
@@ -125,12 +127,39 @@ def explain(scenario: str, form: str | None, output: str | None) -> int:
     return ANSWERED
 
 
-def _write_problem(problem: Any, file: Path, form: str) -> None:
+def _write_problem(problem: Problem, file: Path, form: str) -> list[str]:
+    """Write the problem; say which files there are and what to know about them."""
+    from formulations.program_model import is_ratio
     from formulations.pyomo_model import write
     from results.store import explained
 
+    ratio = None
+    if form == "lp" and problem.program is not None and is_ratio(problem.program):
+        ratio = _least_ratio(problem.program)
     try:
         with explained(file, "write"):
-            write(problem, file, form)
+            files = write(problem, file, form, ratio)
     except ValueError as refusal:
         raise click.UsageError(str(refusal)) from refusal
+    said = [f"Wrote {', '.join(map(str, files))}"]
+    if len(files) > 1:
+        said.append("The least of their optima is the optimum: in each, another term is the largest.")
+    if ratio is not None:
+        said.append(
+            f"The objective is a ratio, and lp holds linear ones: numerator - {ratio:.9g} denominator, "
+            "least 0 at the optimum."
+        )
+    return said
+
+
+def _least_ratio(p: Program) -> float:
+    """The least ratio of a program; raises UsageError where it has none."""
+    from solvers import programs
+
+    best = programs.optimise(p).best
+    if best is None:
+        raise click.UsageError(
+            "the objective is a ratio, which lp cannot hold without its least value, and there "
+            "is no optimum: use nl or gams"
+        )
+    return best.ratio

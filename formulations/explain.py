@@ -10,6 +10,8 @@ from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.posynomial import Posynomial
 from formulations.problem import Kind, Problem, Variable
+from formulations.program import is_linear
+from formulations.program_text import Formulas, method
 from scenarios.question import Question
 
 EXPECT = {
@@ -46,6 +48,9 @@ LONGEST = 12
 def explain(problem: Problem) -> str:
     """The problem for a human, as plain text."""
     question = problem.question
+    formulas = Formulas(problem.program) if problem.program is not None else None
+    objective, limits = _objective(problem, formulas), _limits(problem, formulas)
+    where = formulas.where() if formulas is not None else []
     parts = [
         question.title or question.model.title,
         "",
@@ -58,11 +63,12 @@ def explain(problem: Problem) -> str:
         *(["  none: everything is given"] if not problem.variables else []),
         "",
         "objective",
-        f"  {_objective(problem)}",
+        f"  {objective}",
         "",
         "limits",
-        *_limits(problem),
+        *limits,
         "",
+        *(["where", *where, ""] if where else []),
         "given",
         *(f"  {n} = {_value(question, n, v)}" for n, v in question.given.items()),
         "",
@@ -75,12 +81,16 @@ def _why(problem: Problem) -> list[str]:
     if not problem.refusal:
         return []
     start = "no geometric program: " if problem.rows is not None else "not posynomial: "
+    if is_linear(problem.question):
+        start = "not linear: "
     return [f"           {start}{problem.refusal}"]
 
 
 def _method(problem: Problem) -> list[str]:
     without = problem.rows is None and problem.kind is not Kind.EVALUATION
     how, proof = UNSTRUCTURED if without else EXPECT[problem.kind]
+    if problem.program is not None:
+        how, proof = method(problem.program)
     return [f"solved by  {how}", f"expect     {proof}"]
 
 
@@ -93,26 +103,35 @@ def _value(question: Question, name: str, value: float | str) -> str:
 
 
 def _variable(question: Question, v: Variable) -> str:
-    unit, d = evaluation.quantity(question.model, v.name).unit, v.decision
+    q, d = evaluation.quantity(question.model, v.name), v.decision
+    unit = q.unit
     low = show(d.minimum if d.minimum is not None else v.low, unit)
     high = show(d.maximum if d.maximum is not None else v.high, unit)
     kept = [x for x in d.values or () if (d.minimum or 0.0) <= x <= (d.maximum or math.inf)]
+    if q.menu:
+        return f"  {v.name}: one of {', '.join(q.menu[round(x) - 1] for x in kept)}"
     kind = "whole number" if d.integer else f"one of {len(kept)} values" if d.values is not None else "real"
-    whose = "" if d.maximum is not None else " (the upper end is the box of the search, not a limit)"
+    whose = (
+        ""
+        if d.maximum is not None or v.real_high
+        else " (the upper end is the box of the search, not a limit)"
+    )
     return f"  {v.name}: {kind} in {low} … {high}{whose}"
 
 
-def _objective(problem: Problem) -> str:
+def _objective(problem: Problem, formulas: Formulas | None = None) -> str:
     if not problem.question.objectives:
         return "none: any design that meets all limits"
     more = problem.question.objectives[1:]
     if more:
         told = ", ".join(f"{'maximise' if o.maximize else 'minimise'} {o.name}" for o in more)
         first = dataclasses.replace(problem.question, objectives=problem.question.objectives[:1])
-        alone = _objective(dataclasses.replace(problem, question=first))
+        alone = _objective(dataclasses.replace(problem, question=first), formulas)
         return f"{alone}\n  and {told}: a Pareto front, each point with limits on the others"
     wanted = problem.question.objectives[0]
     verb = "maximise" if wanted.maximize else "minimise"
+    if formulas is not None:
+        return f"{verb} {wanted.name} = {formulas.objective()}"
     if problem.goal is None:
         return f"{verb} {wanted.name}"
     top, bottom = problem.goal.numerator, problem.goal.denominator
@@ -122,26 +141,35 @@ def _objective(problem: Problem) -> str:
     return f"{verb} {wanted.name} = {f'log2({fraction})' if problem.goal.log2 else fraction}"
 
 
-def _limits(problem: Problem) -> list[str]:
+def _limits(problem: Problem, formulas: Formulas | None = None) -> list[str]:
     question = problem.question
     lines = []
     for name, (low, high) in evaluation.bounds(question).items():
         unit = evaluation.quantity(question.model, name).unit
         for side, end, sign in (("min", low, "≥"), ("max", high, "≤")):
             if end is not None:
-                lines.append(f"  {name} {sign} {show(end, unit)}{_as_row(problem, RowKey(name, side))}")
+                lines.append(
+                    f"  {name} {sign} {show(end, unit)}{_as_row(problem, RowKey(name, side), formulas)}"
+                )
     known = {r.key for r in problem.rows or ()}
+    if problem.program is not None:
+        known = {k for k in problem.program.keys if k is not None}
     for own in question.model.limits:
         key = RowKey(own.name, "model")
-        if problem.rows is not None and key not in known and own.name not in question.waive:
+        stated = problem.rows is not None or problem.program is not None
+        if stated and key not in known and own.name not in question.waive:
             continue
         waived = " (waived by the scenario)" if own.name in question.waive else ""
-        formula = _as_row(problem, key)
+        formula = _as_row(problem, key, formulas)
         lines.append(f"  {own.name}: {own.formula}, always on{waived}{formula}")
     return lines or ["  none"]
 
 
-def _as_row(problem: Problem, key: RowKey) -> str:
+def _as_row(problem: Problem, key: RowKey, formulas: Formulas | None) -> str:
+    if formulas is not None:
+        decided = key.name in {v.name for v in problem.variables}
+        row_text = "" if decided else formulas.limit(key)
+        return f"\n      {row_text}" if row_text else ""
     row = next((r for r in problem.rows or () if r.key == key), None)
     if row is None or key.name in {v.name for v in problem.variables}:
         return ""

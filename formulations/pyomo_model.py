@@ -14,8 +14,11 @@ from dse.models import arithmetic
 from formulations.logprogram import Linear, LogProgram, LogRow, LogVariable, Term, log_program
 from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Kind, Problem, linear_goal, linear_rows
+from formulations.program import Program, branch_count
+from formulations.program_model import is_ratio, pyomo_program
 
 EVEN = 1e-12
+MOST_FILES = 100
 FORMATS = {"lp": "cpxlp", "nl": "nl", "gams": "gams"}
 
 
@@ -26,19 +29,24 @@ class NotLinear(ValueError):
 def pyomo_model(problem: Problem) -> pyo.ConcreteModel:
     """Build the problem as a Pyomo model.
 
-    LP and MILP have variables ``x``, each in units of ``scale`` (SI per unit); all others log variables
-    ``y``, the decided ones under their own names. Limits are ``limits[name, side]`` in both. Raises
-    ValueError where nothing is decided.
+    LP and MILP have variables ``x``, each in units of ``scale`` (SI per unit); those over amounts that may be 0
+    are as ``program_model.pyomo_program`` says; all others have log variables ``y``, the decided ones under their
+    own names. Limits are ``limits[name, side]`` in all. Raises ValueError where nothing is decided.
     """
     if problem.kind is Kind.EVALUATION:
         raise ValueError("nothing is decided: there is no model to optimise")
+    if problem.program is not None:
+        return pyomo_program(problem.program)
     if problem.kind in {Kind.LP, Kind.MILP}:
         return linear_model(problem)
     return log_model(log_program(problem.question))
 
 
-def write(problem: Problem, path: Path, form: str) -> None:
-    """Write the problem to a file as "lp", "nl" or "gams".
+def write(problem: Problem, path: Path, form: str, ratio: float | None = None) -> tuple[Path, ...]:
+    """Write the problem as "lp", "nl" or "gams"; returns the files written.
+
+    A program of several branches is one file for each ("x-1.lp", "x-2.lp", …), the least of whose optima is the
+    optimum. ``ratio``: see ``program_model.pyomo_program``.
 
     Raises ValueError for another form and for a problem that has none, and NotLinear where "lp" is asked of a
     problem that is not linear, OSError where the file cannot be written.
@@ -49,10 +57,30 @@ def write(problem: Problem, path: Path, form: str) -> None:
         raise NotLinear(
             f"lp holds linear problems only and this is one of class {problem.kind}: use nl or gams"
         )
+    if problem.program is not None:
+        return _write_branches(problem.program, path, form, ratio)
     try:
         model = pyomo_model(problem)
     except NotPosynomial as refusal:
         raise ValueError(f"the problem cannot be written: it turns on {refusal}") from None
+    _to_file(model, path, form)
+    return (path,)
+
+
+def _write_branches(p: Program, path: Path, form: str, ratio: float | None) -> tuple[Path, ...]:
+    if form == "lp" and is_ratio(p) and ratio is None:
+        raise NotLinear("lp holds linear problems only and this objective is a ratio: use nl or gams")
+    count = branch_count(p)
+    if count > MOST_FILES:
+        text = f"the problem is the best of {count} programs, and more than {MOST_FILES} files are of no use"
+        raise ValueError(text)
+    files = [path.with_stem(f"{path.stem}-{i + 1}") for i in range(count)] if count > 1 else [path]
+    for i, file in enumerate(files):
+        _to_file(pyomo_program(p, i, ratio if form == "lp" else None), file, form)
+    return tuple(files)
+
+
+def _to_file(model: pyo.ConcreteModel, path: Path, form: str) -> None:
     # the GAMS writer fails on itself where it cannot open the file: what the system says is said here
     path.open("a", encoding="utf-8").close()
     model.write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})

@@ -1,0 +1,182 @@
+"""A linear or mixed-integer program as a Pyomo model, its variables and constraints under the user's names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from formulations import evaluation
+from formulations.affine import Atom, Differs, Entry, Maximum, Some
+from formulations.program import Array, Program, branch_count, branches
+
+# a continuous variable whose coefficients are within these is left in SI
+USUAL = 1e-4, 1e4
+
+
+def labels(p: Program) -> tuple[str, ...]:
+    """A name for every column: the variable's own, or what an atom says with a number where there are several.
+
+    ``share.a.cpu``, ``setting.a = fast``, ``setting.a differs from setting.b``, ``largest_1``, ``any_1``.
+    """
+    count = {Maximum: 0, Some: 0}
+    found = []
+    for atom in p.columns:
+        if isinstance(atom, Maximum | Some):
+            count[type(atom)] += 1
+            found.append(f"{'largest' if isinstance(atom, Maximum) else 'any'}_{count[type(atom)]}")
+        else:
+            found.append(_label(p, atom))
+    return tuple(found)
+
+
+def _label(p: Program, atom: str | Entry | Differs) -> str:
+    if isinstance(atom, Entry):
+        return f"{atom.name} = {entry_name(p, atom)}"
+    return f"{atom.one} differs from {atom.other}" if isinstance(atom, Differs) else atom
+
+
+def entry_name(p: Program, entry: Entry) -> str:
+    """The name of an entry of a menu, or the number where the menu has none."""
+    d = next(d for d in p.question.decide if d.name == entry.name)
+    value = (d.values or ())[entry.place]
+    menu = evaluation.quantity(p.question.model, entry.name).menu
+    return menu[round(value) - 1] if menu else f"{value:g}"
+
+
+def is_ratio(p: Program) -> bool:
+    """Whether the objective divides one thing that is decided by another."""
+    return p.goal is not None and p.under is not None and bool(p.goal[:-1].any() and p.under[:-1].any())
+
+
+def pyomo_program(p: Program, branch: int = 0, ratio: float | None = None) -> pyo.ConcreteModel:
+    """Build a program as a Pyomo model with variables ``u`` under the names of ``labels``, in units of ``scale``.
+
+    Maxima are variables not below any of their arguments; ``branch``: which of ``branch_count`` sets of rows says
+    of those that something profits from which argument is the largest (rows ``largest``). The objective is in
+    units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator - ratio *
+    denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient.
+    Limits are ``limits[name, side]``, what makes atoms ``definitions[label, number]``.
+    """
+    names = labels(p)
+    m = pyo.ConcreteModel()
+    scale = _scale(p)
+    m.scale = dict(zip(names, scale.tolist(), strict=True))
+    m.u = pyo.Var(names, within=pyo.Reals)
+    for name, low, high, unit, whole in zip(names, p.low, p.high, scale, p.integer, strict=True):
+        m.u[name].setlb(low / unit if math.isfinite(low) else None)
+        m.u[name].setub(high / unit if math.isfinite(high) else None)
+        if whole:
+            m.u[name].domain = pyo.Binary if (low, high) == (0.0, 1.0) else pyo.Integers
+    si = np.append(scale, 1.0)
+    m.limits = pyo.Constraint([tuple(k) for k in p.keys if k is not None])
+    owners = _owners(p, names)
+    m.definitions = pyo.Constraint(list(owners.values()))
+    for i, (key, equal) in enumerate(zip(p.keys, p.equal, strict=True)):
+        body = _row(m, names, p.rows[i] * si)
+        if key is not None:
+            m.limits[tuple(key)] = body <= 0.0
+        else:
+            m.definitions[owners[i]] = body == 0.0 if equal else body <= 0.0
+    _choose(m, p, names, si, branch)
+    m.goal_scale, m.objective = _objective(m, p, names, si, ratio)
+    return m
+
+
+def _scale(p: Program) -> Array:
+    """SI per unit of every column: powers of ten for continuous ones whose coefficients are far from one."""
+    size = np.abs(p.rows[:, :-1])
+    asked = np.array([k is not None for k in p.keys], dtype=bool)
+    found = np.ones(len(p.columns))
+    for i, atom in enumerate(p.columns):
+        if p.integer[i] or isinstance(atom, Differs):
+            continue
+        if isinstance(atom, Maximum):
+            # it is as large as its arguments
+            rows = p.rows[[j for j, k in enumerate(p.keys) if k is None and p.rows[j, i] < 0]]
+            typical = float((np.abs(rows) * np.append(found, 1.0)).max(initial=0.0, where=_others(rows, i)))
+        else:
+            # the size at which a limit binds, else that at which what it is part of is of order one
+            most = size[asked, i].max(initial=0.0) or size[~asked, i].max(initial=0.0)
+            typical = 1.0 / most if most > 0 else 1.0
+        if typical > 0 and not USUAL[0] <= typical <= USUAL[1]:
+            found[i] = 10.0 ** round(math.log10(typical))
+    return found
+
+
+def _others(rows: Array, column: int) -> Any:
+    keep = np.ones(rows.shape, dtype=bool)
+    keep[:, column] = False
+    return keep
+
+
+def _owners(p: Program, names: tuple[str, ...]) -> dict[int, tuple[str, int]]:
+    """The atom that a row without a key is there for, and which of its rows it is."""
+    found: dict[int, tuple[str, int]] = {}
+    count: dict[str, int] = {}
+    for i, key in enumerate(p.keys):
+        if key is not None:
+            continue
+        used = [j for j in np.flatnonzero(p.rows[i, :-1]) if not isinstance(p.columns[j], str | Entry)]
+        label = names[used[-1]] if used else _picked(p, int(np.flatnonzero(p.rows[i, :-1])[0]))
+        count[label] = count.get(label, 0) + 1
+        found[i] = label, count[label]
+    return found
+
+
+def _picked(p: Program, column: int) -> str:
+    atom: Atom = p.columns[column]
+    return atom.name if isinstance(atom, Entry) else str(atom)
+
+
+def _row(m: pyo.ConcreteModel, names: tuple[str, ...], row: Array) -> Any:
+    """A row divided by its largest coefficient; one without variables is still a row."""
+    size = float(np.abs(row[:-1]).max(initial=0.0)) or float(abs(row[-1])) or 1.0
+    used = np.flatnonzero(row[:-1])
+    body = sum((float(row[j]) / size * m.u[names[j]] for j in used), 0.0 * m.u[names[0]])
+    return body + float(row[-1]) / size
+
+
+def _choose(m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, branch: int) -> None:
+    count = branch_count(p)
+    if not 0 <= branch < count:
+        raise ValueError(
+            f"there are {count} ways of choosing the largest terms, counted from 0: none is {branch}"
+        )
+    extra = next(rows for i, rows in enumerate(branches(p)) if i == branch)
+    m.largest = pyo.Constraint([names[place] for place, _ in p.exact])
+    for (place, _), row in zip(p.exact, extra, strict=True):
+        m.largest[names[place]] = _row(m, names, row * si) <= 0.0
+
+
+def _objective(
+    m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, ratio: float | None
+) -> tuple[float, pyo.Objective]:
+    if p.goal is None or p.under is None:
+        return 1.0, pyo.Objective(expr=0.0 * m.u[names[0]])
+    if is_ratio(p) and ratio is None:
+        above, below = (
+            sum(float(v[j]) * si[j] * m.u[names[j]] for j in np.flatnonzero(v[:-1])) + float(v[-1])
+            for v in (p.goal, p.under)
+        )
+        return 1.0, pyo.Objective(expr=above / below)
+    cost = linear_cost(p, 0.0 if ratio is None else ratio) * si
+    size = float(np.abs(cost[:-1]).max(initial=0.0)) or 1.0
+    terms = (float(cost[j]) / size * m.u[names[j]] for j in np.flatnonzero(cost[:-1]))
+    return size, pyo.Objective(expr=sum(terms, 0.0 * m.u[names[0]]) + float(cost[-1]) / size)
+
+
+def linear_cost(p: Program, ratio: float) -> Array:
+    """What a program minimises as a linear form, for a ratio numerator - ``ratio`` * denominator.
+
+    Where only the denominator is decided, minus it over the numerator: minus the reciprocal of the ratio.
+    """
+    assert p.goal is not None, "only an objective costs"
+    assert p.under is not None, "only an objective costs"
+    if not p.under[:-1].any():
+        return p.goal / float(p.under[-1])
+    if not p.goal[:-1].any():
+        return -p.under / float(p.goal[-1])
+    return p.goal - ratio * p.under

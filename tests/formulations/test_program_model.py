@@ -1,0 +1,210 @@
+"""Pyomo's own path to HiGHS agrees with the direct one, and files written for other solvers can be read."""
+
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from program_questions import kinds, regions, toy
+from pyomo.contrib.solver.common.factory import SolverFactory
+
+from dse.models.arithmetic import differs, maximum, per, pick, some
+from formulations.problem import formulate
+from formulations.program import Program, branch_count, program
+from formulations.program_model import is_ratio, labels, pyomo_program
+from formulations.pyomo_model import NotLinear, pyomo_model, write
+from results.solution import Status
+from scenarios.question import Decision, Limit, Question
+from solvers import programs
+
+SEED = st.integers(0, 10**6)
+
+
+def least(p: Program, branch: int, ratio: float | None) -> tuple[float, dict[str, float]] | None:
+    """The least of what the model minimises, SI, and its variables, by Pyomo's interface to HiGHS."""
+    m = pyomo_program(p, branch, ratio)
+    found = SolverFactory("highs").solve(
+        m,
+        rel_gap=1e-9,
+        threads=1,
+        load_solutions=False,
+        raise_exception_on_nonoptimal_result=False,
+        solver_options={
+            "primal_feasibility_tolerance": 1e-9,
+            "dual_feasibility_tolerance": 1e-9,
+            "mip_feasibility_tolerance": 1e-9,
+        },
+    )
+    if found.incumbent_objective is None:
+        return None
+    values = found.solution_loader.get_vars()
+    at = {n: float(values[m.u[n]]) * m.scale[n] for n in m.u if m.u[n] in values}
+    return float(found.incumbent_objective) * m.goal_scale, at
+
+
+def agree(q: Question) -> None:
+    """The optimum of the direct path is the least over all branches of what Pyomo's path finds."""
+    p = program(q)
+    mine = programs.optimise(p)
+    best = mine.best
+    ratio = best.ratio if best is not None and is_ratio(p) else None
+    if is_ratio(p) and ratio is None:
+        ratio = 0.0
+    found = [f for f in (least(p, b, ratio) for b in range(branch_count(p))) if f is not None]
+    if mine.outcome.status is Status.INFEASIBLE:
+        assert not found
+        return
+    assert mine.outcome.status is Status.OPTIMAL
+    assert best is not None
+    assert best.u is not None
+    assert p.goal is not None
+    assert p.under is not None
+    value = min(v for v, _ in found)
+    if is_ratio(p):
+        # numerator - ratio * denominator is least, 0, at the least ratio
+        assert abs(value) <= 1e-7 * abs(float(p.goal @ best.u))
+    elif p.under[:-1].any():
+        assert -1.0 / value == pytest.approx(best.ratio, rel=1e-7)
+    else:
+        assert value == pytest.approx(best.ratio, rel=1e-7)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEED, whole=st.booleans(), most=st.booleans(), goal=st.sampled_from(["time", "energy", "power"]))
+def test_partitions_agree(seed: int, whole: bool, most: bool, goal: str) -> None:
+    share = regions(seed, 4, 3)
+    allowed = float(np.quantile(share.every()["time"], 0.2))
+    most = most and goal == "power"
+    agree(share.question(goal, Limit("time", maximum=allowed), whole=whole, maximize=most))
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEED, free=st.booleans(), goal=st.sampled_from(["performance", "energy", "time", "efficiency"]))
+def test_blocks_agree(seed: int, free: bool, goal: str) -> None:
+    system = kinds(seed, 4)
+    limits = [Limit("nameplate_power", maximum=1500.0), Limit("block_types", maximum=2.0)]
+    most = goal in ("performance", "efficiency")
+    how = "free" if free else "proportional"
+    agree(system.question(goal, *limits, maximize=most, sharing=how, fixed_power=30.0))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEED, goal=st.sampled_from(["time", "energy", "top", "mean"]), most=st.booleans())
+def test_menus_maxima_and_indicators_agree(seed: int, goal: str, most: bool) -> None:
+    r = np.random.default_rng(seed)
+    t, e = r.uniform(1.0, 5.0, (3, 3)), r.uniform(1.0, 9.0, (3, 3))
+
+    def run(g: Any) -> dict[str, Any]:
+        picks = (g.a, g.b, g.c)
+        moved = sum((differs(x, y) for x, y in itertools.pairwise(picks)), 0.0)
+        time = sum(pick(s, v) for s, v in zip(picks, t, strict=True)) + 0.3 * moved + 0.5 * g.x
+        energy = sum(pick(s, v) for s, v in zip(picks, e, strict=True)) + moved + 2.0 * some(g.x) - 2.0 * g.x
+        top = maximum(*(pick(s, v) for s, v in zip(picks, e, strict=True)), 3.0 * g.x)
+        return {"time": time, "energy": energy + 20.0, "top": top, "mean": per(energy + 20.0, time)}
+
+    decide = {n: Decision(n, integer=True, values=(1.0, 2.0, 3.0)) for n in "abc"} | {"x": Decision("x")}
+    limits = [Limit("time", maximum=11.0), Limit("top", maximum=8.0)]
+    # something would gain from the indicator where energy is maximised
+    most = most and goal in ("time", "top")
+    agree(toy(run, decide, goal, maximize=most, limits=limits, tops={"x": 2.0}))
+
+
+def test_variables_and_constraints_carry_names() -> None:
+    q = regions(1, 2, 3).question("energy", Limit("time", maximum=50.0, minimum=0.1))
+    p = program(q)
+    m = pyomo_program(p)
+    assert set(m.limits) == {("time", "max"), ("time", "min"), ("whole.r0", "model"), ("whole.r1", "model")}
+    assert [n for n in m.u if n.startswith("share")] == [d.name for d in q.decide]
+    assert {n for n in m.u if not n.startswith("share")} == {"largest_1"}
+    assert [name for name, _ in m.definitions] == ["largest_1"] * 6
+    assert list(m.largest) == ["largest_1"]
+    assert branch_count(p) == 6
+    bodies = {str(pyomo_program(p, b).largest["largest_1"].body) for b in range(6)}
+    assert len(bodies) == 6
+    with pytest.raises(ValueError, match="6 ways"):
+        pyomo_program(p, 6)
+
+
+def test_entries_have_the_names_of_the_menu() -> None:
+    def run(g: Any) -> dict[str, Any]:
+        return {"time": pick(g.a, (1.0, 2.0)) + differs(g.a, g.b) + some(g.x)}
+
+    decide = {n: Decision(n, integer=True, values=(1.0, 2.0)) for n in "ab"} | {"x": Decision("x")}
+    p = program(toy(run, decide, "time", tops={"x": 3.0}))
+    assert set(labels(p)) == {
+        "a = m1.0",
+        "a = m2.0",
+        "b = m1.0",
+        "b = m2.0",
+        "x",
+        "a differs from b",
+        "any_1",
+    }
+    m = pyomo_program(p)
+    assert ("a", 1) in m.definitions
+    assert ("b", 1) in m.definitions
+    assert len([k for k in m.definitions if k[0] == "a differs from b"]) == 4
+
+
+def test_a_ratio_stands_as_it_is_or_with_its_value() -> None:
+    q = regions(2, 2, 2).question("power", whole=False)
+    p = program(q)
+    assert is_ratio(p)
+    quotient = pyomo_program(p)
+    assert quotient.objective.expr.polynomial_degree() is None
+    linear = pyomo_program(p, ratio=100.0)
+    assert linear.objective.expr.polynomial_degree() == 1
+    for m in (quotient, linear):
+        for n in m.u:
+            m.u[n].set_value(0.4 / m.scale[n])
+    u = np.append(np.full(len(p.columns), 0.4), 1.0)
+    assert pyo.value(quotient.objective) == pytest.approx(float(p.goal @ u) / float(p.under @ u))  # type: ignore[operator]
+    found = pyo.value(linear.objective) * linear.goal_scale
+    assert found == pytest.approx(float(p.goal @ u) - 100.0 * float(p.under @ u))  # type: ignore[operator]
+
+
+def test_the_model_of_a_problem_is_that_of_its_program() -> None:
+    m = pyomo_model(formulate(regions(1, 2, 2).question("time")))
+    assert "share.r0.p0" in m.u
+
+
+def test_a_written_file_is_readable_and_solved_by_itself(tmp_path: Path) -> None:
+    q = regions(7, 3, 2).question("energy", Limit("time", maximum=30.0))
+    problem = formulate(q)
+    (file,) = write(problem, tmp_path / "energy.lp", "lp")
+    text = file.read_text()
+    for name in ("u(_share_r0_p0_)", "limits(time_max)", "definitions(largest_1_1)", "u(largest_1)"):
+        assert name in text, name
+    numbers = [abs(float(n)) for n in re.findall(r"[+-]\d\S*", text)]
+    assert max(n for n in numbers if n < 1e20) < 1e4
+    import highspy
+
+    h = highspy.Highs()
+    h.setOptionValue("output_flag", False)
+    h.readModel(str(file))
+    h.run()
+    m = pyomo_program(program(q))
+    best = programs.optimise(program(q)).best
+    assert best is not None
+    assert h.getInfo().objective_function_value * m.goal_scale == pytest.approx(best.ratio, rel=1e-7)
+
+
+@pytest.mark.parametrize("form", ["lp", "nl", "gams"])
+def test_every_branch_is_a_file(form: str, tmp_path: Path) -> None:
+    problem = formulate(regions(7, 1, 2).question("energy", Limit("time", minimum=0.1)))
+    files = write(problem, tmp_path / f"p.{form}", form)
+    assert [f.name for f in files] == [f"p-{i}.{form}" for i in (1, 2, 3, 4)]
+    assert all(f.stat().st_size > 150 for f in files)
+
+
+def test_a_ratio_is_linear_only_with_its_value(tmp_path: Path) -> None:
+    problem = formulate(regions(7, 2, 2).question("power", whole=False))
+    with pytest.raises(NotLinear, match="ratio"):
+        write(problem, tmp_path / "p.lp", "lp")
+    assert len(write(problem, tmp_path / "p.lp", "lp", ratio=50.0)) >= 1
+    assert len(write(problem, tmp_path / "p.nl", "nl")) >= 1
