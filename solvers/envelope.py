@@ -77,6 +77,18 @@ def at_level(left: Vertex, right: Vertex, b: float) -> Vertex:
     return between(left, right, min(max(share, 0.0), 1.0))
 
 
+def short(piece: Piece, step: float) -> tuple[Vertex, Vertex]:
+    """Both ends of a piece, a relative ``step`` inside where they do not belong to the front themselves."""
+    left, right = piece.left, piece.right
+    p, q = left, right
+    if not piece.opens:
+        p = at_level(left, right, max(left.b - step * abs(left.b), right.b))
+    if not piece.closes:
+        share = step * abs(right.a) / (right.a - left.a) if right.a > left.a else 0.0
+        q = between(left, right, max(1.0 - share, 0.0))
+    return p, q
+
+
 def corners(curve: Sequence[Vertex]) -> Curve:
     """A chain without the vertices at which it does not bend, and without repetitions."""
     kept: list[Vertex] = []

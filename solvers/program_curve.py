@@ -9,7 +9,7 @@ between them, or prove that there is none.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,10 +111,9 @@ def pair(p: Program) -> Pair | None:
     return None
 
 
-def _forms(goal: Array, under: Array, sign: int) -> Iterator[tuple[Form, Array]]:
+def _forms(goal: Array, under: Array, sign: int) -> tuple[tuple[Form, Array], ...]:
     """Both ways to write what is minimised: goal/under, or minus its reciprocal."""
-    yield Form(goal, Sense(sign, over=sign < 0)), under
-    yield Form(-under, Sense(sign, over=sign > 0)), goal
+    return (Form(goal, Sense(sign, over=sign < 0)), under), (Form(-under, Sense(sign, over=sign > 0)), goal)
 
 
 def _multiple(d: Array, e: Array) -> float | None:

@@ -16,7 +16,8 @@ from scenarios.question import Decision, Question
 from solvers import envelope, highs, milp
 from solvers.envelope import Array, Piece, Vertex
 
-MOST = 1_000_000
+# 16 settings for each of 5 phases and all of 20 regions are within it
+MOST = 2**20
 CHUNK = 50_000
 HOLDS = 1e-9
 DIGITS = 12

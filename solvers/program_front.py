@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,8 @@ COMBINATIONS = 64
 BRANCHES = 64
 CURVES = 1000
 WITHIN = 1e-12
-HAIR = 1e-8
+# two steps of the search, so that its proofs hold there
+HAIR = 2 * program_search.STEP
 
 BREAKPOINTS = "exact: breakpoints"
 SEGMENTS = "exact: breakpoints of straight segments, one set of whole numbers each"
@@ -125,7 +127,14 @@ def searched(
         program_search.curves(o.program, pair, k, most, report)
         for k, (o, pair) in enumerate(zip(owners, pairs, strict=True))
     ]
-    return _assembled(owners, senses[0], found)
+    made = _assembled(owners, senses[0], found)
+    return made if all(_finite(made, piece) for piece in made.pieces) else None
+
+
+def _finite(front: ProgramFront, piece: Piece) -> bool:
+    """Whether both objectives have a value at both ends: a time may grow without end, and its reciprocal reach 0."""
+    ends = [(v.a, v.b) for v in (piece.left, piece.right)]
+    return all(math.isfinite(s.value(c)) for end in ends for s, c in zip(front.senses, end, strict=True))
 
 
 def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: None) -> ProgramFront | None:
@@ -210,20 +219,13 @@ def points(front: ProgramFront, cuts: Sequence[int] = ()) -> list[Point]:
     """
     found: list[Point] = []
     for piece, parts in zip(front.pieces, cuts or itertools.repeat(1), strict=False):
-        left, right = _ends(piece)
+        left, right = ends = envelope.short(piece, HAIR)
         if found and envelope.same(found[-1].vertex, left):
             left = found.pop().vertex
         if piece.single:
             found.append(Point(left, joined=False))
             continue
-        inner = [envelope.between(*_ends(piece), k / parts) for k in range(1, parts)]
+        inner = [envelope.between(*ends, k / parts) for k in range(1, parts)]
         found += [Point(v, joined=True) for v in (left, *inner)]
         found.append(Point(right, joined=False))
     return found
-
-
-def _ends(piece: Piece) -> tuple[Vertex, Vertex]:
-    """Both ends, a hair inside where they do not belong to the front themselves."""
-    left, right = piece.left, piece.right
-    shares = (0.0 if piece.opens else HAIR), (1.0 if piece.closes else 1.0 - HAIR)
-    return envelope.between(left, right, shares[0]), envelope.between(left, right, shares[1])

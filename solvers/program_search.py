@@ -157,8 +157,8 @@ class _Search:
         first, last = self.pieces[0].left, self.pieces[-1].right
         wide, tall = max(last.a - first.a, TINY), max(first.b - last.b, TINY)
         for piece in self.pieces:
-            p, q = piece.left, piece.right
-            if not piece.single:
+            p, q = envelope.short(piece, STEP)
+            if p.a < q.a and p.b > q.b:
                 wa, wb = program_curve.weights(p, q)
                 line, size = wa * p.a + wb * p.b, wb / wide + wa / tall
                 slack = program_curve.tolerance(p, q)
@@ -172,16 +172,16 @@ class _Search:
 
     def _look(self, t: _Task) -> None:
         """Ask for the least in a box: a new curve, or a proof."""
-        a, b, proofs = t.a + ROOM * abs(t.a), t.b, self.found.proofs[0]
-        if t.wb:
-            b += ROOM * abs(b)
+        proofs = self.found.proofs[0]
+        a, b = t.a + ROOM * abs(t.a), t.b + (ROOM * abs(t.b) if t.wb else 0.0)
         rows = [form.n - end * self.pair.d for form, end in ((self.pair.a, a), (self.pair.b, b))]
         cell, best = self._ask([n.with_rows(*rows) for n in self.cells], t.wa, t.wb)
         if best.u is not None and best.ratio < t.line - t.slack and self._add(cell, best.u):
             return
         self.done[t.key] = True
         if best.u is not None:
-            self.found.unproven += best.bound < t.line - max(t.slack, TIGHT * abs(t.line))
+            size = t.wa * abs(t.a) + t.wb * abs(t.b)
+            self.found.unproven += best.bound < t.line - max(t.slack, TIGHT * size)
             proofs.append(Proof(t.wa, t.wb, best.bound, t.a, t.b))
         elif best.end is End.INFEASIBLE:
             proofs.append(Proof(t.wa, t.wb, t.line, t.a, t.b))
