@@ -136,14 +136,16 @@ def counts(plan: Plan) -> tuple[Quantity, ...]:
 
 
 def machine(plan: Plan) -> tuple[Quantity, ...]:
-    """Return the machine parameters that the phases need."""
+    """Return what a machine may state: what the phases need is not optional.
+
+    Costs of a setting that nothing depends on are left out.
+    """
     used, rated = _used(plan.phases), _used(p for p in plan.phases if not p.timed)
     rates = {f"{o.count}_per_cycle" for o in rated}
     circuit = {o.capacitance for s in plan.settings for o in s.derived}
     if any(s.leaks for s in plan.settings):
         circuit |= {q.name for q in LEAKAGE}
-    shared = (*(q for q in RATES if q.name in rates), *(q for q in CIRCUIT if q.name in circuit))
-    found = [replace(q, optional=False) for q in shared]
+    found = [replace(q, optional=q.name not in rates | circuit) for q in (*RATES, *CIRCUIT)]
     for s in plan.settings:
         names = {clock(o) for o in rated} | {o.energy for o in used if o not in s.derived}
         names |= {voltage(o) for o in s.derived}
