@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-GAP = 2
+# between two columns: their padding and the place of a line
+PADDING = 2
+GAP = PADDING + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from results import family_tables, words
 from results.facts import Status
-from results.parts import GAP, Part, cut
+from results.parts import PADDING, Part, cut
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 
     from results.facts import Alternative, Facts, LimitState
 
@@ -189,11 +189,10 @@ def _drawn(part: Part) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, GAP, 0, 0), pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, PADDING, 0, 0), pad_edge=False, show_edge=False)
     for place, column in enumerate(part.columns):
-        table.add_column(
-            Text(column), no_wrap=place == 0, justify="right" if column in part.numbers else "left"
-        )
+        side: JustifyMethod = "right" if column in part.numbers else "left"
+        table.add_column(Text(column, overflow="fold"), no_wrap=place == 0, justify=side, overflow="fold")
     for row in part.rows:
         # the others give way to the names; where even that is not enough names are broken, never cut off
         table.add_row(*(Text(cell, no_wrap=False, overflow="fold") for cell in row))
