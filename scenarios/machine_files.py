@@ -33,7 +33,11 @@ def pinned(
     if not paths:
         return data, text
     found = _replaced(data, lambda p: paths.get(p, p))
-    told = to_toml(found) if text is None else _rewritten(text, paths, found)
+    try:
+        told = to_toml(found) if text is None else _rewritten(text, paths, found)
+    except TypeError:
+        # whoever reads the data says what is wrong with it
+        return found, text
     before = dict(_PIN.findall(told))
     for path in dict.fromkeys(paths.values()):
         held = _digest(path)

@@ -86,7 +86,7 @@ def settings(shape: Shape, model: Model, swept: Mapping[str, str], findings: Fin
         findings.add(
             key, wrong, 'write machine = "jetson-tk1" at the top; ask about others in files of their own'
         )
-    if "machine" in shape.decide:
+    if "machine" in shape.decide or asked:
         return None
     found = _menu(shape.machine, findings, "machine")
     if found is not None and not found:
@@ -106,13 +106,14 @@ def _with_settings() -> list[str]:
 
 def _menu(spec: Any, findings: Findings, key: str) -> Settings | None:
     """Return the settings of a machine: its own, or those of its base."""
-    if isinstance(spec, str):
-        return machines.get(spec).settings if known(findings, key, spec) else None
+    if spec is None:
+        return None
     if isinstance(spec, Mapping) and "settings" in spec:
         return _own(spec["settings"], findings, f"{key}.settings")
-    if isinstance(spec, Mapping):
-        return _menu(spec["base"], findings, f"{key}.base") if "base" in spec else ()
-    return None
+    if isinstance(spec, Mapping) and "base" not in spec:
+        return ()
+    name, place = (spec["base"], f"{key}.base") if isinstance(spec, Mapping) else (spec, key)
+    return machines.get(name).settings if known(findings, place, name) else None
 
 
 def _own(value: Any, findings: Findings, key: str) -> Settings | None:

@@ -48,10 +48,10 @@ def partless(shape: Shape, roles: Roles) -> None:
     reader, unused = roles.reader, roles.reader.model.unused
     if unused is None:
         return
-    every = list(_combinations(shape, roles))
+    every = [(choices, unused(choices)) for choices in _combinations(shape, roles)]
     ranked = {o.name for o in roles.objectives}
     for name in (u.name for u in reader.model.unknowns):
-        without = [c for c in every if name in unused(c)]
+        without = [choices for choices, names in every if name in names]
         places = _places(shape, roles, name)
         if not without or not places or (len(without) < len(every) and name not in ranked):
             continue

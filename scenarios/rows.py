@@ -42,19 +42,19 @@ class _Entry:
 def read(
     structure: Structure,
     given: Mapping[str, Any],
-    settings: Sequence[str],
+    settings: Sequence[str] | None,
     elsewhere: Collection[str],
     findings: Findings,
 ) -> Listed:
     """Read all lists, noting every mistake.
 
-    ``settings``: names of the machine's settings; ``elsewhere``: flat names that have a value, or are to have
-    one, outside the lists.
+    ``settings``: names of the machine's settings (None: they could not be read); ``elsewhere``: flat names
+    that have a value, or are to have one, outside the lists.
     """
     found = Listed()
     entries: dict[str, list[_Entry]] = {}
     for table in structure.tables:
-        named = _entries(table, given.get(table.name), findings)
+        named = _entries(table, given.get(table.name, []), findings)
         found.sound &= named is not None
         entries[table.name] = named or []
     names = {t: [e.name for e in listed] for t, listed in entries.items()}
@@ -66,7 +66,7 @@ def read(
 def _entries(table: Table, value: Any, findings: Findings) -> list[_Entry] | None:
     """Return the rows of one table; None where there are none, or where some cannot be told apart."""
     key, header = f"given.{table.name}", f"[[given.{table.name}]]"
-    if value is None or value == []:
+    if value == []:
         if not table.required:
             return []
         right = f"write {header}, and below it {_example(table)}; once for each {table.dimension}"
@@ -105,7 +105,7 @@ def _necessary(q: Quantity) -> bool:
 def _row(
     entry: _Entry,
     names: Mapping[str, list[str]],
-    settings: Sequence[str],
+    settings: Sequence[str] | None,
     elsewhere: Collection[str],
     findings: Findings,
     found: Listed,
@@ -127,7 +127,7 @@ def _row(
 def _stated(
     entry: _Entry,
     q: Quantity,
-    settings: Sequence[str],
+    settings: Sequence[str] | None,
     elsewhere: Collection[str],
     findings: Findings,
     found: Listed,
@@ -141,7 +141,8 @@ def _stated(
         _lacking(entry, q, flat, findings)
         return True
     if q.name in entry.table.per_setting:
-        values = _per_setting(key, entry.data[q.name], q, settings, findings)
+        findings.broken.add(f"given.{flat}")
+        values = _per_setting(key, entry.data[q.name], q, settings, findings) if settings is not None else {}
     else:
         values = {"": (key, entry.data[q.name])}
     for setting, (place, value) in values.items():
@@ -167,7 +168,6 @@ def _per_setting(
     """Return a number for each setting with its place: a list in their order, or a table by their names."""
     if isinstance(value, list) and len(value) == len(settings):
         return {s: (f"{key}[{i}]", v) for i, (s, v) in enumerate(zip(settings, value, strict=True))}
-    findings.broken.add(f"given.{key}")
     if isinstance(value, list):
         wrong = f"{q.name} has {len(value)} entries, and the machine has {len(settings)} settings"
         findings.add(key, wrong, f"write one for each, in the order {', '.join(settings)}")

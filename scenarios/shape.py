@@ -56,6 +56,8 @@ def problems_of(
         if kind == "scenario":
             wrong, right = str(context["wrong"]), str(context["right"])
             wrong = wrong.replace("this is", f"{shown(_at(data, place))} is", 1)
+        elif kind == "extra_forbidden" and _twice(place, data):
+            wrong, right = f"{shown(dotted(place[1:]))} stands there twice", "keep one of the two"
         elif kind == "extra_forbidden":
             wrong, right = _unknown(place)
         elif kind == "missing":
@@ -63,7 +65,7 @@ def problems_of(
         else:
             wrong = f"{shown(found['input'])} is not a table"
             right = _TABLES.get(str(place[0]) if place else "", "write a table")
-        cut = place[:-1] if kind == "missing" else place
+        cut = place[:-1] if kind == "missing" or _twice(place, data) else place
         yield cut, Problem(file, dotted(place), wrong, right)
 
 
@@ -92,6 +94,11 @@ def _unknown(place: Place) -> tuple[str, str]:
     if len(place) == 1 and not did_you_mean(name, fields):
         return f"unknown key {shown(name)}", f"inputs belong under [given]; {meant(name, fields)}"
     return f"unknown key {shown(name)}", meant(name, fields)
+
+
+def _twice(place: Place, data: Mapping[str, Any]) -> bool:
+    """Whether a nested table could not be written with a dotted name, because there is one already."""
+    return len(place) == 3 and place[0] in ("decide", "limits") and dotted(place[1:]) in data[str(place[0])]
 
 
 def _missing(place: Place, file: str) -> tuple[str, str]:

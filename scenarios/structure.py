@@ -49,7 +49,7 @@ def _expanded(
     machines = maps.entries(shape, model, structure, paths, findings) if structure.machines else ()
     settings = maps.settings(shape, model, paths, findings) if structure.settings else ()
     changed = {p.removeprefix("given.") for p in paths.values()}
-    names = [s["name"] for s in settings or ()]
+    names = None if settings is None else [s["name"] for s in settings]
     listed = rows.read(structure, shape.given, names, {*given, *shape.decide, *changed}, findings)
     if machines is None or settings is None or not listed.sound or model.expand is None:
         return None
@@ -100,11 +100,12 @@ def _decided(flat: Model, shape: Shape, asked: set[str]) -> tuple[dict[str, Deci
     An unknown is decided unless it is ``asked`` about, or its whole family is.
     """
     whole = {u.name for u in flat.unknowns if u.integer}
+    families = asked & {q.name for q in flat.inputs}
     found = {
         n: d.model_copy(update={"integer": True}) if n in whole and "integer" not in d.model_fields_set else d
         for n, d in shape.decide.items()
     }
-    unasked = [u for u in flat.unknowns if u.name not in asked and u.name.partition(".")[0] not in asked]
+    unasked = [u for u in flat.unknowns if u.name not in asked and u.name.partition(".")[0] not in families]
     found |= {u.name: Decide(integer=u.integer) for u in unasked}
     return found, frozenset(u.name for u in unasked)
 

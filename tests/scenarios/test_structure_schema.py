@@ -1,0 +1,77 @@
+"""The JSON Schema takes what the language takes: starters, library, lists, maps and nested tables."""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from dse import models
+from scenarios import json_schema, library, template
+
+SCHEMA = json_schema()
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+def fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value has the shape that the part of JSON Schema used here allows."""
+    if "$ref" in schema:
+        return fits(value, SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]])
+    if "anyOf" in schema:
+        return any(fits(value, s) for s in schema["anyOf"])
+    kind = schema.get("type")
+    if kind == "number":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is not None and not isinstance(value, TYPES[kind]):
+        return False
+    if kind == "array":
+        return all(fits(v, schema["items"]) for v in value)
+    if kind == "object":
+        own, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        rest = {k: v for k, v in value.items() if k not in own}
+        known = all(fits(v, own[k]) for k, v in value.items() if k in own)
+        return known and (
+            others is True or all(others is not False and fits(v, others) for v in rest.values())
+        )
+    return True
+
+
+@pytest.mark.parametrize("model", models.names())
+def test_starters_fit(model: str) -> None:
+    assert fits(tomllib.loads(template(model)), SCHEMA)
+
+
+@pytest.mark.parametrize("name", library())
+def test_the_library_fits(name: str) -> None:
+    assert fits(tomllib.loads(library()[name].read_text(encoding="utf-8")), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"machine": {"cpu": "i7-2600k", "gpu": {"base": "x", "usable_power": "5 W"}}},
+        {"machine": {"flops_per_cycle": 2, "settings": [{"name": "a", "constant_power": 1}]}},
+        {"given": {"phases": [{"name": "a", "times": [1, "2 s"]}, {"times": {"low": 1}, "whole": True}]}},
+        {"given": {"count": {"gpu": 3}}},
+        {"decide": {"count": {"gpu": {"max": 3}}, "share": {"a": {"cpu": {}}}}},
+        {"decide": {"machine": {"cpu": {"energy_per_flop": {"max_halvings": 2}}}}},
+        {"limits": {"time": {"cpu": {"max": "1 s"}}}},
+    ],
+)
+def test_lists_maps_and_nested_tables_fit(part: Any) -> None:
+    assert fits({"model": "partition"} | part, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"decide": {"count": {"gpu": {"mx": 3}}}},
+        {"decide": {"count": 3}},
+        {"limits": {"time": {"cpu": 3}}},
+        {"given": {"regions": [3]}},
+        {"machine": 3},
+        {"objectiv": {}},
+    ],
+)
+def test_what_the_language_refuses_does_not_fit(part: Any) -> None:
+    assert not fits({"model": "partition"} | part, SCHEMA)
