@@ -11,9 +11,9 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,9 +28,11 @@ from dse.models.model import Model
 from dse.progress import Report, reporting
 from dse.version import VERSION
 from dse.workers import LocalWorkers, WorkersLost
+from formulations.evaluation import RowKey
 from results.chunks import ChunkIndex
 from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
+from solvers import series
 from solvers.answer import answer
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 IN_FLIGHT = 1000
 FEW_POINTS = 100
 LOOK = 0.5
+METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
 _GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
 _one_at_a_time = threading.Lock()
 
@@ -86,7 +89,7 @@ def sweep(
     """
     grid = scenarios.grid(scenario)
     _check(scenario, grid)
-    plan = results.dataset.layout(grid, {"method": "each point solved by solvers.answer"})
+    plan = results.dataset.layout(grid, {"method": METHOD})
     where = _Target(plan, scenario, store)
     todo = [i for i, _ in results.chunks.chunk_slices(plan.shape, where.chunks) if i not in where.done]
     study = Study(scenario.text, scenario.file, where.chunks, where.path, _own_model(grid))
@@ -216,12 +219,13 @@ def solve_chunk(study: Study, index: ChunkIndex, told: Callable[[int], None] | N
     with _one_at_a_time:
         grid, plan = _prepared(study)
         region = results.chunks.block(plan.shape, study.chunks, index)
-        found: list[Solution] = []
-        for place in _places(region):
-            found.append(_solve(grid, place))
-            if told is not None:
-                told(len(found))
-        return _written(study, plan, index, found)
+        found: dict[tuple[int, ...], Solution] = {}
+        for line in lines(grid, region):
+            for place, solution in _solve_line(grid, line):
+                found[place] = solution
+                if told is not None:
+                    told(len(found))
+        return _written(study, plan, index, [found[place] for place in _places(region)])
 
 
 def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
@@ -230,8 +234,52 @@ def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
         return _solve(_prepared(study)[0], place)
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points of a grid that differ in one limit (``key``; None: a point by itself), and its value at each."""
+
+    places: tuple[tuple[int, ...], ...]
+    key: RowKey | None = None
+    values: tuple[float, ...] = ()
+
+
+def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
+    """Cut a block of points into lines along its longest axis that changes a limit on a metric, else into points."""
+    long = [
+        i
+        for i, t in enumerate(grid.targets)
+        if t.kind == "limit"
+        and t.side in {"min", "max"}
+        and region[i].stop - region[i].start >= series.FEWEST
+    ]
+    if not long:
+        yield from (Line((place,)) for place in _places(region))
+        return
+    i = max(long, key=lambda k: region[k].stop - region[k].start)
+    steps = range(region[i].start, region[i].stop)
+    key = RowKey(grid.targets[i].name, grid.targets[i].side)
+    values = tuple(float(grid.axes[i].values[k]) for k in steps)
+    for start in _places((*region[:i], slice(0, 1), *region[i + 1 :])):
+        yield Line(tuple((*start[:i], k, *start[i + 1 :]) for k in steps), key, values)
+
+
 def _places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(s.start, s.stop) for s in region))
+
+
+def _solve_line(grid: scenarios.Grid, line: Line) -> Iterator[tuple[tuple[int, ...], Solution]]:
+    """Solve points that differ in one limit at most: from an exact front where there is one, else one by one."""
+    began = time.perf_counter()
+    told: Sequence[Solution | None] | None = None
+    if line.key is not None:
+        try:
+            told = series.along(grid.question(line.places[0]), line.key, line.values)
+        except Exception:  # whatever it is, the points are then solved (and fail) one by one
+            told = None
+    seconds = (time.perf_counter() - began) / len(line.places)
+    for i, place in enumerate(line.places):
+        quick = told[i] if told is not None else None
+        yield place, replace(quick, seconds=seconds) if quick is not None else _solve(grid, place)
 
 
 def _solve(grid: scenarios.Grid, place: tuple[int, ...]) -> Solution:

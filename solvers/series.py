@@ -1,0 +1,146 @@
+"""Answers along one limit: the exact front of the objective and what is limited, once, and every answer from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from formulations import evaluation
+from formulations.evaluation import RowKey
+from formulations.program import is_linear
+from results.solution import LimitState, Solution, Status
+from scenarios.question import Objective, Question
+from solvers import choices, front_points, program_front
+from solvers.answer import HOLDS, limit_state, relative_gap
+from solvers.envelope import Vertex
+from solvers.program_front import ProgramFront
+from solvers.sensitivity import with_limit
+
+FEWEST = 6
+NEAR = 1e-9
+CERTIFICATE = "looked up in an exact front ({})"
+
+
+def along(question: Question, key: RowKey, values: Sequence[float]) -> list[Solution | None] | None:
+    """The answer for each value of one limit on a metric; None at values that no design meets.
+
+    None altogether where the question has no exact front, or so few values are asked that none is worth while.
+    """
+    front = _front(question, key) if len(values) >= FEWEST else None
+    if front is None:
+        return None
+    found = [program_front.look_up(front, v) for v in values]
+    met = [(v, at) for v, at in zip(values, found, strict=True) if at is not None]
+    told = iter(_solutions(front, question, key, met))
+    return [None if at is None else next(told) for at in found]
+
+
+def _front(question: Question, key: RowKey) -> ProgramFront | None:
+    goals = question.objectives
+    metrics = {q.name for q in question.model.metrics}
+    if len(goals) != 1 or goals[0].name == key.name or key.name not in metrics or not question.decide:
+        return None
+    if choices.categorical(question) or question.idle or not is_linear(question):
+        return None
+    both = (goals[0], Objective(key.name, maximize=key.side == "min"))
+    try:
+        front = program_front.front(replace(with_limit(question, key, None), objectives=both))
+    except ArithmeticError:
+        return None
+    if front is None or not front.complete:
+        return None
+    # between points of a front that is not straight nothing is proved
+    return front if front.straight or all(p.single for p in front.pieces) else None
+
+
+def _solutions(
+    front: ProgramFront, question: Question, key: RowKey, met: list[tuple[float, Vertex]]
+) -> list[Solution]:
+    """All points at once: one evaluation of the model on arrays, then one answer each."""
+    if not met:
+        return []
+    designs = [front.owners[at.owner].design(at) for _, at in met]
+    x = {n: np.array([d[n] for d in designs]) for n in designs[0]}
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, x)
+        rows = evaluation.ratios(with_limit(question, key, None), x, at)
+    metrics, ratios = _pointwise(at, len(designs)), _pointwise(rows, len(designs))
+    own = {m.name for m in question.model.limits}
+    stated = front_points.solution(front, met[0][1])
+    return [
+        _one(front, question, key, stated, Point(*met[i], designs[i], metrics[i], ratios[i]), own)
+        for i in range(len(met))
+    ]
+
+
+def _pointwise(values: Mapping[Any, Any], size: int) -> list[dict[Any, float]]:
+    """One mapping per point from a mapping of arrays."""
+    columns = [np.broadcast_to(np.asarray(v, float), size).tolist() for v in values.values()]
+    return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)] or [{}] * size
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One value of the limit: the vertex found there, its design, and what the model says of it."""
+
+    value: float
+    vertex: Vertex
+    x: Mapping[str, float]
+    metrics: Mapping[str, float]
+    ratios: Mapping[RowKey, float]
+
+
+def _one(
+    front: ProgramFront, question: Question, key: RowKey, stated: Solution, at: Point, own: set[str]
+) -> Solution:
+    asked = with_limit(question, key, at.value)
+    reached = at.metrics[key.name]
+    ratio = reached / at.value if key.side == "max" else at.value / reached
+    rows = {**at.ratios, key: ratio}
+    limits = {evaluation.label(k, rows): limit_state(asked, k, r, at.metrics, at.x) for k, r in rows.items()}
+    worst = min(s.slack for s in limits.values())
+    objective = at.metrics[question.objectives[0].name]
+    bound = front.bound(at.vertex, front.senses[1].coordinate(at.value))
+    gap = relative_gap(objective, bound)
+    closed = gap is not None and gap <= question.gap
+    return replace(
+        stated,
+        status=Status.ERROR if worst < -HOLDS else Status.OPTIMAL if closed else Status.FEASIBLE,
+        objective=objective,
+        bound=bound,
+        gap=gap,
+        variables=dict(at.x),
+        metrics={n: v for n, v in at.metrics.items() if n not in own},
+        limits=_with_rate(front, at.vertex, key, limits, objective),
+        certificate=CERTIFICATE.format(front.method),
+        message=f"re-evaluation breaks a limit by {-worst:.1e}" if worst < -HOLDS else "",
+    )
+
+
+def _with_rate(
+    front: ProgramFront, vertex: Vertex, key: RowKey, limits: dict[str, LimitState], objective: float
+) -> dict[str, LimitState]:
+    """The limits with the rate at which the objective moves along the front, where all is divisible.
+
+    At a breakpoint it is the rate for relaxing. Nothing is said where another limit binds as well, or where the
+    front is not straight.
+    """
+    name = evaluation.label(key, [key])
+    divisible = not any(o.program.integer.any() for o in front.owners)
+    others = any(s.binding for n, s in limits.items() if n != name)
+    if not divisible or not front.straight or others or not front.owners[vertex.owner].pair or objective == 0:
+        return limits
+    state, found = limits[name], dict.fromkeys(limits, 0.0)
+    one_sided = False
+    if state.binding:
+        before = [p for p in front.pieces if p.right.b < vertex.b * (1 + NEAR) <= p.left.b * (1 + 2 * NEAR)]
+        slope = 0.0
+        for piece in before:
+            one_sided = not piece.right.b < vertex.b < piece.left.b
+            slope = (piece.left.a - piece.right.a) / (piece.left.b - piece.right.b)
+        first, second = front.senses
+        found[name] = slope * first.sign * second.sign * state.bound / objective
+    return {n: replace(s, elasticity=found[n], one_sided=one_sided and n == name) for n, s in limits.items()}
