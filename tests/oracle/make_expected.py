@@ -13,13 +13,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import oracle_blocks
+import oracle_listed
+import oracle_partition
 import oracle_reading as reading
 import oracle_roofline
+import oracle_settings
 from brute_force import answer
 from oracle_conflicts import minimal_conflicts
 from oracle_equations import Ask, Best
 
 LIBRARY = reading.ROOT / "scenarios" / "library"
+LISTED = {"blocks": oracle_blocks, "partition": oracle_partition, "dvfs": oracle_settings}
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 COLUMNS = (
     "scenario",
@@ -51,6 +56,8 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
     source = reading.load(path)
     if source["model"] == "roofline":
         yield from roofline_rows(path.stem, source)
+    elif source["model"] in LISTED:
+        yield from listed_rows(path.stem, source)
     elif "sweep" in source:
         for index in reading.indices(source, 3):
             ask = reading.ask(reading.at_point(source, index))
@@ -78,6 +85,40 @@ def roofline_rows(name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]
             "tolerance": TOLERANCE,
             "how": oracle_roofline.how(source),
         }
+
+
+def listed_rows(name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """The same for questions over lists, whose oracles take the file as it stands."""
+    for point, question in listed_questions(source):
+        found = LISTED[source["model"]].answer(question)
+        feasible, how = found.objective is not None, found.how
+        yield dict.fromkeys(COLUMNS, "") | {
+            "scenario": name,
+            "point": point,
+            "status": ("evaluated" if how == "the equations" else "optimal") if feasible else "infeasible",
+            "goal": found.goal,
+            "objective": f"{found.objective:.12g}" if feasible else "",
+            "tolerance": TOLERANCE,
+            "conflicts": "; ".join(sorted("+".join(sorted(names)) for names in found.conflicts)),
+            "how": how,
+        }
+
+
+def listed_questions(source: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The single questions behind a file: itself, points of its grid, or of its front."""
+    if "sweep" in source:
+        for index in reading.indices(source, 4):
+            yield " ".join(map(str, index)), oracle_listed.at_point(source, index)
+    elif isinstance(source["objective"].get("minimize"), list):
+        first, second = source["objective"]["minimize"]
+        least = {**source, "objective": {"minimize": first}}
+        yield repr(SHARES[0]), least
+        best = LISTED[source["model"]].answer(least).objective
+        for share in SHARES[1:]:
+            limits = source.get("limits", {}) | {first: {"max": best * (1 + share)}}
+            yield repr(share), {**source, "objective": {"minimize": second}, "limits": limits}
+    else:
+        yield "", source
 
 
 def budgets(source: dict[str, Any]) -> Iterator[tuple[float, Ask]]:

@@ -18,8 +18,10 @@ LIBRARY = make_expected.LIBRARY
 with (LIBRARY / "expected.csv").open(encoding="utf-8") as table:
     EXPECTED = list(csv.DictReader(table))
 SINGLE = [row for row in EXPECTED if not row["point"]]
-SWEPT = [row for row in EXPECTED if " " in row["point"]]
-FRONTS = [row for row in EXPECTED if row["point"] and " " not in row["point"]]
+# the point of a sweep is whole numbers, that of a front a share
+SWEPT = [row for row in EXPECTED if row["point"] and "." not in row["point"]]
+FRONTS = [row for row in EXPECTED if "." in row["point"]]
+EXACT = sorted({row["scenario"] for row in FRONTS if row["scenario"].split("_")[0] in make_expected.LISTED})
 
 
 def label(row: dict[str, str]) -> str:
@@ -43,7 +45,7 @@ def test_every_scenario_has_its_expected_answer():
     """No file of the library goes untested, and the package lists them all."""
     files = {path.stem for path in LIBRARY.glob("*.toml")}
     assert files == {row["scenario"] for row in EXPECTED} == set(scenarios.library())
-    assert len(files) >= 15
+    assert len(files) >= 60
 
 
 @pytest.mark.parametrize("row", SINGLE, ids=label)
@@ -69,11 +71,12 @@ def test_points_of_a_front_are_as_expected(row: dict[str, str]):
     else:
         least = next(r for r in FRONTS if r["scenario"] == row["scenario"] and float(r["point"]) == 0.0)
         source["objective"] = {"minimize": "time"}
-        source["limits"] = {"energy": {"max": float(least["objective"]) * (1 + share)}}
+        budget = {"energy": {"max": float(least["objective"]) * (1 + share)}}
+        source["limits"] = source.get("limits", {}) | budget
     check(dse.solve(source), row)
 
 
-@pytest.mark.parametrize("name", sorted({row["scenario"] for row in FRONTS}))
+@pytest.mark.parametrize("name", sorted({row["scenario"] for row in FRONTS} - set(EXACT)))
 def test_front_holds_only_best_bargains(name: str):
     """At the energy of each point the brute force finds no shorter time; the ends are the extremes."""
     path = LIBRARY / f"{name}.toml"
@@ -88,6 +91,40 @@ def test_front_holds_only_best_bargains(name: str):
     least = brute_force.answer(reading.ask(source | {"objective": {"minimize": "energy"}})).objective
     fastest = brute_force.answer(reading.ask(source | {"objective": {"minimize": "time"}})).objective
     assert (energies[0], times[-1]) == pytest.approx((least, fastest), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in EXACT if not name.endswith("divisible")])
+def test_front_of_whole_things_holds_every_design_that_nothing_betters(name: str):
+    """The engine's set of points is that of a full enumeration: none missing, none that another betters."""
+    path = LIBRARY / f"{name}.toml"
+    source = reading.load(path)
+    expected = make_expected.LISTED[source["model"]].front(source)
+    found = dse.front(path)
+    assert found["energy"].to_numpy() == pytest.approx(expected[:, 0], rel=1e-9)
+    assert found["time"].to_numpy() == pytest.approx(expected[:, 1], rel=1e-9)
+
+
+def test_front_of_divided_regions_is_exact_between_its_points_too():
+    """The oracle's least time lies on the straight pieces, at their ends and inside them."""
+    path = LIBRARY / "partition_energy_time_front_divisible.toml"
+    source = reading.load(path)
+    found = dse.front(path)
+    energies, times = found["energy"].to_numpy(), found["time"].to_numpy()
+    assert len(energies) >= 3
+    assert (energies[1:] > energies[:-1]).all()
+
+    def least(goal: str, **most: float) -> float:
+        limits = {n: {"max": v} for n, v in most.items()}
+        asked = {**source, "objective": {"minimize": goal}, "limits": limits}
+        return make_expected.LISTED["partition"].answer(asked).objective
+
+    assert least("energy") == pytest.approx(energies[0], rel=1e-9)
+    assert least("time") == pytest.approx(times[-1], rel=1e-9)
+    # the first point cannot be asked for by its energy: within rounding of the least no design may be left
+    for i in range(1, len(energies)):
+        for part in (0.25, 0.5, 1.0):
+            energy, time = (v[i - 1] + part * (v[i] - v[i - 1]) for v in (energies, times))
+            assert least("time", energy=float(energy)) == pytest.approx(time, rel=1e-8)
 
 
 @pytest.mark.slow
