@@ -307,6 +307,9 @@ class _Builder:
     def _most(self, form: Affine) -> float:
         """Upper bound of a form, with what the limits say of columns that have none of their own."""
         high = self.high.copy()
+        for i, atom in enumerate(self.columns):
+            if isinstance(atom, Maximum):  # never above the upper end of every argument
+                high[i] = max(self._range(f)[1] for f in atom.arguments)
         rows = [(self.vector(n.plus(d, -1.0))) for _, n, d, _ in self.rows]
         for _ in range(PASSES):
             for row in rows:
