@@ -241,13 +241,21 @@ def _cut(every: _Parts, k: int, low: float, high: float) -> Piece | None:
 
 
 def _tidy(found: list[Piece]) -> list[Piece]:
-    """By rising first coordinate; no single point that is the end of a longer piece, or that stands twice."""
-    kept: list[Piece] = []
+    """By rising first coordinate; no single point that lies on a longer piece, or that stands twice."""
     long = [p for p in found if not p.single]
-    ends = [v for p in long for v, own in ((p.left, p.opens), (p.right, p.closes)) if own]
-    points = [p for p in found if p.single and not any(same(p.left, v) for v in ends)]
+    points = [p for p in found if p.single and not any(_on(piece, p.left) for piece in long)]
+    kept: list[Piece] = []
     for p in sorted([*long, *points], key=lambda p: (p.left.a, p.right.a)):
-        if kept and p.single and kept[-1].single and same(p.left, kept[-1].left):
-            continue
-        kept.append(p)
+        if not (kept and p.single and kept[-1].single and same(p.left, kept[-1].left)):
+            kept.append(p)
     return kept
+
+
+def _on(piece: Piece, v: Vertex) -> bool:
+    """Whether a point is on a piece, but for rounding; an end counts only where it belongs to the piece."""
+    p, q = piece.left, piece.right
+    if same(p, v) or same(q, v):
+        return (piece.opens and same(p, v)) or (piece.closes and same(q, v))
+    inside = q.b <= v.b <= p.b and p.a <= v.a <= q.a
+    across = between(p, q, (v.a - p.a) / (q.a - p.a))
+    return inside and (near(at_level(p, q, v.b).a, v.a) or near(across.b, v.b))

@@ -168,7 +168,7 @@ def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: li
     if unproven or stopped:
         kind = PARTIAL
     curves = sum(len(f.curves) for f in found)
-    what = f"{long} straight segments" if long else f"{len(pieces)} points"
+    what = _count(long, "straight segment") if long else _count(len(pieces), "point")
     method = f"{kind} ({what}; {_proof(discrete, curves, unproven, stopped)})"
     proofs = tuple(tuple(group) for f in found for group in f.proofs)
     return ProgramFront(
@@ -186,12 +186,20 @@ def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: li
 
 def _proof(discrete: bool, curves: int, unproven: int, stopped: bool) -> str:
     if stopped:
-        return f"stopped after {curves} sets of whole numbers: more of them may belong to it"
+        return f"stopped after {_sets(curves)}: more of them may belong to it"
     if unproven:
-        return f"{unproven} gaps in which nothing proves that there is no more"
+        return f"in {_count(unproven, 'place')} nothing proves that there is no more"
     if discrete:
-        return f"{curves} sets of whole numbers, and proofs that no other one lies below"
+        return f"{_sets(curves)}, and proofs that no other one lies below"
     return "weak duality proves that nothing lies below"
+
+
+def _sets(curves: int) -> str:
+    return f"{_count(curves, 'set')} of whole numbers"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def look_up(front: ProgramFront, limit: float) -> Vertex | None:

@@ -9,6 +9,7 @@ whole numbers whose curve joins the others.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -24,7 +25,6 @@ from solvers.program_curve import Pair, Proof
 # of the size of the second objective: what is nearer than this to a step is not looked for
 STEP = 1e-8
 TIGHT = 1e-9
-ROOM = 1e-9
 TINY = 1e-300
 
 
@@ -63,7 +63,7 @@ def curves(p: Program, pair: Pair, owner: int, most: int, report: Callable[[], N
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A box (a <= ``a``, b <= ``b``) in which something may have a smaller weighted sum than ``line``.
+    """A box (a <= ``a`` if finite, b <= ``b``) in which something may have a smaller weighted sum than ``line``.
 
     ``corners``: (b, a) of the ends of what is to be proven; ``slack``: by how much a sum has to be smaller.
     """
@@ -168,19 +168,18 @@ class _Search:
             level = p.b - STEP * abs(p.b)
             if q.b < level and not envelope.near(p.a, q.a):
                 size = (q.a - p.a) / wide + (p.b - q.b) / tall
-                yield _Task(1.0, 0.0, q.a, q.a, level, ((level, q.a),), size, TIGHT * abs(q.a))
+                yield _Task(1.0, 0.0, q.a, math.inf, level, ((level, q.a),), size, TIGHT * abs(q.a))
 
     def _look(self, t: _Task) -> None:
         """Ask for the least in a box: a new curve, or a proof."""
-        proofs = self.found.proofs[0]
-        a, b = t.a + ROOM * abs(t.a), t.b + (ROOM * abs(t.b) if t.wb else 0.0)
-        rows = [form.n - end * self.pair.d for form, end in ((self.pair.a, a), (self.pair.b, b))]
+        proofs, pair = self.found.proofs[0], self.pair
+        rows = [form.n - end * pair.d for form, end in ((pair.a, t.a), (pair.b, t.b)) if math.isfinite(end)]
         cell, best = self._ask([n.with_rows(*rows) for n in self.cells], t.wa, t.wb)
         if best.u is not None and best.ratio < t.line - t.slack and self._add(cell, best.u):
             return
         self.done[t.key] = True
         if best.u is not None:
-            size = t.wa * abs(t.a) + t.wb * abs(t.b)
+            size = t.wa * abs(t.corners[-1][1]) + t.wb * abs(t.b)
             self.found.unproven += best.bound < t.line - max(t.slack, TIGHT * size)
             proofs.append(Proof(t.wa, t.wb, best.bound, t.a, t.b))
         elif best.end is End.INFEASIBLE:
