@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dse.models.model import MACHINE_PREFIX
 from scenarios import axes
 from scenarios.axes import RESERVED, Target
-from scenarios.errors import shown
+from scenarios.errors import meant, shown
 from scenarios.machine_tables import known
 from scenarios.question import HALVINGS, Objective
 from scenarios.reading import Reader
@@ -77,7 +77,7 @@ def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
         elif name in reader.metrics and name not in reader.inputs:
             reader.metric_misplaced(key, name)
         elif name not in reader.inputs and isinstance(value, list | dict):
-            right = f"its inputs are single values: {', '.join(reader.inputs)}"
+            right = f"its inputs are single values; {meant(name, reader.inputs)}"
             add(key, f"{reader.model.name} takes no tables such as {name}", right)
         elif name not in reader.inputs:
             reader.findings.unknown(key, f"input of {reader.model.name}", name, reader.inputs)

@@ -97,9 +97,7 @@ def _fitting(flat: Model) -> list[str]:
 def _scalar(flat: Model, q: Quantity) -> str:
     if q.menu:
         return line(f"# {q.name} = {shown(q.menu[0])}", f"{about(q)}, for all")
-    entry = given_line(flat, q)
-    may_lack = q.optional and not q.choices and not _stated(q) and not entry.startswith("#")
-    return f"# {entry}" if may_lack else entry
+    return given_line(flat, q)
 
 
 def _table(table: Table) -> Iterator[str]:

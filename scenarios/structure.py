@@ -37,8 +37,22 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
         findings.unknown("model", "model", shape.model, models.names())
         return None
     if model.structure is None:
-        return Plain(Reader(model, findings), shape)
+        return Plain(Reader(model, findings), _unnested(shape, model, findings))
     return _expanded(shape, model, model.structure, findings, swept=swept)
+
+
+def _unnested(shape: Shape, model: Model, findings: Findings) -> Shape:
+    """Write nested tables of inputs with dotted names, where the model has inputs of such names."""
+    families = {q.name.partition(".")[0] for q in model.inputs if "." in q.name}
+    nested = {n: v for n, v in shape.given.items() if n in families and isinstance(v, dict)}
+    if not nested:
+        return shape
+    found = {n: v for n, v in shape.given.items() if n not in nested}
+    for name, number in _given(nested, Structure(), model, findings).items():
+        if name in found:
+            findings.add(f"given.{name}", f"{shown(name)} stands there twice", "keep one of the two")
+        found[name] = number
+    return shape.model_copy(update={"given": found})
 
 
 def _expanded(

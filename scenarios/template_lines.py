@@ -58,8 +58,8 @@ def given(m: Model, q: Quantity) -> str:
         value = " or ".join(f'"{c}"' for c in q.choices)
         return line(f'{q.name} = "{q.default or q.choices[0]}"', f"{value}: {q.meaning}")
     value = EXAMPLES.get(q.name) or example(q)
-    other = any(q.name in group[1:] for group in m.one_of)
-    start = "# " if other or q.default is not None else ""
+    first = any(q.name == group[0] for group in m.one_of)
+    start = "# " if q.default is not None or (q.optional and not first) else ""
     return line(f"{start}{q.name} = {value}", about(q))
 
 

@@ -1,10 +1,15 @@
 """Unknowns: decided unless the file says otherwise; menus; zeros; what plays no part."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from dse.models import registry
+from dse.models.structure import Parts, Row
+from scenarios import ScenarioError, load
 from scenarios.question import Decision, Limit, Question, fixed, settled
+from scenarios.questions import question
 
 
 def decided(question: Question) -> dict[str, Decision]:
@@ -154,3 +159,17 @@ def test_a_decided_unknown_may_be_limited_and_ranked_without_being_listed(ask: A
     question = ask(limits={"count.cpu": {"max": 3}}, objective={"maximize": "count.gpu"}).question(())
     assert Limit("count.cpu", None, 3.0) in question.limits
     assert question.objectives[0].name == "count.gpu"
+
+
+def test_nested_inputs_of_a_model_without_lists(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain model may have families of inputs, too; a table of numbers stands for dotted names there."""
+    plain = toy.expand(Parts({"jobs": (Row("a"),), "links": ()}, ("cpu", "gpu")))
+    plain = replace(plain, name="flat_toy", machine=(), unused=None)
+    monkeypatch.setitem(registry._registered, "flat_toy", plain)
+    given = {"count": {"cpu": 1, "gpu": 2}, "jobs": {"a": {"flops": "3 flop"}}}
+    asked = question(load({"model": "flat_toy", "given": given}))
+    assert [asked.given[n] for n in ("count.cpu", "count.gpu", "jobs.a.flops")] == [1.0, 2.0, 3.0]
+    with pytest.raises(ScenarioError, match=r'"count.cpu" stands there twice'):
+        load({"model": "flat_toy", "given": given | {"count.cpu": 3}})
+    with pytest.raises(ScenarioError, match=r"given.jobs.a.flop: there is no input"):
+        load({"model": "flat_toy", "given": given | {"jobs": {"a": {"flop": 3, "flops": 2}}}})
