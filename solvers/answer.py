@@ -65,14 +65,19 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
     )
 
 
-def _answer(question: Question, neighbours: bool) -> Solution:
+def _answer(question: Question, neighbours: bool, *, brief: bool = False) -> Solution:
+    """``brief``: without what stands beside the optimum (ties, worth of limits)."""
     if choices.categorical(question):
-        return choices.best_of(question, lambda q: _answer(q, neighbours))
+        return choices.best_of(
+            question,
+            lambda q: _answer(q, neighbours, brief=True),
+            lambda q: _answer(q, neighbours, brief=brief),
+        )
     problem = formulate(question)
     if problem.kind is Kind.EVALUATION:
         return _evaluated(question)
     if problem.program is not None:
-        return _of_program(problem.program, neighbours)
+        return _of_program(problem.program, neighbours, brief)
     split = cases.apply_to(problem)
     structure = problem.rows is not None or split
     if split:
@@ -89,17 +94,18 @@ def _answer(question: Question, neighbours: bool) -> Solution:
             lambda: conflicts.explain(problem) if structure else subsets.conflicts(question),
         )
     solution = _checked(question, outcome)
-    if solution.status in (Status.OPTIMAL, Status.FEASIBLE):
+    if solution.status in (Status.OPTIMAL, Status.FEASIBLE) and not brief:
         solution = explanation.explained(problem, solution, found, neighbours)
     return solution
 
 
-def _of_program(p: Program, neighbours: bool) -> Solution:
+def _of_program(p: Program, neighbours: bool, brief: bool) -> Solution:
     """Answer a question whose arithmetic is affine."""
-    found = programs.optimise(p)
+    found = programs.optimise(p, ties=not brief)
     if found.outcome.x is None:
         return _without_design(p.question, found.outcome, lambda: milp_conflicts.explain(p))
-    return programs.explained(p, found, _checked(p.question, found.outcome), neighbours)
+    solution = _checked(p.question, found.outcome)
+    return solution if brief else programs.explained(p, found, solution, neighbours)
 
 
 def _without_design(question: Question, outcome: Outcome, why: Callable[[], Conflicts]) -> Solution:

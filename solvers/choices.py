@@ -18,12 +18,16 @@ def categorical(question: Question) -> bool:
     return any(d.choices is not None for d in question.decide)
 
 
-def best_of(question: Question, answer: Callable[[Question], Solution]) -> Solution:
+def best_of(
+    question: Question, brief: Callable[[Question], Solution], whole: Callable[[Question], Solution]
+) -> Solution:
     """Answer every combination and hand out the best, with all of them as ``alternatives``.
 
-    A bound holds for the whole question only where every other choice is proved worse or impossible.
+    ``brief`` answers without explanations, which only the best one gets from ``whole``. A bound holds for the
+    whole question only where every other choice is proved worse or impossible.
     """
-    answered = [(choice, answer(q)) for choice, q in combinations(question)]
+    asked = list(combinations(question))
+    answered = [(choice, brief(q)) for choice, q in asked]
     maximize = bool(question.objectives) and question.objectives[0].maximize
 
     def order(item: tuple[Mapping[str, str], Solution]) -> tuple[int, float]:
@@ -32,7 +36,10 @@ def best_of(question: Question, answer: Callable[[Question], Solution]) -> Solut
         proven = Status.OPTIMAL if s.status in (Status.FEASIBLE, Status.EVALUATED) else s.status
         return RANK.index(proven), -value if maximize else value
 
-    choice, best = min(answered, key=order)
+    number = min(range(len(answered)), key=lambda k: order(answered[k]))
+    choice, best = answered[number]
+    if best.status in (Status.OPTIMAL, Status.FEASIBLE):
+        best = whole(asked[number][1])
     told = tuple(Alternative(c, s.status, s.objective, s.conflict) for c, s in answered)
     unsure = any(s.status in (Status.ERROR, Status.FEASIBLE) for _, s in answered)
     status = Status.FEASIBLE if best.status is Status.OPTIMAL and unsure else best.status

@@ -40,8 +40,8 @@ class Settled:
     best: Best | None = None
 
 
-def optimise(p: Program) -> Settled:
-    """Solve a program; the design is unique by the tie rule."""
+def optimise(p: Program, *, ties: bool = True) -> Settled:
+    """Solve a program; the design is unique by the tie rule (``ties`` False: any of the best)."""
     asked = milp_ties.without_goal(p)
     goal, under = asked.goal, asked.under
     if goal is None or under is None:
@@ -56,7 +56,7 @@ def optimise(p: Program) -> Settled:
         return Settled(_runaway(held), {})
     if best.u is None:
         return Settled(Outcome(Status.ERROR, solver=SOLVER, message="HiGHS found no answer in time"), {})
-    chosen = milp_ties.chosen(asked, best)
+    chosen = milp_ties.chosen(asked, best) if ties else milp_ties.Chosen(best.u, {})
     if p.goal is None:
         text = "a design that meets all limits"
         return Settled(Outcome(Status.FEASIBLE, p.design(chosen.u), None, text, SOLVER), chosen.ranges)

@@ -129,7 +129,7 @@ def _with_rate(
     front is not straight.
     """
     name = evaluation.label(key, [key])
-    divisible = not any(o.program.integer.any() for o in front.owners)
+    divisible = not any(o.program is None or o.program.integer.any() for o in front.owners)
     others = any(s.binding for n, s in limits.items() if n != name)
     if not divisible or not front.straight or others or not front.owners[vertex.owner].pair or objective == 0:
         return limits
