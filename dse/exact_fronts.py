@@ -5,10 +5,12 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dse.front_search import Front, Search
+from results.solution import Solution
 from solvers import front_points, program_front
-from solvers.envelope import Piece
+from solvers.envelope import Piece, Vertex
 from solvers.program_front import ProgramFront
 
 
@@ -43,7 +45,7 @@ def _stated(
     plain = len(program_front.points(found))
     cuts = _cuts(found, plain, points, tolerance, most)
     chosen = program_front.points(found, cuts)
-    designs = tuple(front_points.solution(found, p.vertex, slopes=True) for p in chosen)
+    designs = tuple(_answer(found, p.vertex) for p in chosen)
     apart = False if found.complete else None
     joined = [True if p.joined else apart for p in chosen]
     goals = search.question.objectives
@@ -60,6 +62,12 @@ def _stated(
             f"1/{g.name}" if s.over else g.name for g, s in zip(goals, found.senses, strict=True)
         ),
     )
+
+
+def _answer(found: ProgramFront, vertex: Vertex) -> Solution:
+    """A point with the design that ties go to."""
+    settled, ranges = front_points.settled(found, vertex)
+    return replace(front_points.solution(found, settled, slopes=True), ranges=ranges)
 
 
 def _cuts(

@@ -13,14 +13,16 @@ from formulations.evaluation import RowKey
 from formulations.program import Program
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Question
-from solvers import milp, milp_explained
+from solvers import milp, milp_explained, milp_ties
 from solvers.answer import HOLDS, limit_state, relative_gap
 from solvers.envelope import Array, Vertex
 from solvers.highs import SOLVER, End
 from solvers.milp import Best
 from solvers.program_front import Owner, ProgramFront, look_up
 
-ALL = "all combinations were evaluated"
+# a design that ties go to must have the objectives to this
+KEPT = 1e-10
+TINY = 1e-300
 PROVEN = "point of an exact front: {}"
 
 
@@ -85,9 +87,33 @@ def solution(
         solver=SOLVER if owner.pair is not None else "",
         message=f"re-evaluation breaks {worst[1]} by {worst[0]:.1e}" if worst[0] > HOLDS else "",
     )
-    if slopes and owner.pair is not None and not owner.program.integer.any():
+    if slopes and owner.pair is not None and owner.program is not None and not owner.program.integer.any():
         found = replace(found, limits=_sloped(question, owner, vertex, level, limits))
     return _told(front.question, found)
+
+
+def settled(front: ProgramFront, vertex: Vertex) -> tuple[Vertex, dict[str, tuple[float, float]]]:
+    """Of the designs that have both objectives of a vertex (and its whole numbers) the one that ties go to.
+
+    With it the lowest and highest value of every decided quantity that differs among them.
+    """
+    owner = front.owners[vertex.owner]
+    p, pair = owner.program, owner.pair
+    if p is None or pair is None or p.exact or p.integer.all():
+        return vertex, {}
+    u = vertex.at / vertex.at[-1]
+    n = milp.numbers(p).fixed(u)
+    rows = [pair.a.n - vertex.a * pair.d, pair.b.n - vertex.b * pair.d]
+    held = n.with_rows(*rows)
+    held = replace(held, equal=np.append(n.equal, [True, True]))
+    chosen = milp_ties.on_face(p, held, u)
+    other = pair.at(chosen.u, vertex.owner)
+    moved = max(
+        abs(other.a - vertex.a) / max(abs(vertex.a), TINY), abs(other.b - vertex.b) / max(abs(vertex.b), TINY)
+    )
+    if not chosen.ranges or moved > KEPT:
+        return vertex, chosen.ranges
+    return other, chosen.ranges
 
 
 def evaluated(question: Question, x: Mapping[str, float]) -> dict[str, float]:
@@ -122,6 +148,7 @@ def _sloped(
 ) -> dict[str, LimitState]:
     """The limits with the rates at which the first objective moves, those of the second along the front."""
     p, side = owner.program, "min" if owner.question.objectives[1].maximize else "max"
+    assert p is not None, "only a program has slopes"
     key = RowKey(owner.question.objectives[1].name, side)
     goal, under, _ = p.others[0]
     scale = 1.0 / level if side == "min" else level

@@ -42,7 +42,7 @@ def chosen(p: Program, best: Best) -> Chosen:
         return settled if rest is None else Chosen(rest.u, {**rest.ranges, **settled.ranges})
     if best.multipliers is None:
         return Chosen(best.u, {})
-    return _on_face(p, milp.face(best), best.u)
+    return on_face(p, milp.face(best), best.u)
 
 
 def _no_worse(p: Program, best: Best) -> Array:
@@ -59,7 +59,7 @@ def _rest(p: Program, n: Numbers, u: Array) -> Chosen | None:
     again = milp.ratio(fixed, goal, under)
     if again.u is None or again.multipliers is None:
         return None
-    return _on_face(p, milp.face(again), again.u)
+    return on_face(p, milp.face(again), again.u)
 
 
 def _unit(size: int) -> Array:
@@ -106,7 +106,8 @@ def _among_choices(p: Program, kept: Numbers, u: Array) -> Chosen:
     return Chosen(u, ranges)
 
 
-def _on_face(p: Program, n: Numbers, u: Array) -> Chosen:
+def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
+    """Settle which of the equally good designs of ``n``, all divisible, is handed out; ``u`` is one of them."""
     if _one_point(n, u):
         return Chosen(u, {})
     ranges = _ranges(p, n)

@@ -22,6 +22,7 @@ from solvers.milp import Best
 
 FLAT = 1e-9
 NOISE = 1e-12
+BARELY = 1e-12
 CORNERS = 2000
 PROPORTIONAL = 1e-12
 
@@ -87,8 +88,10 @@ class Proof:
     b: float = math.inf
 
     def bound(self, b: float) -> float:
-        """What it proves of the first coordinate of designs whose second is at most ``b``."""
-        if b > self.b or self.wa <= 0:
+        """What it proves of the first coordinate of designs whose second is at most ``b``; infinite: there are none."""
+        if self.wa <= 0:
+            return math.inf if self.wb * (b + BARELY * abs(b)) < self.least else -math.inf
+        if b > self.b:
             return -math.inf
         return min(self.a, (self.least - self.wb * b) / self.wa)
 

@@ -38,6 +38,8 @@ class Menus:
 
     def columns(self, numbers: NDArray[np.int64]) -> list[Array]:
         """The values of the combinations of these numbers; the last quantity changes fastest."""
+        if not self.values:
+            return []
         places = np.unravel_index(numbers, [len(v) for v in self.values])
         return [v[k] for v, k in zip(self.values, places, strict=True)]
 
@@ -89,7 +91,7 @@ def points(of: Menus, owner: int, report: Callable[[], None]) -> list[Piece]:
         report()
     if not len(which):
         return []
-    designs = np.stack(of.columns(which), axis=1)
+    designs = np.array(of.columns(which)).T if of.values else np.zeros((len(which), 0))
     found = [Vertex(float(a), float(b), u, owner) for (a, b), u in zip(kept, designs, strict=True)]
     return envelope.points([Piece(v, v) for v in found])
 

@@ -13,6 +13,7 @@ from scenarios.question import Question, combinations
 from solvers import choices, envelope, program_curve, program_enumeration, program_search
 from solvers.envelope import Piece, Vertex
 from solvers.program_curve import Pair, Proof, Sense
+from solvers.program_enumeration import Menus
 from solvers.program_search import Found
 
 COMBINATIONS = 64
@@ -32,17 +33,18 @@ PARTIAL = "certified points; the set is not complete"
 class Owner:
     """Where vertices come from: one way to make the categorical choices, and its program.
 
-    ``pair`` is None where a vertex' ``at`` are the values of the decided quantities themselves.
+    ``pair`` is None where a vertex' ``at`` are the values of the decided quantities themselves, ``program`` also
+    where nothing is left to decide.
     """
 
     question: Question
     chosen: Mapping[str, str]
-    program: Program
+    program: Program | None
     pair: Pair | None
 
     def design(self, vertex: Vertex) -> dict[str, float]:
         """The value of every decided number at a vertex."""
-        if self.pair is None:
+        if self.program is None or self.pair is None:
             return {d.name: float(v) for d, v in zip(self.question.decide, vertex.at, strict=True)}
         return self.program.design(vertex.at / vertex.at[-1])
 
@@ -103,10 +105,10 @@ def owners(question: Question) -> tuple[Owner, ...]:
     ways = combinations(question) if choices.categorical(question) else iter([({}, question)])
     for chosen, asked in itertools.islice(ways, COMBINATIONS + 1):
         p = formulate(asked).program if asked.decide else None
-        if p is None or len(found) == COMBINATIONS:
+        if (p is None and asked.decide) or len(found) == COMBINATIONS:
             return ()
-        found.append(Owner(asked, chosen, p, program_curve.pair(p)))
-    return tuple(found)
+        found.append(Owner(asked, chosen, p, program_curve.pair(p) if p is not None else None))
+    return tuple(found) if any(o.program is not None for o in found) else ()
 
 
 def searched(
@@ -117,18 +119,31 @@ def searched(
     ``most``: after how many sets of whole numbers the search stops; ``report`` is called again and again. None
     where the objectives have no denominator in common. Raises ArithmeticError where HiGHS finds no answer.
     """
-    pairs = [o.pair for o in owners if o.pair is not None]
-    if len(pairs) < len(owners) or any(branch_count(o.program) > BRANCHES for o in owners):
+    open_ = [o for o in owners if o.program is not None]
+    senses = [(o.pair.a.sense, o.pair.b.sense) for o in open_ if o.pair is not None]
+    if len(senses) < len(open_) or any(s != senses[0] for s in senses):
         return None
-    senses = [(p.a.sense, p.b.sense) for p in pairs]
-    if any(s != senses[0] for s in senses):
+    if any(branch_count(o.program) > BRANCHES for o in open_ if o.program is not None):
         return None
-    found = [
-        program_search.curves(o.program, pair, k, most, report)
-        for k, (o, pair) in enumerate(zip(owners, pairs, strict=True))
-    ]
+    found = [_found(o, k, senses[0], most, report) for k, o in enumerate(owners)]
     made = _assembled(owners, senses[0], found)
     return made if all(_finite(made, piece) for piece in made.pieces) else None
+
+
+def _found(owner: Owner, k: int, senses: tuple[Sense, Sense], most: int, report: Callable[[], None]) -> Found:
+    if owner.program is not None and owner.pair is not None:
+        return program_search.curves(owner.program, owner.pair, k, most, report)
+    # one design: its two objectives are all there is to know
+    found = Found()
+    for piece in program_enumeration.points(Menus(owner.question, ()), k, report):
+        values = [
+            -c if g.maximize else c
+            for c, g in zip((piece.left.a, piece.left.b), owner.question.objectives, strict=True)
+        ]
+        a, b = (s.coordinate(v) for s, v in zip(senses, values, strict=True))
+        found.curves.append((Vertex(a, b, piece.left.at, k),))
+        found.proofs.append([Proof(1.0, 0.0, a), Proof(0.0, 1.0, b)])
+    return found
 
 
 def _finite(front: ProgramFront, piece: Piece) -> bool:
@@ -141,7 +156,11 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
     """The complete set by going through all combinations; None where something is divisible, or they are too many."""
     menus, count = [], 0
     for o in owners:
-        of = program_enumeration.menus(o.program, program_enumeration.MOST - count)
+        of = (
+            Menus(o.question, ())
+            if o.program is None
+            else program_enumeration.menus(o.program, program_enumeration.MOST - count)
+        )
         if of is None:
             return None
         menus.append(of)
@@ -162,7 +181,7 @@ def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: li
     pieces = envelope.envelope(c for f in found for c in f.curves)
     unproven, stopped = sum(f.unproven for f in found), any(f.stopped for f in found)
     solves = sum(f.solves for f in found)
-    discrete = any(o.program.integer.any() for o in owners)
+    discrete = any(o.program is not None and o.program.integer.any() for o in owners)
     long = sum(not p.single for p in pieces)
     kind = BREAKPOINTS if not discrete else SEGMENTS if long else COMPLETE
     if unproven or stopped:
