@@ -164,6 +164,36 @@ class Linear:
     __le__ = __gt__ = __ge__ = __lt__
 
 
+@dataclass(frozen=True)
+class Product(Refused):
+    """The product of two ratios of affine forms: nothing linear, but a method knows how to make it least."""
+
+    factors: tuple[Linear, Linear]
+
+    def _lost(self, _other: Any = None) -> Refused:
+        return Refused(self.reason)
+
+    def _scaled(self, _other: Any = None) -> Refused:
+        factor = _number(_other)
+        if factor is None:
+            return self._lost()
+        first, second = self.factors
+        return Product(self.reason, (Linear(first.numerator.times(factor), first.denominator), second))
+
+    def _divided(self, _other: Any = None) -> Refused:
+        divisor = _number(_other)
+        return self._lost() if divisor is None else self._scaled(1.0 / divisor)
+
+    __mul__ = __rmul__ = _scaled
+    __truediv__ = _divided
+    __add__ = __radd__ = __sub__ = __rsub__ = __neg__ = __rtruediv__ = __pow__ = __rpow__ = _lost
+
+
+def _number(value: Any) -> float | None:
+    read = _operand(value)
+    return None if isinstance(read, Refused) else read.value
+
+
 def constant(value: float) -> Linear:
     """A number as a form."""
     return Linear(number(value))
@@ -185,6 +215,9 @@ def linear(value: Any) -> Linear:
 
 
 def _operand(value: Any) -> Linear | Refused:
+    if isinstance(value, Product):
+        # in whatever is made of it a product is no longer one
+        return Refused(value.reason)
     if isinstance(value, Linear | Refused):
         return value
     return constant(float(value))
@@ -229,7 +262,7 @@ def _multiply(a: Linear | Refused, other: Any) -> Linear | Refused:
     )
     above, below = _product(n1, n2), _product(d1, d2)
     if above is None or below is None:
-        return Refused(NO_PRODUCT)
+        return Product(NO_PRODUCT, (a, b))
     return _scaled(Linear(above.times(f1 * f2), below))
 
 
@@ -362,3 +395,15 @@ def _refused(reason: Refused, _values: Any = None) -> Refused:
 @arithmetic.register_differs(Refused)
 def _refused_difference(reason: Refused, _other: Any) -> Refused:
     return reason
+
+
+@arithmetic.log.register(Product)
+@arithmetic.log2.register(Product)
+@arithmetic.exp.register(Product)
+@arithmetic.pick.register(Product)
+@arithmetic.some.register(Product)
+@arithmetic.register_maximum(Product)
+@arithmetic.register_reaches(Product)
+@arithmetic.register_differs(Product)
+def _lost(reason: Product, _other: Any = None) -> Refused:
+    return Refused(reason.reason)

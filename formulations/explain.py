@@ -8,9 +8,9 @@ import math
 from dse.quantities import show
 from formulations import evaluation
 from formulations.evaluation import RowKey
-from formulations.posynomial import Posynomial
+from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Kind, Problem, Variable
-from formulations.program import is_linear
+from formulations.program import is_linear, product
 from formulations.program_text import Formulas, method
 from scenarios.question import Question
 
@@ -38,6 +38,10 @@ EXPECT = {
         "optimal, every node bounded by Lagrangian duality",
     ),
 }
+PRODUCT = (
+    "programs (HiGHS) of least first factor for one value of the second after another, which cut its range in parts",
+    "optimal, every part bounded by a program of its own",
+)
 UNSTRUCTURED = (
     "enumeration where all is discrete; else interval branch and bound; last a global solver or a sampler",
     "optimal with bound by enumeration or intervals; feasible, never optimal, from a sampler",
@@ -91,7 +95,16 @@ def _method(problem: Problem) -> list[str]:
     how, proof = UNSTRUCTURED if without else EXPECT[problem.kind]
     if problem.program is not None:
         how, proof = method(problem.program)
+    elif _is_product(problem.question):
+        how, proof = PRODUCT
     return [f"solved by  {how}", f"expect     {proof}"]
+
+
+def _is_product(question: Question) -> bool:
+    try:
+        return is_linear(question) and product(question) is not None
+    except NotPosynomial:
+        return False
 
 
 def _value(question: Question, name: str, value: float | str) -> str:

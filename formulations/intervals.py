@@ -6,7 +6,7 @@ floats do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,10 @@ Array = NDArray[np.float64]
 
 LIBRARY_ERROR = 1e-15
 """Relative error granted to the mathematical library in powers, logarithms and exponentials (about 4 ulp)."""
+
+
+HAIR = 1e-6
+"""How far from a whole number a number still picks that entry of a menu."""
 
 
 class Interval:
@@ -168,3 +172,28 @@ arithmetic.log.register(Interval)(log)
 arithmetic.exp.register(Interval)(exp)
 arithmetic.register_maximum(Interval)(maximum)
 arithmetic.register_reaches(Interval)(reaches)
+
+
+@arithmetic.pick.register(Interval)
+def _pick(which: Interval, values: Sequence[Any]) -> Interval:
+    """From the least to the largest entry whose number lies in the interval."""
+    lo, hi = np.full(which.lo.shape, np.inf), np.full(which.lo.shape, -np.inf)
+    for number, value in enumerate(values, start=1):
+        entry, inside = Interval.of(value), (which.lo - HAIR <= number) & (number <= which.hi + HAIR)
+        lo = np.where(inside, np.minimum(lo, entry.lo), lo)
+        hi = np.where(inside, np.maximum(hi, entry.hi), hi)
+    # between two numbers there is none to pick
+    none = lo > hi
+    return Interval(np.where(none, -np.inf, lo), np.where(none, np.inf, hi))
+
+
+@arithmetic.register_differs(Interval)
+def _differs(a: Any, b: Any) -> Interval:
+    a, b = Interval.of(a), Interval.of(b)
+    apart, same = (a.hi < b.lo) | (b.hi < a.lo), (a.lo == a.hi) & (b.lo == b.hi) & (a.lo == b.lo)
+    return Interval(1.0 * apart, 1.0 - same)
+
+
+@arithmetic.some.register(Interval)
+def _some(amount: Interval) -> Interval:
+    return Interval(1.0 * (amount.lo > arithmetic.NONE), 1.0 * (amount.hi > arithmetic.NONE))

@@ -26,6 +26,7 @@ from formulations.affine import (
     Entry,
     Linear,
     Maximum,
+    Product,
     Some,
     atoms,
     linear,
@@ -123,6 +124,27 @@ def program(question: Question, objective: int = 0) -> Program:
     except NotPosynomial:
         # a metric that only settles ties is no reason to have no answer
         return _Builder(question, x).build(limits, goal, sign, {}, goals)
+
+
+def product(question: Question) -> Program | None:
+    """The program of a question whose first objective is to make a product of two ratios least; None for others.
+
+    The product is that of the program's goal and its only other one. The goal is the factor whose numerator is
+    decided, where only one is. Raises NotPosynomial where a limit is not affine.
+    """
+    if not question.objectives or question.objectives[0].maximize:
+        return None
+    x = {d.name: symbol(d) for d in question.decide}
+    at = evaluation.metrics(question, x)
+    value = evaluation.objective(question, x, at)
+    if not isinstance(value, Product):
+        return None
+    limits = {
+        key: _named(f"the limit {key.name} ({key.side})", ratio)
+        for key, ratio in evaluation.ratios(question, x, at).items()
+    }
+    one, other = sorted(value.factors, key=lambda f: f.numerator.is_constant)
+    return _Builder(question, x).build(limits, one, 1, {}, [(other, 1)])
 
 
 def _goal(

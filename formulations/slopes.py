@@ -8,6 +8,7 @@ of the box.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from formulations.intervals import Array, Interval
 ZERO = Interval(0.0, 0.0)
 ONE = Interval(1.0, 1.0)
 ROUNDING = 1e-14
+HAIR = intervals.HAIR
 Slopes = tuple[Interval, ...]
 
 
@@ -43,7 +45,7 @@ class Slope:
     def inputs(lo: Array, centre: Array, hi: Array) -> list[Slope]:
         """One Slope per input for boxes and their centres given as arrays of shape (boxes, inputs)."""
         k = range(lo.shape[1])
-        reach = tuple(intervals.log(Interval(lo[:, j], hi[:, j]) / Interval.of(centre[:, j])) for j in k)
+        reach = tuple(_reach(lo[:, j], centre[:, j], hi[:, j]) for j in k)
         return [
             Slope(
                 Interval(lo[:, j], hi[:, j]),
@@ -120,6 +122,13 @@ class Slope:
 
     def __rpow__(self, base: Any) -> Slope:
         return exp(self * float(np.log(base)))
+
+
+def _reach(lo: Array, centre: Array, hi: Array) -> Interval:
+    """Logarithmic distance from the centre to both ends; none where the box is a single number, be it 0."""
+    found = intervals.log(Interval(lo, hi) / Interval.of(centre))
+    single = (lo == hi) & (lo == 0)
+    return Interval(np.where(single, 0.0, found.lo), np.where(single, 0.0, found.hi))
 
 
 def _added(a: Slopes, b: Slopes) -> Slopes:
@@ -212,3 +221,38 @@ arithmetic.log.register(Slope)(log)
 arithmetic.exp.register(Slope)(exp)
 arithmetic.register_maximum(Slope)(maximum)
 arithmetic.register_reaches(Slope)(reaches)
+
+
+def _step(value: Interval, centre: Interval, of: Slope) -> Slope:
+    """A step function: flat where its value is certain, else nothing is known of its slope."""
+    sure = value.lo >= value.hi
+    slope = Interval(np.where(sure, 0.0, -np.inf), np.where(sure, 0.0, np.inf))
+    return Slope(value, centre, (slope,) * len(of.slopes), of.reach)
+
+
+@arithmetic.pick.register(Slope)
+def _pick(which: Slope, values: Sequence[Any]) -> Any:
+    entries = [which.of(v) for v in values]
+    value = arithmetic.pick(which.value, [e.value for e in entries])
+    centre = arithmetic.pick(which.centre, [e.centre for e in entries])
+    if all(not isinstance(v, Slope) for v in values):
+        return _step(value, centre, which)
+    # the entries move, too: as much as any of those that may be picked
+    single = np.floor(which.value.hi + HAIR) <= np.ceil(which.value.lo - HAIR)
+    slopes = []
+    for k in range(len(which.slopes)):
+        own = arithmetic.pick(which.value, [e.slopes[k] for e in entries])
+        slopes.append(Interval(np.where(single, own.lo, -np.inf), np.where(single, own.hi, np.inf)))
+    return Slope(value, centre, tuple(slopes), which.reach)
+
+
+@arithmetic.register_differs(Slope)
+def _differs(a: Any, b: Any) -> Slope:
+    first = a if isinstance(a, Slope) else b
+    a, b = first.of(a), first.of(b)
+    return _step(arithmetic.differs(a.value, b.value), arithmetic.differs(a.centre, b.centre), first)
+
+
+@arithmetic.some.register(Slope)
+def _some(amount: Slope) -> Slope:
+    return _step(arithmetic.some(amount.value), arithmetic.some(amount.centre), amount)

@@ -25,6 +25,10 @@ FEASIBLE = 1e-8
 """A limit counts as held when its ratio is at most 1 + FEASIBLE."""
 WHOLE = 1e-9
 SLABS = 32
+SMALL = 1e-6
+"""Of a quantity that may be 0: what part of one, or of its whole range, is next to nothing."""
+LIFT = 5.0
+"""How much denser samples of a quantity that may be 0 are near 0: about e to this power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +78,27 @@ class Space:
         x = np.clip(x, self.low, self.high)
         for j in map(int, np.flatnonzero(self.discrete)):
             below, above = self.down(j, x[:, j]), self.up(j, x[:, j])
-            below, above = np.where(below > 0, below, above), np.where(np.isfinite(above), above, below)
-            x[:, j] = np.where(x[:, j] ** 2 <= below * above, below, above)
+            below, above = np.where(below >= 0, below, above), np.where(np.isfinite(above), above, below)
+            nearer = np.where(below > 0, x[:, j] ** 2 <= below * above, x[:, j] <= above / 2)
+            x[:, j] = np.where(nearer, below, above)
         return x
+
+    @property
+    def nothing(self) -> Array:
+        """Below which size a variable that may be 0 counts as nothing; 0 for all others."""
+        return np.where(self.low > 0, 0.0, SMALL * np.minimum(np.where(self.high > 0, self.high, 1.0), 1.0))
+
+    def width(self, low: Array, high: Array) -> Array:
+        """Return how wide boxes are along each variable: by ratio, but all that is nothing is alike."""
+        near = self.nothing
+        return np.asarray(np.log((high + near) / (low + near)))
+
+    def spread(self, low: Array, high: Array, u: Array) -> Array:
+        """Return points of a box for ``u`` from 0 to 1: even by ratio, or, where 0 is allowed, from 0 up."""
+        ratio = np.log(np.where(low > 0, high / np.where(low > 0, low, 1.0), 1.0))
+        return np.asarray(
+            np.where(low > 0, low * np.exp(u * ratio), high * np.expm1(LIFT * u) / np.expm1(LIFT))
+        )
 
 
 def _slack(x: Array) -> Array:
@@ -104,14 +126,14 @@ def space(question: Question) -> Space:
 def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, bool]]:
     q = evaluation.quantity(question.model, d.name)
     low, high = evaluation.domain(q)
-    own = (q.minimum <= 0, not math.isfinite(q.maximum))
+    own = (q.minimum <= 0 < low, not math.isfinite(q.maximum))
     if d.minimum is not None and d.minimum > 0:
         low, own = d.minimum * (1 - FEASIBLE), (False, own[1])
     if d.maximum is not None:
         high, own = d.maximum * (1 + FEASIBLE), (own[0], False)
     if d.values is not None:
         low, high, own = max(low, d.values[0]), min(high, d.values[-1]), (False, False)
-    if d.integer:
+    if d.integer and low > 0:
         low = max(low, 1.0)
     return low, high, own
 
@@ -140,8 +162,8 @@ class Enclosure:
 
 
 def centres(low: Array, high: Array) -> Array:
-    """Return the geometric middle of boxes."""
-    return np.asarray(np.clip(np.sqrt(low) * np.sqrt(high), low, high))
+    """Return the geometric middle of boxes, the plain one where they begin at 0."""
+    return np.asarray(np.clip(np.where(low > 0, np.sqrt(low) * np.sqrt(high), high / 2), low, high))
 
 
 def numbers(question: Question, x: Mapping[str, Any]) -> tuple[dict[RowKey, Any], Any]:
@@ -261,9 +283,10 @@ def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Arra
         most = np.where(rising, most, np.inf).min(0) + 1e-12
         least = np.where(falling, least, -np.inf).max(0) - 1e-12
         middle = centres(low, high)
+        # a middle of 0 times no limit at all is no limit
         return (
-            np.maximum(low, middle * np.exp(least.T) * (1 - 1e-12)),
-            np.minimum(high, middle * np.exp(most.T) * (1 + 1e-12)),
+            np.fmax(low, middle * np.exp(least.T) * (1 - 1e-12)),
+            np.fmin(high, middle * np.exp(most.T) * (1 + 1e-12)),
         )
 
 
@@ -279,13 +302,13 @@ def tighten(
     if np.any(low > high):
         return None
     for _ in range(rounds):
-        before = np.log(high / low)
+        before = where.width(low, high)
         for j in range(low.size):
             kept = _kept_slabs(question, where, low, high, j, target)
             if kept is None:
                 return None
             low[j], high[j] = kept
-        after = np.log(high / low)
+        after = where.width(low, high)
         if np.all(before - after <= 0.05 * before):
             break
     return low, high
@@ -294,8 +317,7 @@ def tighten(
 def _kept_slabs(
     question: Question, where: Space, low: Array, high: Array, j: int, target: float
 ) -> tuple[float, float] | None:
-    edges = np.geomspace(low[j], high[j], SLABS + 1)
-    edges[0], edges[-1] = low[j], high[j]
+    edges = _edges(float(low[j]), float(high[j]), bool(where.integer[j]))
     lo, hi = np.tile(low, (SLABS, 1)), np.tile(high, (SLABS, 1))
     lo[:, j], hi[:, j] = edges[:-1], edges[1:]
     lo, hi = where.snap(lo, hi)
@@ -309,6 +331,19 @@ def _kept_slabs(
     if not alive.size:
         return None
     return float(lo[alive, j].min()), float(hi[alive, j].max())
+
+
+def _edges(low: float, high: float, integer: bool) -> Array:
+    """Ends of slabs: even by ratio; from 0 first nothing but 0 itself (or next to it), then even by ratio."""
+    if low > 0:
+        edges = np.geomspace(low, high, SLABS + 1)
+    elif high > 0:
+        first = min(0.5, high / 2) if integer else high * SMALL
+        edges = np.concatenate([[0.0], np.geomspace(first, high, SLABS)])
+    else:
+        edges = np.zeros(SLABS + 1)
+    edges[0], edges[-1] = low, high
+    return edges
 
 
 def cutoffs(question: Question, e: Enclosure, target: float = np.inf, slack: float = FEASIBLE) -> Array:

@@ -20,6 +20,7 @@ PENALTY = 1e3
 FIRST_STEP = 0.5
 LAST_STEP = 1e-10
 ROUNDS = 100
+NOTHING = 1e-3
 TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -44,8 +45,11 @@ def descend(question: Question, where: Space, start: Array, rounds: int = ROUNDS
     free = np.flatnonzero(~where.discrete & (where.low < where.high))
     if not free.size:
         return None
-    low, high = np.log(where.low[free]), np.log(where.high[free])
-    whole = np.log(start)
+    # a variable that may be 0 is followed down to next to nothing, and is 0 there
+    least = np.where(where.low > 0, where.low, where.nothing * NOTHING)
+    low, high = np.log(least[free]), np.log(where.high[free])
+    with np.errstate(divide="ignore"):
+        whole = np.log(start)
 
     def look(u: Array) -> _Point:
         x = whole.copy()
@@ -75,6 +79,7 @@ def descend(question: Question, where: Space, start: Array, rounds: int = ROUNDS
         now = then if then.merit < now.merit else now
     x = start.copy()
     x[free] = np.clip(np.exp(now.u), where.low[free], where.high[free])
+    x[(where.low == 0) & (x <= least * (1 + NOTHING))] = 0.0
     return x
 
 

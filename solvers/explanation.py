@@ -39,6 +39,9 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
         return _with_worth(
             problem.question, solution, kinks.worth(problem.question, _numbers(solution), found.places)
         )
+    if problem.rows is None and not all(_numbers(solution).values()):
+        # percent of nothing is no rate
+        return solution
     if problem.rows is None or found.y is None:
         d = sensitivity.numeric_duals(problem.question, _numbers(solution))
         return _with_elasticities(problem, solution, d) if d.known else solution

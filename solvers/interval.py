@@ -145,7 +145,7 @@ def _let_go(s: _Search, tolerance: float) -> None:
 def _halves(question: Question, where: Space, low: Array, high: Array) -> tuple[Array, Array]:
     """Both halves of every box, cut along the variable that moves its numbers most."""
     e = boxes.enclose(question, low, high)
-    spread = np.log(high / low)
+    spread = where.width(low, high)
     steep = np.maximum(np.abs(e.slope_low), np.abs(e.slope_high))
     # a limit that holds all over the box is no reason to cut it
     matters = np.concatenate(
@@ -186,7 +186,7 @@ def _examine(question: Question, where: Space, s: _Search, low: Array, high: Arr
     if not len(low):
         return
     _try(question, where, s, boxes.centres(low, high))
-    splittable = np.any(np.log(high / low) > SMALLEST, axis=1)
+    splittable = np.any(where.width(low, high) > SMALLEST, axis=1)
     # a box too small to split stays in the proof by its bound
     s.closed = min(s.closed, float(keys[~splittable].min(initial=np.inf)))
     s.low = np.concatenate([s.low, low[splittable]])

@@ -7,22 +7,32 @@ import math
 
 from formulations import evaluation
 from formulations.evaluation import RowKey
+from formulations.posynomial import NotPosynomial
 from formulations.problem import Problem
+from formulations.program import is_linear, product
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Objective, Question
-from solvers import interval, scan, scip
+from solvers import interval, program_product, scan, scip
 from solvers.outcome import Outcome
 from solvers.sensitivity import with_limit
 
 ENUMERATED = scan.LARGEST
+QUICK = 300_000
 FEW = 3
 
 
 def unstructured(question: Question) -> Outcome:
     """Enumeration where all is discrete, interval branch and bound where a proof is within reach, else a sampler."""
     count = scan.enumerable(question)
+    if count is not None and count <= QUICK:
+        return scan.scan(question)
+    found = _product(question)
+    if found is not None and found.status is not Status.FEASIBLE:
+        return found
     if count is not None and count <= ENUMERATED:
         return scan.scan(question)
+    if found is not None:
+        return found
     free = sum(1 for d in question.decide if not d.integer and d.values is None)
     tried: list[Outcome] = []
     for method in (interval.solve, scip.solve) if free <= FEW else (scip.solve, interval.solve):
@@ -34,6 +44,17 @@ def unstructured(question: Question) -> Outcome:
             return found
         tried.append(found)
     return _sampled(question, tried)
+
+
+def _product(question: Question) -> Outcome | None:
+    """The answer where the objective is a product of two ratios over a program; None where it is not."""
+    if not is_linear(question):
+        return None
+    try:
+        p = product(question)
+        return None if p is None else program_product.minimise(p)
+    except (NotPosynomial, ArithmeticError):
+        return None
 
 
 def _sampled(question: Question, tried: list[Outcome]) -> Outcome:

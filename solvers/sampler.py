@@ -93,6 +93,10 @@ def _suggested(trial: optuna.Trial, where: Space, j: int, low: Array, high: Arra
     if allowed is not None:
         inside = allowed[(allowed >= low[j]) & (allowed <= high[j])]
         return float(inside[trial.suggest_int(name, 0, len(inside) - 1)])
+    if low[j] == 0:
+        share = np.full(len(low), trial.suggest_float(name, 0.0, 1.0))
+        x = float(where.spread(low, high, share)[j])
+        return float(round(x)) if where.integer[j] else x
     if where.integer[j]:
         return float(trial.suggest_int(name, int(low[j]), int(high[j]), log=True))
     return float(np.exp(trial.suggest_float(name, float(np.log(low[j])), float(np.log(high[j])))))

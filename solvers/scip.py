@@ -42,6 +42,11 @@ def solve(question: Question, *, seconds: float = 60.0, isolated: bool = True) -
     the outcome is ``error`` with the word of SCIP in ``message``, for the caller to prove or to refute.
     """
     where = boxes.space(question)
+    zero = [name for name, low in zip(where.names, where.low, strict=True) if low == 0]
+    if zero:
+        return Outcome(
+            Status.ERROR, solver=SOLVER, message=f"SCIP is asked in logarithms, and {zero[0]} may be 0"
+        )
     kept = boxes.tighten(question, where)
     if kept is None:
         text = "interval arithmetic: no part of the box can meet all limits"

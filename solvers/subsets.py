@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from formulations import evaluation
+from formulations.posynomial import NotPosynomial
+from formulations.program import is_linear, program
 from results.solution import Status
 from scenarios.question import Decision, Objective, Question
-from solvers import boxes, interval, scan
+from solvers import boxes, interval, milp_conflicts, scan
 from solvers.boxes import FEASIBLE
 from solvers.outcome import Conflicts, Outcome
 
@@ -73,6 +75,9 @@ def conflicts(question: Question) -> Conflicts:
     decided by interval branch and bound. Beyond 12 limits one minimal set is found by leaving out limits in
     turn. Empty where the question is feasible.
     """
+    linear = _linear(question)
+    if linear is not None and linear.minimal:
+        return linear
     names = limit_names(question)
     known = _Known(names)
     _sample(question, known)
@@ -80,6 +85,16 @@ def conflicts(question: Question) -> Conflicts:
     sets = tuple(tuple(n for i, n in enumerate(names) if kept >> i & 1) for kept in minimal)
     would_do = {name: value_that_would_do(question, name) for name in dict.fromkeys(itertools.chain(*sets))}
     return Conflicts(sets, would_do, known.certain)
+
+
+def _linear(question: Question) -> Conflicts | None:
+    """Conflicts of limits that are all affine, whatever the objective is; None of others."""
+    if not is_linear(question):
+        return None
+    try:
+        return milp_conflicts.explain(program(replace(question, objectives=())))
+    except (NotPosynomial, ArithmeticError):
+        return None
 
 
 def _by_size(question: Question, known: _Known) -> list[int]:
@@ -129,7 +144,7 @@ def _sample(question: Question, known: _Known) -> None:
     wide = boxes.space(without(question, known.names))
     generator = np.random.default_rng(0)
     u = generator.random((4096, len(wide.names)))
-    points = np.exp(np.log(wide.low) + u * (np.log(wide.high) - np.log(wide.low)))
+    points = wide.spread(wide.low, wide.high, u)
     known.broken |= set(np.unique(broken(question, known.names, points)).tolist())
 
 
