@@ -68,6 +68,8 @@ _KINDS = {
     "access": ("a number of memory accesses", ("1e6 access",)),
     "op": ("a number of operations", ("1e9 op",)),
     "core": ("a number of cores", ("8 cores",)),
+    "instruction": ("a number of instructions", ("1e12 instruction",)),
+    "cycle": ("a number of clock cycles", ("8 cycle",)),
     "USD": ("an amount of money", ("100 USD", "2 MUSD")),
     "s/flop": ("a time per flop", ("2.5 ps/flop",)),
     "s/word": ("a time per word", ("0.2 ns/word",)),
@@ -90,6 +92,16 @@ _KINDS = {
     "J*s": ("an energy-delay product", ("3 J*s",)),
     "byte/s": ("a data rate", ("25.6 GB/s",)),
     "bit/s": ("a data rate", ("10 Gbit/s",)),
+    "instruction/s": ("an instruction rate", ("1e9 instruction/s",)),
+    "instruction/J": ("instructions per energy", ("1e9 instruction/J",)),
+    "instruction/byte": ("instructions per data", ("2 instruction/byte",)),
+    "cycle/instruction": ("cycles per instruction", ("0.5 cycle/instruction",)),
+    "byte/cycle": ("data per clock cycle", ("0.5 byte/cycle",)),
+    "1/byte": ("a number per byte", ("48 1/byte",)),
+    "W/byte": ("a power per byte", ("0.5 W/GiB",)),
+    "USD/J": ("a price of energy", ("0.15 USD/kWh",)),
+    "USD/W": ("a price per power", ("0.2 USD/W",)),
+    "USD/Hz": ("a price per frequency", ("8e-19 USD/Hz",)),
     "W*s/word": ("an energy per word", ("340 pJ/word",)),
     "Hz": ("a frequency", ("3.1 GHz",)),
     "m": ("a length", ("10 mm",)),
@@ -101,6 +113,9 @@ _KINDS = {
     "ohm": ("a resistance", ("300 mohm",)),
     "F": ("a capacitance", ("1 nF",)),
     "C": ("a charge", ("1 C",)),
+    "V/K": ("a voltage per temperature", ("86 uV/K",)),
+    "1/m^2": ("a number per area", ("2e12 1/m^2",)),
+    "1/s": ("a failure rate", ("100 FIT", "1e-6 1/h")),
 }
 
 _NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
@@ -228,6 +243,8 @@ def _meant(name: str) -> str:
 
 def kind(unit: str) -> str:
     """Say what a unit measures: ``kind("kWh")`` is "an energy (J)"."""
+    if unit in _KINDS and unit:
+        return f"{_KINDS[unit][0]} ({unit})"
     dimension = _root(unit)[1]
     for known, (words, _) in _KINDS.items():
         if _root(known)[1] == dimension:
@@ -270,9 +287,23 @@ _SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
 # the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
 _LEAST, _MOST = -4, 6
 # half a word is no mword
-_COUNTS = frozenset({"flop", "word", "message", "byte", "access", "op", "core", "word/message", "byte/word"})
+_COUNTS = frozenset(
+    {
+        "flop",
+        "word",
+        "message",
+        "byte",
+        "access",
+        "op",
+        "core",
+        "word/message",
+        "byte/word",
+        "instruction",
+        "cycle",
+    }
+)
 # a ratio of counts reads best as it stands
-_UNSCALED = frozenset({"flop/byte"})
+_UNSCALED = frozenset({"flop/byte", "instruction/byte", "cycle/instruction", "byte/cycle", "1/byte", "1/m^2"})
 _PREFIXES = "qryzafpnµm kMGTPEZYRQ"
 
 
@@ -285,6 +316,9 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     """
     if not unit:
         return _plain(value, digits)
+    if unit == "1/s":
+        # failures have a unit of their own, one in 1e9 hours
+        return show(value * 3.6e12, "FIT", digits)
     if unit in _UNSCALED:
         return f"{_plain(value, digits)} {unit}"
     name = _SHOWN.get(unit, unit)

@@ -66,8 +66,8 @@ def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
         key, add = f"given.{name}", reader.findings.add
         plain = name.removeprefix("machine.")
         if plain in reader.machine and name not in reader.inputs:
-            entry, _, own = plain.rpartition(".")
-            table = f'{{ base = "…", {own} = … }}'
+            entry, _, own = plain.rpartition(".") if reader.parts.machines else ("", "", plain)
+            table = f'{{ base = "…", {shown(own) if "." in own else own} = … }}'
             right = f"write machine = {f'{{ {entry} = {table} }}' if entry else table}"
             add(key, f"{plain} is a machine parameter and belongs in the machine table", right)
         elif name == "machine":

@@ -37,7 +37,7 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
         findings.unknown("model", "model", shape.model, models.names())
         return None
     if model.structure is None:
-        return Plain(Reader(model, findings), _unnested(shape, model, findings))
+        return Plain(Reader(model, findings), _flat_machine(_unnested(shape, model, findings), model))
     return _expanded(shape, model, model.structure, findings, swept=swept)
 
 
@@ -53,6 +53,19 @@ def _unnested(shape: Shape, model: Model, findings: Findings) -> Shape:
             findings.add(f"given.{name}", f"{shown(name)} stands there twice", "keep one of the two")
         found[name] = number
     return shape.model_copy(update={"given": found})
+
+
+def _flat_machine(shape: Shape, model: Model) -> Shape:
+    """Write nested tables of a machine with dotted names, where the model has parameters of such names."""
+    families = {q.name.partition(".")[0] for q in model.machine if "." in q.name}
+    spec = shape.machine if isinstance(shape.machine, dict) else {}
+    nested = [n for n, v in spec.items() if n in families and isinstance(v, dict)]
+    leaves = [leaf for n in nested for leaf in _leaves(n, spec[n])]
+    found = {n: v for n, v in spec.items() if n not in nested}
+    # what stands there twice stays nested, where it is refused
+    if not nested or any(n in found for n, _ in leaves):
+        return shape
+    return shape.model_copy(update={"machine": found | dict(leaves)})
 
 
 def _expanded(

@@ -21,6 +21,8 @@ RANGES = {
     "node_replication": "max = 1",
     "core_replication": "max = 1",
 }
+# what the limits below are counted in; a metric of that name in another unit has none
+UNITS = {"performance": "flop/s", "efficiency": "flop/J"}
 # limits that a starter's own answer keeps, as comments to begin with; a metric without one is not listed
 LIMITS = {
     "time": 'max = "1 min"',
@@ -81,8 +83,12 @@ def limits(metrics: Iterable[Quantity]) -> list[str]:
     every = list(metrics)
     return [
         *(line(f"{q.name} = {{ {RANGES[q.name]} }}", about(q)) for q in every if q.name in RANGES),
-        *(line(f"# {q.name} = {{ {LIMITS[q.name]} }}", about(q)) for q in every if q.name in LIMITS),
+        *(line(f"# {q.name} = {{ {LIMITS[q.name]} }}", about(q)) for q in every if _limited(q)),
     ]
+
+
+def _limited(q: Quantity) -> bool:
+    return q.name in LIMITS and UNITS.get(q.name, q.unit) == q.unit
 
 
 AXIS = [

@@ -36,9 +36,9 @@ class Model:
     """One model family: what goes in, what comes out, what always holds.
 
     ``equations`` takes a namespace with one attribute per input, ``machine`` (a namespace of machine
-    parameters) and the labels ``flop``, ``word``, ``message`` (1, or units where units are proven); it
-    returns one entry per metric and one ratio (<= 1) per limit; a limit is absent where the machine does not
-    state what it needs. ``notes``: what else its page should say.
+    parameters) and the labels ``flop``, ``word``, ``message``, ``instruction`` (1, or units where units are
+    proven); it returns one entry per metric and one ratio (<= 1) per limit; a limit is absent where the machine
+    does not state what it needs. ``notes``: what else its page should say.
 
     ``one_of``: groups of optional inputs of which a question gives exactly one. ``needs``: the optional
     machine parameters that become necessary with the texts chosen for such inputs as are choices among names.
@@ -74,10 +74,10 @@ def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[
 
     ``values``: one entry per name of ``model.parameters()`` (absent ones must not be needed by the
     equations): floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities. ``labels``:
-    flop, word, message.
+    flop, word, message, instruction.
     """
     cut = len(MACHINE_PREFIX)
     machine = {n[cut:]: v for n, v in values.items() if n.startswith(MACHINE_PREFIX)}
     inputs = {n: v for n, v in values.items() if not n.startswith(MACHINE_PREFIX)}
-    counted = {"flop": 1.0, "word": 1.0, "message": 1.0} | labels
+    counted = {"flop": 1.0, "word": 1.0, "message": 1.0, "instruction": 1.0} | labels
     return model.equations(SimpleNamespace(machine=SimpleNamespace(**machine), **inputs, **counted))

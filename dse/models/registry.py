@@ -21,6 +21,7 @@ _BUILT_IN = {
     "partition": "dse.models.partition:PARTITION",
     "blocks": "dse.models.blocks:BLOCKS",
     "dvfs": "dse.models.dvfs:DVFS",
+    "exabounds": "dse.models.exabounds:EXABOUNDS",
 }
 _registered: dict[str, Model] = {}
 

@@ -1,6 +1,8 @@
 """Random points of every model, drawn from its own declarations."""
 
-from collections.abc import Callable
+import math
+import random
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +15,14 @@ from dse.models.structure import Parts, Row
 from dse.quantities import Quantity
 
 # wide enough for every term of every sum to count somewhere
-RANGES = {"exponent": (2.1, 2.9), "processors": (1.0, 1e6), "points": (2.0, 1e9), "throttle": (1.0, 8.0)}
+RANGES = {
+    "exponent": (2.1, 2.9),
+    "processors": (1.0, 1e6),
+    "points": (2.0, 1e9),
+    "throttle": (1.0, 8.0),
+    "count": (1.0, 8.0),
+    "parallelism": (1.0, 8.0),
+}
 CENTRES = {
     "s/flop": 1e-9,
     "s/word": 1e-8,
@@ -35,9 +44,20 @@ CENTRES = {
     "F/flop": 1e-9,
     "F/op": 1e-9,
     "F/byte": 1e-9,
+    "F": 1e-9,
+    "1/s": 1e-9,
+    "V/K": 1e-4,
+    "K": 300.0,
+    "USD/Hz": 1e-18,
+    "ohm": 1e-6,
+    "W/byte": 1e-6,
+    "byte/s": 1e9,
+    "byte/cycle": 1.0,
 }
 
 
+# parameters that hypothesis draws one by one
+MANY = 100
 # lists with which a model over lists is tried like any other; two processors, whom categories are for
 EXAMPLES = {
     "partition": Parts(
@@ -71,15 +91,31 @@ def flat(name: str) -> Model:
     return model if model.expand is None else model.expand(EXAMPLES[name])
 
 
+def ends(q: Quantity) -> tuple[float, float]:
+    if q.maximum == 1.0:
+        return 0.05, 0.95
+    if math.isfinite(q.maximum):
+        return max(q.minimum, 0.05 * q.maximum), 0.95 * q.maximum
+    centre = CENTRES.get(q.unit, 1e3)
+    return RANGES.get(q.name.partition(".")[0] if q.index else q.name, (centre / 30, centre * 30))
+
+
 def value(q: Quantity) -> st.SearchStrategy[Any]:
     if q.choices:
         return st.sampled_from(q.choices)
     if q.menu:
         return st.integers(1, len(q.menu)).map(float)
-    if q.maximum == 1.0:
-        return st.floats(0.05, 0.95)
-    centre = CENTRES.get(q.unit, 1e3)
-    return st.floats(*RANGES.get(q.name, (centre / 30, centre * 30)))
+    return st.floats(*ends(q))
+
+
+def seeded(parameters: Mapping[str, Quantity], fixed: Mapping[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw hundreds of numbers from one seed, since hypothesis refuses inputs of that size."""
+
+    def point(seed: int) -> dict[str, Any]:
+        chance = random.Random(seed)
+        return {k: chance.uniform(*ends(q)) for k, q in parameters.items()} | dict(fixed)
+
+    return st.integers(0, 2**32 - 1).map(point)
 
 
 @pytest.fixture(scope="session")
@@ -94,6 +130,8 @@ def points() -> Callable[..., st.SearchStrategy[dict[str, Any]]]:
 
     def of(name: str, **fixed: Any) -> st.SearchStrategy[dict[str, Any]]:
         parameters = flat(name).parameters()
+        if len(parameters) > MANY:
+            return seeded(parameters, fixed)
         return st.fixed_dictionaries(
             {k: st.just(fixed[k]) if k in fixed else value(q) for k, q in parameters.items()}
         )

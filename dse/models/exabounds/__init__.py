@@ -1,0 +1,85 @@
+"""Time, power, reliability and cost of a system of eight levels, from the core up (ExaBounds).
+
+A run of ``instructions`` is divided level by level among as many units as there are and as the application
+can use. Levels that a question does not care about are left out: one unit, no overhead, no cost. Hardware
+is the machine (``"count.die" = 8`` in its table), the application and its budget are inputs. What of the
+paper is corrected is said with the equation's number in the part that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any
+
+from dse.models.arithmetic import per
+from dse.models.exabounds import cost, performance, power, reliability, reuse, scaling, technology, work
+from dse.models.exabounds.levels import LEVELS, SOURCE, of, product, units
+from dse.models.exabounds.metrics import LIMITS, METRICS
+from dse.models.exabounds.quantities import INPUTS, MACHINE
+from dse.models.families import nothing
+from dse.models.model import Model
+
+__all__ = ["EXABOUNDS", "equations"]
+
+
+def equations(g: Any) -> Mapping[str, Any]:
+    """Work by level (24), cycles per instruction (1)-(9), power (17)-(21), MTBF (22)-(24), cost (25), (26)."""
+    parts = work.shares(g)
+    extra = work.overhead(g)
+    time = performance.duration(g, parts, extra)
+    drawn = power.metrics(g, parts)
+    built = technology.metrics(g.machine)
+    full = drawn["power"]
+    energy = full * time
+    return {
+        "time": time,
+        "energy": energy,
+        "performance": per(g.instructions, time),
+        "efficiency": per(g.instructions, energy),
+        "energy_delay": energy * time,
+        "cores": units(g.machine)["core"],
+        **performance.labelled(g, parts),
+        **_levels(g, parts, time),
+        **drawn,
+        **built,
+        **scaling.metrics(g, parts, time, extra),
+        **reliability.metrics(g.machine),
+        **reliability.limits(g.machine),
+        **power.limits(g.machine),
+        **cost.metrics(g, built["transistors_per_core"], time, full, drawn["idle_power"]),
+    }
+
+
+def _levels(g: Any, parts: Mapping[str, Any], time: Any) -> Mapping[str, Any]:
+    """Return work, throughput and what bounds it, for one unit of every level."""
+    m = g.machine
+    of_each = work.divided(g, parts)
+    peak = m.frequency / parts["core"] * g.instruction
+    found: dict[str, Any] = {f"work.{level}": of_each[level] for level in LEVELS[:-1]}
+    for i, level in enumerate(LEVELS):
+        cores = product(of(m, "count", inside) for inside in LEVELS[1 : i + 1])
+        found |= {f"{k}.{level}": v for k, v in performance.roofline(g, peak, level, cores).items()}
+        found[f"throughput.{level}"] = per(of_each[level], time)
+        asked, given = performance.demand(g, level), performance.bandwidth(m, level)
+        found[f"core_limit.{level}"] = inf if given is None or nothing(asked) else per(given, asked)
+        rated = of(m, "bit_rate", level)
+        found[f"pin_power.{level}"] = 0.0 if rated is None else rated * technology.pin_energy(m, level)
+    rate = m.frequency / performance.cycles(g, parts)
+    missed = performance.miss_rate(g, "L2") * of(g, "miss_rate", "L3") * of(g, "data_share", "core")
+    return found | {"memory_traffic": rate * missed * m.line_size}
+
+
+EXABOUNDS = Model(
+    name="exabounds",
+    title="Performance, power, reliability and cost of a hierarchy",
+    source=f"{SOURCE}, corrected",
+    machine=MACHINE,
+    inputs=INPUTS,
+    metrics=METRICS,
+    limits=LIMITS,
+    equations=equations,
+    notes="\n\n".join(
+        f"{m.__doc__}" for m in (work, performance, reuse, scaling, power, technology, reliability, cost)
+    ),
+)

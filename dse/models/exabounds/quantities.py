@@ -1,0 +1,381 @@
+"""What goes into the model: the machine, level by level, and the application, its work and what it is paid with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from dse.models.exabounds.levels import ABOVE_CORE, CACHES, LEVELS, SOURCE, by_level
+from dse.quantities import Quantity
+
+_TABLE2, _TABLE3, _TABLE4 = (f"{SOURCE}, Table {n}" for n in (2, 3, 4))
+_MOST = 1e12
+
+
+def _q(
+    name: str, symbol: str, unit: str, meaning: str, source: str, default: float | None = None, **more: Any
+) -> Quantity:
+    return Quantity(name, symbol, unit, meaning, source, default=default, **more)
+
+
+def _count(name: str, symbol: str, meaning: str, source: str, **more: Any) -> Quantity:
+    return _q(name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=_MOST, **more)
+
+
+def _share(
+    name: str, symbol: str, meaning: str, source: str, default: float | None = 0.0, **more: Any
+) -> Quantity:
+    return _q(name, symbol, "", meaning, source, default, maximum=1.0, floor=1e-9, ceiling=1.0, **more)
+
+
+def _caches(q: Quantity, caches: tuple[str, ...] = CACHES) -> tuple[Quantity, ...]:
+    return tuple(q.at(cache=cache) for cache in caches)
+
+
+CORE = (
+    _q("frequency", "f_0", "Hz", "clock of the cores", f"{_TABLE3}, 4"),
+    _q("voltage", "V_0", "V", "supply voltage of the cores", f"{SOURCE} (17)"),
+    _q(
+        "dynamic_capacitance",
+        "K_pdyn",
+        "F",
+        "capacitance that one core switches per cycle at full activity",
+        f"{SOURCE} (17)",
+    ),
+    _q(
+        "leakage_current",
+        "K_pleak",
+        "A",
+        "leakage current of one core before the threshold voltage lowers it",
+        f"{SOURCE} (17), corrected",
+        0.0,
+    ),
+    _q("leakage_ideality", "k_leak", "", "ideality of leakage, a plain number", f"{SOURCE} (17)", 1.0),
+    _q("temperature", "T", "K", "temperature of the dies", f"{SOURCE} (17)", 300.0),
+    _q("thermal_voltage_slope", "k/q", "V/K", "Boltzmann constant over charge", "physics", 8.617333262e-5),
+    _q(
+        "threshold_voltage",
+        "V_t",
+        "V",
+        "threshold voltage; 0: leakage_current is the current itself",
+        f"{SOURCE} (17)",
+        0.0,
+    ),
+    _q(
+        "clock_constant",
+        "K_V",
+        "Hz",
+        "constant of the fastest clock; absent: any clock is possible",
+        f"{SOURCE} (18)",
+        optional=True,
+    ),
+    _q(
+        "clock_exponent",
+        "K_α",
+        "",
+        "exponent of the overdrive in the fastest clock",
+        f"{SOURCE} (18)",
+        1.3,
+        minimum=0.1,
+        maximum=4.0,
+        floor=0.1,
+        ceiling=4.0,
+    ),
+    _q("volt", "V_1", "V", "unit of the voltages in (18)", f"{SOURCE} (18)", 1.0),
+    _q("pipeline_length", "n_pipe", "cycle", "length of the pipeline", f"{SOURCE} (3)", 0.0),
+    _q("frontend_capacity", "n_front", "", "instructions that the front end holds", f"{SOURCE} (3)", 0.0),
+    _q("reorder_buffer", "n_ROB", "", "instructions that the reorder buffer holds", f"{SOURCE} (3)", 0.0),
+    _q("datapath_width", "n_bits", "byte", "data that one access moves", f"{_TABLE3}, 4", 8.0),
+    _q("latency.L2", "T_L2", "cycle", "latency of the L2 cache", f"{SOURCE} (2), (4)", 0.0),
+    _q("latency.L3", "T_L3", "cycle", "latency of the L3 cache", f"{_TABLE4}", 0.0),
+    _q(
+        "latency.DRAM",
+        "T_DRAM",
+        "s",
+        "latency of memory, a time, so that it is more cycles of a faster clock",
+        f"{SOURCE} (2), (5)",
+        0.0,
+    ),
+    _q("line_size", "", "byte", "data that one miss moves", "our addition", 64.0),
+)
+AREA = (
+    *(
+        _q("functional_units", f"n_{kind}", "", f"{words} units of a core", f"{_TABLE3}, 4", 0.0).at(
+            kind=kind
+        )
+        for kind, words in (("INT", "integer"), ("SFP", "single-precision"), ("DFP", "double-precision"))
+    ),
+    *(
+        _q("unit_transistors", "", "", f"transistors of one {kind} unit", f"{SOURCE}, 4.8.2", 0.0).at(
+            kind=kind
+        )
+        for kind in ("INT", "SFP", "DFP")
+    ),
+    *_caches(_q("cache", "S", "byte", "size of a cache", f"{SOURCE}, 4.3", optional=True)),
+    *_caches(
+        _q("cache_transistors", "", "1/byte", "transistors per byte of a cache", f"{SOURCE}, 4.8.2", 0.0)
+    ),
+    _q(
+        "transistors.core",
+        "n_xcore",
+        "",
+        "transistors of a core besides its counted units and caches",
+        _TABLE3,
+        0.0,
+    ),
+    _q(
+        "transistors.die",
+        "n_xpc",
+        "",
+        "transistors that a die has; absent: as many as are counted",
+        f"{_TABLE3}, 4",
+        optional=True,
+    ),
+    _q(
+        "transistor_density",
+        "ρ",
+        "1/m^2",
+        "transistors per area; absent: those of the die over its area",
+        _TABLE3,
+        optional=True,
+    ),
+    _q("die_area", "n_apd", "m^2", "area of one die of a stack", f"{SOURCE} (27)", optional=True),
+    _count("stacked_dies", "n_stack", "layers of a stack of dies", f"{SOURCE} (27)", default=1.0),
+    _share("power_via_share", "F_PwrTSV", "share of the area that vias for power take", f"{SOURCE} (27)"),
+    _share("signal_via_share", "F_IoTSV", "share of the area that vias for signals take", f"{SOURCE} (27)"),
+)
+IO_MODEL = (
+    _q(
+        "io_energy_slope",
+        "",
+        "J/byte",
+        "factor of the bit rate's power in the energy of a pin's data",
+        f"{SOURCE} (21)",
+        0.0170e-12 * 8,
+    ),
+    _q(
+        "io_energy_exponent",
+        "",
+        "",
+        "exponent of the bit rate in (21)",
+        f"{SOURCE} (21)",
+        1.86,
+        minimum=0.0,
+        maximum=10.0,
+        floor=0.1,
+        ceiling=10.0,
+    ),
+    _q(
+        "io_energy_floor",
+        "",
+        "J/byte",
+        "energy of a pin's data at a low bit rate",
+        f"{SOURCE} (21)",
+        2.36e-12 * 8,
+    ),
+    _q("io_rate_unit", "", "byte/s", "unit of the bit rate in (21)", f"{SOURCE} (21)", 1e9 / 8),
+)
+EVERY_LEVEL = (
+    _count(
+        "count",
+        "n",
+        "units of the level below in one unit of this level; core: instructions issued per cycle",
+        f"{SOURCE}, 4.1",
+        default=1.0,
+    ),
+    _q(
+        "bandwidth",
+        "B n_io",
+        "byte/s",
+        "bandwidth of one unit of the level; absent: that of its pins, or ample",
+        f"{SOURCE} (6)",
+        optional=True,
+    ),
+    _q(
+        "bit_rate",
+        "B",
+        "byte/s",
+        "data rate of one signal pin, for (21) and the bandwidth",
+        _TABLE3,
+        optional=True,
+    ),
+    _q("io_pins", "n_io", "", "signal pins of one unit of the level", _TABLE3, optional=True),
+    _q(
+        "data_energy",
+        "K_dmoPwr",
+        "J/byte",
+        "energy of moving one byte; absent: by (21) from the bit rate, or none",
+        f"{SOURCE} (19)",
+        optional=True,
+    ),
+    _q("memory", "M", "byte", "memory of one unit of the level", f"{SOURCE} (19)", 0.0),
+    _q("memory_power", "K_MemPwr", "W/byte", "power of one byte of memory", f"{SOURCE} (19)", 0.0),
+    _q("buffer", "S", "byte", "buffer before the level's link, for (9)", f"{SOURCE} (9)", optional=True),
+    _q("failure_rate", "λ", "1/s", "failures of one unit, without those inside it", f"{SOURCE} (22)", 0.0),
+    _q("repair_time", "MTTR", "s", "mean time to repair one unit", f"{SOURCE}, 4.6.1", 0.0),
+    _q(
+        "packaging_cost",
+        "K_pkg",
+        "USD",
+        "cost of one unit, without the units inside it",
+        f"{SOURCE} (25)",
+        0.0,
+    ),
+)
+UPPER_LEVELS = (
+    _q(
+        "power_efficiency",
+        "η",
+        "",
+        "share of the power taken that is delivered",
+        f"{SOURCE} (19)",
+        1.0,
+        minimum=0.01,
+        maximum=1.0,
+        floor=0.01,
+        ceiling=1.0,
+    ),
+    _q("glue_power", "P_glu", "W", "power of one unit besides all else", f"{SOURCE} (19)", 0.0),
+    _q("supply_resistance", "R_supply", "ohm", "resistance of one supply pin", f"{SOURCE} (20)", 0.0),
+    _count("supply_pins", "n_supply", "supply pins of one unit", f"{SOURCE} (20)", default=1.0),
+    _q(
+        "supply_voltage",
+        "V",
+        "V",
+        "voltage at which a unit feeds the units inside; absent: as in the level below",
+        f"{SOURCE} (20)",
+        optional=True,
+    ),
+    _count(
+        "package_pins",
+        "",
+        "pins of one unit, for supply and signals together; absent: no limit",
+        f"{SOURCE}, 4.5.2",
+        optional=True,
+    ),
+)
+MONEY = (
+    _q(
+        "silicon_cost",
+        "K_Si",
+        "USD/Hz",
+        "cost of one transistor per clock frequency",
+        f"{SOURCE} (26), unit corrected",
+        0.0,
+    ),
+    _q(
+        "supply_cost",
+        "",
+        "USD/W",
+        "cost of power supply per watt drawn at peak",
+        f"{SOURCE}, 4.7 in words",
+        0.0,
+    ),
+)
+MACHINE = (
+    *CORE,
+    *AREA,
+    *IO_MODEL,
+    *(q for family in EVERY_LEVEL for q in by_level(family)),
+    *(q for family in UPPER_LEVELS for q in by_level(family, ABOVE_CORE)),
+    *MONEY,
+)
+
+_APPLICATION = (
+    _q("instructions", "L_sys", "instruction", "work of the run", _TABLE2),
+    _share("control_share", "F_ctrl", "share of instructions that are branches", _TABLE2, 0.15),
+    _share("misprediction_rate", "", "share of branches that are mispredicted", f"{SOURCE} (7), corrected"),
+    *_caches(_share("miss_rate", "f", "misses per access to a cache", f"{SOURCE} (2)-(5)"), CACHES[:3]),
+    _share("miss_rate", "f_iTLB", "misses of instruction addresses per instruction", f"{SOURCE} (2)").at(
+        cache="ITLB"
+    ),
+    _share("miss_rate", "", "share of the misses of L2 that miss L3 as well", "our addition", 1.0).at(
+        cache="L3"
+    ),
+    *_caches(
+        _q(
+            "measured_cache",
+            "",
+            "byte",
+            "size of the cache at which its miss rate was measured; absent: its own size",
+            f"{SOURCE} (9)",
+            optional=True,
+        ),
+        CACHES[:3],
+    ),
+    _share("activity", "s_0", "share of the most transitions per cycle", f"{SOURCE} (17)", 1.0),
+)
+_APPLICATION_LEVELS = (
+    _count(
+        "parallelism",
+        "ALP",
+        "most units of work in progress at once in one unit of the level; absent: no limit",
+        _TABLE2,
+        optional=True,
+    ),
+    _q(
+        "demand",
+        "B_app",
+        "byte/cycle",
+        "data that one core moves over the level's link per cycle",
+        f"{SOURCE} (6)",
+        0.0,
+    ),
+    _share("data_share", "F_dmo", "share of instructions that move data over the level's link", _TABLE2),
+    _q(
+        "measured_buffer",
+        "",
+        "byte",
+        "size of the level's buffer at which its demand was measured; absent: its own",
+        f"{SOURCE} (9)",
+        optional=True,
+    ),
+)
+# the example application of Table 2
+_EXAMPLE = {"parallelism.core": 4.0, "data_share.core": 0.5}
+OVERHEAD = _q(
+    "overhead_work",
+    "L_ovhd",
+    "instruction",
+    "instructions more on every core for dividing work at this level",
+    f"{SOURCE} (8)",
+    0.0,
+)
+_PAID = (
+    _q(
+        "lifetime",
+        "",
+        "s",
+        "time over which energy and spares are paid; absent: the run itself",
+        "our addition",
+        optional=True,
+    ),
+    _share("peak_share", "", "share of the lifetime at peak power", f"{SOURCE}, Table 1", 1.0),
+    _share("idle_share", "", "share of the lifetime at idle power; the rest is off", f"{SOURCE}, Table 1"),
+    _q("energy_price", "K_pwr", "USD/J", "price of energy", f"{SOURCE}, 4.7", 4.14e-8),
+    _q(
+        "cooling_factor",
+        "K_cool",
+        "",
+        "energy paid per energy drawn; 1 where the efficiencies include cooling",
+        f"{SOURCE} (25)",
+        1.0,
+        minimum=1.0,
+        floor=1.0,
+        ceiling=1e3,
+    ),
+)
+NRE = _q("nre_cost", "K_NRE", "USD", "cost of designing the level, paid once", f"{SOURCE} (25)", 0.0)
+
+
+def _with_example(q: Quantity) -> Quantity:
+    return replace(q, default=_EXAMPLE[q.name], optional=False) if q.name in _EXAMPLE else q
+
+
+INPUTS = (
+    *_APPLICATION,
+    *(_with_example(q) for family in _APPLICATION_LEVELS for q in by_level(family, LEVELS)),
+    *by_level(OVERHEAD, ABOVE_CORE),
+    *_PAID,
+    *by_level(NRE),
+)
