@@ -89,7 +89,7 @@ def solution(
     )
     if slopes and owner.pair is not None and owner.program is not None and not owner.program.integer.any():
         found = replace(found, limits=_sloped(question, owner, vertex, level, limits))
-    return _told(front.question, found)
+    return _told(front, found)
 
 
 def settled(front: ProgramFront, vertex: Vertex) -> tuple[Vertex, dict[str, tuple[float, float]]]:
@@ -126,10 +126,9 @@ def _value(name: str, at: Mapping[str, float], x: Mapping[str, float]) -> float:
     return float(at[name] if name in at else x[name])
 
 
-def _told(question: Question, found: Solution) -> Solution:
+def _told(front: ProgramFront, found: Solution) -> Solution:
     """With what is the same at all points: names, units, title."""
-    decided = [d.name for d in question.decide if d.choices is None]
-    names = [q.name for q in question.model.metrics] + decided
+    question = front.question
     first = question.objectives[0]
     return replace(
         found,
@@ -137,7 +136,7 @@ def _told(question: Question, found: Solution) -> Solution:
         scenario=question.scenario_text,
         objective_name=first.name,
         maximize=first.maximize,
-        units={n: evaluation.quantity(question.model, n).unit for n in [*names, "halvings"]},
+        units=front.units,
         waived=tuple(sorted(question.waive)),
         flags={q.name: q.flags for q in question.model.metrics if q.flags},
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from formulations.problem import formulate
 from formulations.program import Program, branch_count
-from scenarios.question import Question, combinations
+from scenarios.question import HALVINGS, Question, combinations
 from solvers import choices, envelope, program_curve, program_enumeration, program_search
 from solvers.envelope import Piece, Vertex
 from solvers.program_curve import Pair, Proof, Sense
@@ -54,7 +54,7 @@ class ProgramFront:
     """An exact front: pieces by rising first coordinate, each straight in the coordinates ``senses``.
 
     ``kind`` says what it is, ``method`` how it was found; ``complete``: whether nothing is missing; ``pieces`` are
-    empty where no design meets the limits.
+    empty where no design meets the limits. ``units``: those of all metrics and decided quantities.
     """
 
     question: Question
@@ -66,6 +66,7 @@ class ProgramFront:
     method: str
     complete: bool
     solves: int
+    units: Mapping[str, str]
 
     @property
     def straight(self) -> bool:
@@ -173,12 +174,13 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
     method = f"{COMPLETE}: all {count} combinations were evaluated"
     own = tuple(replace(o, pair=None) for o in owners)
     return ProgramFront(
-        question, own, (first, second), tuple(pieces), (), COMPLETE, method, complete=True, solves=0
+        question, own, (first, second), tuple(pieces), (), COMPLETE, method, True, 0, _units(owners)
     )
 
 
 def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: list[Found]) -> ProgramFront:
-    pieces = envelope.envelope(c for f in found for c in f.curves)
+    pieces = found[0].pieces if len(found) == 1 else []
+    pieces = pieces or envelope.envelope(c for f in found for c in f.curves)
     unproven, stopped = sum(f.unproven for f in found), any(f.stopped for f in found)
     solves = sum(f.solves for f in found)
     discrete = any(o.program is not None and o.program.integer.any() for o in owners)
@@ -200,7 +202,17 @@ def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: li
         method,
         not (unproven or stopped),
         solves,
+        _units(owners),
     )
+
+
+def _units(owners: tuple[Owner, ...]) -> dict[str, str]:
+    found = {HALVINGS.name: HALVINGS.unit}
+    for o in owners:
+        parameters = o.question.model.parameters()
+        found |= {q.name: q.unit for q in o.question.model.metrics}
+        found |= {d.name: parameters[d.name].unit for d in o.question.decide if d.name in parameters}
+    return found
 
 
 def _proof(discrete: bool, curves: int, unproven: int, stopped: bool) -> str:

@@ -32,10 +32,12 @@ TINY = 1e-300
 class Found:
     """The curves of one program, and groups of proofs (one group per way of choosing the exact maxima).
 
+    ``pieces``: what is least of all curves, where that is known already.
     ``unproven``: how many pieces nothing proves; ``stopped``: whether the search was ended before it was done.
     """
 
     curves: list[Curve] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
     proofs: list[list[Proof]] = field(default_factory=list)
     solves: int = 0
     unproven: int = 0
@@ -113,6 +115,7 @@ class _Search:
                 self.found.stopped = True
                 break
             self._look(task)
+        self.found.pieces = self.pieces
         return self.found
 
     def _ask(self, cells: list[Numbers], wa: float, wb: float) -> tuple[int, Best]:
