@@ -7,6 +7,7 @@ its secant is a monomial above D (a relaxation), its tangent a monomial below D 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -15,13 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.cuts import cuts
 from formulations.evaluation import RowKey
+from formulations.maxima import SIDE
 from formulations.posynomial import Posynomial
 from formulations.problem import Goal, Problem, Row, Variable
 
 Array = NDArray[np.float64]
 MARGIN = 0.5
 LOG_BOX = 690.0
+GOAL = "the goal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,11 @@ class Divisor:
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """The arrays of a problem; ``allowed`` holds each discrete variable's values' logarithms (None: all)."""
+    """The arrays of a problem; ``allowed`` holds each discrete variable's values' logarithms (None: all).
+
+    ``tighter``: the same problem with rows that follow from its own and one more variable, the goal, at the end; its
+    relaxations are better, its multipliers mean nothing. ``own``: there, how many rows a design must meet.
+    """
 
     names: tuple[str, ...]
     exponents: Array
@@ -60,6 +68,8 @@ class Canonical:
     divisors: tuple[Divisor, ...]
     forms: Array
     allowed: Mapping[int, Array | None]
+    tighter: Canonical | None = None
+    own: int = 1 << 30
 
     @property
     def row_of_term(self) -> NDArray[np.intp]:
@@ -87,12 +97,51 @@ def canonical(
     one = Posynomial({(): 1.0})
     pairs = [(goal.numerator, goal.denominator) if goal else (one, one)]
     pairs += [(r.numerator, r.denominator) for r in rows]
+    low, high, allowed = _boxes(problem.variables, drop, relax_sets, dict(fixed or {}))
+    keys = tuple(r.key for r in rows)
+    c = _arrays(names, pairs, keys, low, high, allowed)
+    if c.divisors and any(v.auxiliary for v in problem.variables):
+        return dataclasses.replace(c, tighter=_tighter(c, pairs))
+    return c
+
+
+def _arrays(
+    names: tuple[str, ...],
+    pairs: Sequence[tuple[Posynomial, Posynomial]],
+    keys: tuple[RowKey, ...],
+    low: Array,
+    high: Array,
+    allowed: Mapping[int, Array | None],
+) -> Canonical:
     exponents, logc, ptr, sums = _tables(pairs, names)
     forms, coordinates = _forms([a for _, a, _ in sums], len(names))
     divisors = tuple(Divisor(k, a[0], c, b) for (k, a, b), c in zip(sums, coordinates, strict=True))
-    low, high, allowed = _boxes(problem.variables, drop, relax_sets, dict(fixed or {}))
-    return Canonical(
-        names, exponents, logc, ptr, tuple(r.key for r in rows), low, high, divisors, forms, allowed
+    return Canonical(names, exponents, logc, ptr, keys, low, high, divisors, forms, allowed)
+
+
+def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Canonical | None:
+    """The problem with its cuts; None where there are none."""
+    for_goal, for_rows = cuts(pairs[0], pairs[1:], c.names)
+    if not for_goal and not for_rows:
+        return None
+    value = Posynomial({((GOAL, 1.0),): 1.0})
+    one = Posynomial({(): 1.0})
+    held = [(top, bottom * value) for top, bottom in (pairs[0], *for_goal)]
+    rows = [*pairs[1:], *held, *for_rows]
+    keys = (*c.keys, *(RowKey(f"cut {i}", SIDE) for i in range(len(rows) - len(c.keys))))
+    ends = [_reach(p, c.names, c.low, c.high) for p in pairs[0]]
+    least, most = ends[0][0] - ends[1][1] - MARGIN, ends[0][1] - ends[1][0] + MARGIN
+    low, high = np.append(c.low, max(least, -LOG_BOX)), np.append(c.high, min(most, LOG_BOX))
+    wider = _arrays((*c.names, GOAL), [(value, one), *rows], keys, low, high, c.allowed)
+    return dataclasses.replace(wider, own=len(pairs))
+
+
+def _reach(p: Posynomial, names: tuple[str, ...], low: Array, high: Array) -> tuple[float, float]:
+    """Ends of log p over a box of logarithms, each term at its own."""
+    a, b = _rows(p, names)
+    up, down = np.maximum(a, 0.0), np.minimum(a, 0.0)
+    return float((b + up @ low + down @ high).max()), float(
+        (b + up @ high + down @ low).max() + np.log(b.size)
     )
 
 

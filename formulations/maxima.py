@@ -12,7 +12,7 @@ Which of the two stands where is read off the exponents, never declared.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -189,6 +189,23 @@ def split(pair: Pair) -> Pair:
     """Put u for every maximum t that makes numerator/denominator smaller by growing, term by term."""
     top, bottom = pair
     return _raised(top, -1.0), _raised(bottom, 1.0)
+
+
+def joined(p: Posynomial, unknowns: Collection[str] = ()) -> Posynomial:
+    """Put one unknown for each maximum again, so that what the user wrote can be compared.
+
+    ``unknowns``: those of the problem, where u stands for a maximum whose t is not among them; none: t throughout.
+    """
+    if not any(v.endswith(UP) for key in p.terms for v, _ in key):
+        return p
+    total = Posynomial({})
+    for key, c in p.terms.items():
+        term = Posynomial({(): c})
+        for v, e in key:
+            base = v.removesuffix(UP)
+            term = term * Posynomial({((base if base in unknowns or not unknowns else v, e),): 1.0})
+        total = total + term
+    return total
 
 
 def _raised(p: Posynomial, sign: float) -> Posynomial:

@@ -51,6 +51,7 @@ class _Node:
     z_high: Array
     bound: float
     noise: float = 0.0
+    force: Array | None = None
 
     def closes(self, best: float) -> bool:
         """Whether nothing in the node can beat ``best``, as far as floats can tell (dear limits magnify rounding)."""
@@ -63,6 +64,7 @@ def minimise(
     gap: float = 1e-10,
     incumbent: Array | None = None,
     below: float = np.inf,
+    cutoff: float = np.inf,
     most: int = MOST,
 ) -> Found:
     """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start.
@@ -71,7 +73,7 @@ def minimise(
     not in seconds, so that the same question always gets the same answer).
 
     ``below``: only designs under this log value are of interest; the first one found ends the search, and
-    "infeasible" then means that there is none.
+    "infeasible" then means that there is none. ``cutoff``: the same, but the best of them is looked for.
     """
     if np.any(c.low > c.high + 1e-12):
         return Found(INFEASIBLE, None, np.inf, np.inf, 0)
@@ -81,7 +83,7 @@ def minimise(
         return Found(
             int(r.status[0]), y, float(r.value[0]) if y is not None else np.inf, float(r.bound[0]), 1
         )
-    return _search(c, gap, incumbent, below, most)
+    return _search(c, gap, incumbent, below, cutoff, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,14 @@ class _Best:
         return other if other.value < self.value else self
 
 
-def _search(c: Canonical, gap: float, incumbent: Array | None, below: float, most: int) -> Found:
-    z = canon.form_box(c, c.low[None], c.high[None])
-    open_nodes = [_Node(c.low, c.high, z[0][0], z[1][0], -np.inf)]
-    best, closed, count, unsure = _Best(None, below), np.inf, 0, False
+def _search(
+    c: Canonical, gap: float, incumbent: Array | None, below: float, cutoff: float, most: int
+) -> Found:
+    # nodes live where relaxations are tight; designs are judged by the rows as they stand
+    t = c.tighter or c
+    z = canon.form_box(t, t.low[None], t.high[None])
+    open_nodes = [_Node(t.low, t.high, z[0][0], z[1][0], -np.inf)]
+    best, closed, count, unsure = _Best(None, min(below, cutoff)), np.inf, 0, False
     if incumbent is not None:
         best = _judged(c, incumbent)
     while open_nodes and count < most:
@@ -110,7 +116,7 @@ def _search(c: Canonical, gap: float, incumbent: Array | None, below: float, mos
         open_nodes.sort(key=lambda n: n.bound)
         now, open_nodes = open_nodes[:BATCH], open_nodes[BATCH:]
         count += len(now)
-        solved = [(n, y) for n, y, status in _relaxed(c, now) if status != INFEASIBLE]
+        solved = [(n, y) for n, y, status in _relaxed(t, now) if status != INFEASIBLE]
         alive = [(n, y) for n, y in solved if not n.closes(best.value - gap)]
         closed = min([closed, *(n.bound for n, _ in solved if n.closes(best.value - gap))])
         if alive:
@@ -119,7 +125,7 @@ def _search(c: Canonical, gap: float, incumbent: Array | None, below: float, mos
                 return Found(OPTIMAL, best.y, best.value, -np.inf, count)
         for node, y in alive:
             ends = node.closes(best.value - gap)
-            children = None if ends else _split(c, node, y, best.value - node.bound)
+            children = None if ends else _split(t, node, y, best.value - node.bound)
             if children is None:
                 closed = min(closed, node.bound)
                 unsure = unsure or not ends
@@ -150,7 +156,7 @@ def _relaxed(c: Canonical, nodes: list[_Node]) -> list[tuple[_Node, Array, int]]
         if r.status[i] == FAILED:
             bound = min(bound, float(r.value[i]))
         noise = ROUNDING * float(r.multipliers[i].sum()) if r.status[i] == OPTIMAL else 0.0
-        solved = dataclasses.replace(n, bound=max(n.bound, bound), noise=noise)
+        solved = dataclasses.replace(n, bound=max(n.bound, bound), noise=noise, force=r.multipliers[i])
         out.append((solved, r.y[i], int(r.status[i])))
     return out
 
@@ -162,7 +168,7 @@ def _candidates(c: Canonical, alive: list[tuple[_Node, Array]], best: _Best) -> 
     at: list[Array] = []
     for node, y in alive:
         for rounding in ("near", "down", "up") if c.allowed else ("near",):
-            lo, hi, point = node.low.copy(), node.high.copy(), y.copy()
+            lo, hi, point = (part[: len(c.names)].copy() for part in (node.low, node.high, y))
             for v in c.allowed:
                 point[v] = lo[v] = hi[v] = _round(c, v, y[v], node.low[v], node.high[v], rounding)
             if not any(np.array_equal(point, p) for p in at):
@@ -260,12 +266,14 @@ def _form_errors(c: Canonical, node: _Node, y: Array) -> Array:
     z, width = c.forms @ y, node.z_high - node.z_low
     error = np.zeros(width.size)
     for d in c.divisors:
+        # a row that only helps is worth refining where it pushes
+        share = 1.0 if node.force is None or d.row <= c.own else min(1.0, float(node.force[d.row - 1]))
         for i in np.flatnonzero(np.any(d.coordinates != 0, axis=0)):
             ends = np.stack([z, z])
             ends[0, i], ends[1, i] = node.z_low[i], node.z_high[i]
             h = d.height(ends)
             t = np.clip((z[i] - node.z_low[i]) / max(width[i], 1e-300), 0.0, 1.0)
-            error[i] += (1 - t) * h[0] + t * h[1] - float(d.height(z))
+            error[i] += share * ((1 - t) * h[0] + t * h[1] - float(d.height(z)))
     return np.where(width > NARROW, np.maximum(error, 0.0), 0.0)
 
 

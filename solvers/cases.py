@@ -14,11 +14,11 @@ from results.solution import Status
 from scenarios.question import Question
 from solvers import methods, scan, structured
 from solvers.outcome import Outcome
-from solvers.structured import Optimum, Place
+from solvers.structured import Optimum, Place, Searched
 
 TIE = 2e-9
+NEAR = 4e-9
 SAME = 1e-6
-DECIDED = {Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE}
 
 
 def apply_to(problem: Problem) -> bool:
@@ -35,47 +35,72 @@ def optimise(problem: Problem) -> Optimum:
     Where some case could not be closed, the methods that need no structure are asked as well.
     """
     question = problem.question
-    found = [(case, structured.optimise(case)) for case in problem.cases]
-    for _, one in found:
+    searches = _searched(problem)
+    for one in searches:
         if one.outcome.status is Status.UNBOUNDED:
-            return one
-    alive = [(case, one) for case, one in found if one.outcome.status is not Status.INFEASIBLE]
+            return Optimum(one.outcome)
+    alive = [one for one in searches if one.outcome.status is not Status.INFEASIBLE]
     if not alive:
-        outcome = found[0][1].outcome
-        return Optimum(dataclasses.replace(outcome, certificate=_proof(outcome.certificate, len(found))))
-    best = _best(question, alive, len(found))
+        outcome = searches[0].outcome
+        return Optimum(dataclasses.replace(outcome, certificate=_proof(outcome.certificate, len(searches))))
+    best = _best(question, alive, len(searches))
     if best is None or not _closed(question, best.outcome):
-        other = methods.unstructured(question)
-        if best is None or best.outcome.x is None or other.status is not Status.FEASIBLE:
-            return Optimum(other)
-        return best if _better(question, best.outcome, other) else Optimum(other)
+        return _with_other(question, best, methods.unstructured(question))
     return best
+
+
+def _with_other(question: Question, best: Optimum | None, other: Outcome) -> Optimum:
+    """What the methods without structure add where some case could not be closed: a design or a bound."""
+    if best is None or other.x is None or other.status is not Status.FEASIBLE or not question.objectives:
+        return Optimum(other) if best is None or other.status is Status.OPTIMAL else best
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+    bounds = [sign * b for b in (best.outcome.bound, other.bound) if b is not None]
+    bound = sign * max(bounds) if bounds else None
+    if sign * _objective(question, other.x) < sign * _objective(question, best.outcome.x or {}):
+        return Optimum(dataclasses.replace(other, bound=bound))
+    return dataclasses.replace(best, outcome=dataclasses.replace(best.outcome, bound=bound))
+
+
+def _searched(problem: Problem) -> list[Searched]:
+    """Search every case; once there is a design, only for what is as good."""
+    found: list[Searched] = []
+    for case in problem.cases:
+        least = min((one.value for one in found), default=math.inf) if case.goal is not None else math.inf
+        found.append(structured.search(case, least + TIE))
+    return found
 
 
 def _proof(text: str, count: int) -> str:
     return text if count == 1 else f"{count} cases, one for each term that can be a maximum: {text}"
 
 
-def _best(question: Question, alive: Sequence[tuple[Problem, Optimum]], count: int) -> Optimum | None:
+def _best(question: Question, alive: Sequence[Searched], count: int) -> Optimum | None:
     """The case that wins, by the tie rule among those that are equally good; None where no case has a design."""
     sign = -1.0 if question.objectives and question.objectives[0].maximize else 1.0
-    designs = [(case, one, _design(case, one)) for case, one in alive if one.outcome.x is not None]
+    least = min(one.value for one in alive)
+    if not math.isfinite(least):
+        return None
+    close = [one for one in alive if not question.objectives or one.value - least <= NEAR]
+    settled = [(one.problem, structured.settle(one)) for one in close]
+    designs = [(case, one, _design(case, one)) for case, one in settled if one.outcome.x is not None]
     if not designs:
         return None
     reached = [_objective(question, x) * sign for *_, x in designs]
-    least = min(reached)
-    tied = [d for d, value in zip(designs, reached, strict=True) if value - least <= TIE * abs(least)]
+    tied = [d for d, v in zip(designs, reached, strict=True) if v - min(reached) <= NEAR * abs(v)]
     _, one, x = tied[0]
     for other in tied[1:]:
         if _precedes(question, other[2], x):
             _, one, x = other
-    bounds = [o.outcome.bound for _, o in alive if o.outcome.bound is not None]
-    known = len(bounds) == len(alive)
-    bound = sign * min(sign * b for b in bounds) if known else None
-    sure = all(o.outcome.status in DECIDED for _, o in alive)
-    status = one.outcome.status if known and sure else Status.FEASIBLE
+    bounds = [o.outcome.bound for _, o in settled] + [_bound(s) for s in alive if s not in close]
+    known = [b for b in bounds if b is not None]
+    bound = sign * min(sign * b for b in known) if len(known) == len(bounds) else None
+    sure = all(o.outcome.status is not Status.ERROR for o in alive) and len(known) == len(bounds)
     outcome = dataclasses.replace(
-        one.outcome, status=status, x=x, bound=bound, certificate=_proof(one.outcome.certificate, count)
+        one.outcome,
+        status=one.outcome.status if sure else Status.FEASIBLE,
+        x=x,
+        bound=bound,
+        certificate=_proof(one.outcome.certificate, count),
     )
     places = tuple(
         Place(c, o.y, o.known)
@@ -83,6 +108,13 @@ def _best(question: Question, alive: Sequence[tuple[Problem, Optimum]], count: i
         if o.y is not None and all(math.isclose(there[n], x[n], rel_tol=SAME) for n in x)
     )
     return Optimum(outcome, one.y, _ranges(tied, x), None, places)
+
+
+def _bound(s: Searched) -> float | None:
+    """The bound of a case that does not win, in the user's sense."""
+    if s.found is None or s.goal is None or not math.isfinite(s.found.bound):
+        return s.outcome.bound
+    return s.goal.to_user(s.found.bound)
 
 
 def _design(case: Problem, one: Optimum) -> dict[str, float]:
@@ -133,9 +165,3 @@ def _closed(question: Question, outcome: Outcome) -> bool:
         return False
     value = _objective(question, outcome.x)
     return abs(value - outcome.bound) <= question.gap * max(abs(value), 1e-12)
-
-
-def _better(question: Question, ours: Outcome, other: Outcome) -> bool:
-    assert ours.x is not None, "only designs are compared"
-    sign = -1.0 if question.objectives[0].maximize else 1.0
-    return sign * _objective(question, ours.x) <= sign * _objective(question, dict(other.x or {}))

@@ -107,6 +107,6 @@ def _given(question: Question, name: str, value: float) -> Question:
 
 def _logs(goal: Goal | None, rows: Sequence[Row], point: Mapping[str, float]) -> Array:
     assert goal is not None, "only questions with an objective get here"
-    return np.array(
-        [math.log(r.numerator(**point)) - math.log(r.denominator(**point)) for r in (goal, *rows)]
-    )
+    pairs = [(goal.numerator, goal.denominator)]
+    pairs += [(r.numerator, r.denominator) for r in rows]
+    return np.array([math.log(top(**point)) - math.log(bottom(**point)) for top, bottom in pairs])

@@ -12,7 +12,7 @@ import numpy as np
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
-from formulations.maxima import SIDE
+from formulations.maxima import SIDE, joined
 from formulations.posynomial import Posynomial, constant
 from formulations.problem import Goal, Kind, Problem, Row
 from results.solution import Status
@@ -61,16 +61,44 @@ class Optimum:
     places: tuple[Place, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search's end: ``done`` where that is the answer, else a design ``found`` among the optimal ones.
+
+    ``value``: what is minimised there, in logs; infinite without a design.
+    """
+
+    problem: Problem
+    goal: Goal | None
+    c: Canonical
+    outcome: Outcome
+    found: branch.Found | None = None
+    done: Optimum | None = None
+
+    @property
+    def value(self) -> float:
+        """Log of the goal at the design."""
+        if self.done is not None and self.done.y is not None:
+            return float(canon.values(self.c, self.done.y[None])[0, 0])
+        return np.inf if self.found is None else self.found.value
+
+
 def optimise(problem: Problem) -> Optimum:
-    """Solve a structured problem; the design is unique by the tie rule.
+    """Solve a structured problem; the design is unique by the tie rule."""
+    return settle(search(problem))
+
+
+def search(problem: Problem, cutoff: float = np.inf) -> Searched:
+    """Find the optimum and its bound.
 
     What the search box alone forbids or holds is asked again in a far larger box, and with the slack that feasibility
-    is granted, before it is called infeasible or unbounded.
+    is granted, before it is called infeasible or unbounded. ``cutoff``: only designs under this log value are looked
+    for; "infeasible" then means that there is none.
     """
-    found = _optimise(problem)
+    found = _search(problem, cutoff)
     if found.outcome.status is Status.INFEASIBLE or found.outcome.runaway:
-        eased = _optimise(_eased(problem))
-        return eased if eased.outcome.x is not None or found.outcome.runaway else found
+        eased = _search(_eased(problem), cutoff)
+        return eased if np.isfinite(eased.value) or found.outcome.runaway else found
     return found
 
 
@@ -93,34 +121,47 @@ def _eased(problem: Problem) -> Problem:
     return dataclasses.replace(problem, variables=variables, rows=rows)
 
 
-def _optimise(problem: Problem) -> Optimum:
-    """Search, then settle which of the optimal designs is handed out."""
-    stated = problem.goal if problem.goal is not None and problem.goal.numerator.terms else None
+def _search(problem: Problem, cutoff: float) -> Searched:
+    stated = _stated(problem)
     goal = stated or next(iter(ties.tie_goals(problem, "")), None)
     c = canon.canonical(problem, goal)
+    done: Optimum | None = None
     if problem.kind in (Kind.LP, Kind.MILP) and c.divisors:
-        linear = _linear(problem, c)
-        if linear is not None:
-            return linear
-    at_limit = _at_its_limit(problem, goal, c) if stated is not None else None
-    if at_limit is not None:
-        return at_limit
-    first = _searched(problem, c)
-    if first.found is None or first.found.y is None:
-        return Optimum(first.outcome)
-    gone = _runs_away(problem, c, first.found.y) if stated is not None else ""
+        done = _linear(problem, c)
+    if done is None and stated is not None:
+        done = _at_its_limit(problem, goal, c)
+    if done is not None:
+        return Searched(problem, goal, c, done.outcome, done=done)
+    outcome, found = _searched(problem, c, cutoff)
+    if found is None or found.y is None:
+        return Searched(problem, goal, c, outcome, done=Optimum(outcome))
+    gone = _runs_away(problem, c, found.y) if stated is not None else ""
     if gone:
-        return Optimum(_unbounded(gone, first.outcome.solver))
-    y, known = _sharpened(problem, goal, c, first.found.y)
+        outcome = _unbounded(gone, outcome.solver)
+        return Searched(problem, goal, c, outcome, done=Optimum(outcome))
+    return Searched(problem, goal, c, outcome, found)
+
+
+def _stated(problem: Problem) -> Goal | None:
+    """The objective, unless it is 0 whatever is decided."""
+    return problem.goal if problem.goal is not None and problem.goal.numerator.terms else None
+
+
+def settle(s: Searched) -> Optimum:
+    """Settle which of the optimal designs is handed out."""
+    if s.done is not None or s.found is None or s.found.y is None:
+        return s.done or Optimum(s.outcome)
+    problem, goal, c = s.problem, s.goal, s.c
+    y, known = _sharpened(problem, goal, c, s.found.y)
     pinned = _pinned(problem, goal, c, known.rows) if goal is not None else None
     chosen = ties.choose(problem, goal, y, known=known) if pinned is None else pinned
     x = _values(problem, c, chosen.y)
-    if goal is None or stated is None:
-        return Optimum(_any_design(problem, x, first.outcome.solver), chosen.y)
-    log_bound = first.found.bound if pinned is None else pinned.first
+    if goal is None or _stated(problem) is None:
+        return Optimum(_any_design(problem, x, s.outcome.solver), chosen.y)
+    log_bound = s.found.bound if pinned is None else pinned.first
     bound = goal.to_user(log_bound) if math.isfinite(log_bound) else None
-    status = Status.OPTIMAL if pinned is not None else first.outcome.status
-    outcome = dataclasses.replace(first.outcome, status=status, x=x, bound=bound)
+    status = Status.OPTIMAL if pinned is not None else s.outcome.status
+    outcome = dataclasses.replace(s.outcome, status=status, x=x, bound=bound)
     return Optimum(outcome, _logs(x), chosen.ranges, None if c.allowed or c.divisors else known)
 
 
@@ -145,7 +186,9 @@ def _at_its_limit(problem: Problem, goal: Goal | None, c: Canonical) -> Optimum 
     if goal is None or not c.divisors:
         return None
     factors = [
-        _constant(r.numerator * goal.numerator, r.denominator * goal.denominator) for r in problem.rows or ()
+        _constant(joined(r.numerator * goal.numerator), joined(r.denominator * goal.denominator))
+        for r in problem.rows or ()
+        if r.key.side != SIDE
     ]
     least = max((math.log(k) for k in factors if k is not None), default=None)
     if least is None:
@@ -173,27 +216,19 @@ def _constant(top: Posynomial, bottom: Posynomial) -> float | None:
     return ratios[0] if max(ratios) <= min(ratios) * (1 + 1e-12) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _First:
-    """The search's own result: a design before ties are broken, or why there is none."""
-
-    outcome: Outcome
-    found: branch.Found | None = None
-
-
-def _searched(problem: Problem, c: Canonical) -> _First:
-    """Interior point, or branch and bound over it."""
+def _searched(problem: Problem, c: Canonical, cutoff: float) -> tuple[Outcome, branch.Found | None]:
+    """Interior point, or branch and bound over it: its own result, a design before ties are broken."""
     solver = f"dse {METHODS.get(problem.kind, 'branch and bound')}"
-    found = branch.minimise(c)
+    found = branch.minimise(c, cutoff=cutoff)
     if found.status == branch.INFEASIBLE:
         proof = "no design meets all limits; " + PROOFS[problem.kind]
-        return _First(Outcome(Status.INFEASIBLE, certificate=proof, solver=solver))
+        return Outcome(Status.INFEASIBLE, certificate=proof, solver=solver), None
     if found.y is None:
         message = "the search ended before a design was found"
-        return _First(Outcome(Status.ERROR, solver=solver, message=message))
+        return Outcome(Status.ERROR, solver=solver, message=message), found
     text = PROOFS[problem.kind] + (f"; {found.nodes} nodes" if found.nodes > 1 else "")
     status = Status.OPTIMAL if found.status == branch.OPTIMAL else Status.FEASIBLE
-    return _First(Outcome(status, certificate=text, solver=solver), found)
+    return Outcome(status, certificate=text, solver=solver), found
 
 
 def _linear(problem: Problem, c: Canonical) -> Optimum | None:
