@@ -137,3 +137,21 @@ def points() -> Callable[..., st.SearchStrategy[dict[str, Any]]]:
         )
 
     return of
+
+
+@pytest.fixture(scope="session")
+def system() -> Callable[..., dict[str, Any]]:
+    """Return a function that evaluates exabounds: defaults, changed by what it is given by name."""
+    model = models.get("exabounds")
+    base = {k: q.default for k, q in model.parameters().items() if q.default is not None}
+    needed = {
+        "instructions": 1e12,
+        "machine.frequency": 1e9,
+        "machine.voltage": 1.0,
+        "machine.dynamic_capacitance": 1e-9,
+    }
+
+    def run(changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        return dict(models.evaluate(model, {**base, **needed, **(changes or {})}))
+
+    return run

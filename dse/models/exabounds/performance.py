@@ -14,7 +14,8 @@ miss rate is per access to memory. L3 is absent from the paper's equations thoug
 share of L2 misses that it misses too, and the default of 1 is the paper. (6) prints n̂_0 twice, of which
 one must be n_io, and gives 1/F even where bandwidth is ample; here queueing slows the rest down by demand
 over supply, and is zero where the supply is ample. The level that slows most counts, since a core waits for
-all of its links at once.
+all of its links at once. B_app is per cycle of a core, as the paper has it, also while the core waits for
+memory: on a queue a faster clock only asks for more, and overhead instructions queue like all others.
 
 (8) prints C = (L + L_ovhd)/d, which has no clock and counts overhead as progress; here
 
@@ -55,24 +56,26 @@ def stack(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the cycles per instruction by part, as plain numbers, queueing apart. ``parts``: 1/n̂ by level."""
     m, base = g.machine, parts["core"]
     dram = getattr(m, "latency.DRAM") * m.frequency
-    hidden = m.reorder_buffer * base
-    mispredicted = g.control_share * g.misprediction_rate
     memory = of(g, "data_share", "core")
-    s = of(g, "miss_rate", "L3")
-    stall = _beyond(dram, hidden) * s
-    # nothing is left to L3 where it misses all
-    stall = (
-        stall
-        if s is not None and _is_one(s)
-        else stall + _beyond(getattr(m, "latency.L3"), hidden) * (1.0 - s)
-    )
+    mispredicted = g.control_share * g.misprediction_rate
     return {
         "base": base,
         "icache": getattr(m, "latency.L2") * miss_rate(g, "L1I") + dram * of(g, "miss_rate", "ITLB"),
         "branch": (m.pipeline_length + (m.frontend_capacity + m.reorder_buffer) * base) * mispredicted,
         "l1data": getattr(m, "latency.L2") * miss_rate(g, "L1D") * memory,
-        "l2data": stall * miss_rate(g, "L2") * memory,
+        "l2data": _second_level(g, dram, m.reorder_buffer * base) * memory,
     }
+
+
+def _second_level(g: Any, dram: Any, hidden: Any) -> Any:
+    """Return the stall per access for misses of L2 (5); ``dram``: cycles to memory, ``hidden``: by reordering."""
+    missed, s = miss_rate(g, "L2"), of(g, "miss_rate", "L3")
+    if nothing(missed):
+        return 0.0
+    far = _beyond(dram, hidden) * s
+    if _is_one(s):
+        return far * missed
+    return (far + _beyond(getattr(g.machine, "latency.L3"), hidden) * (1.0 - s)) * missed
 
 
 def _is_one(x: Any) -> bool:

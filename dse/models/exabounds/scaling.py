@@ -2,7 +2,7 @@
 
 With C = L_sys/t, t = (L_1 + O) d/f and L_1 = L_sys/Π n̂:
 
-    dC/dn_z = C/n_z ([n_z in use] L_1/(L_1 + O) - [queueing at or above z])          (10)
+    dC/dn_z = C/n_z [n_z in use] (L_1/(L_1 + O) - [queueing at or above z])          (10)
     dC/dL   = C/L O/(L_1 + O)                                                        (11)
     dL/dn_z = -(dC/dn_z)/(dC/dL)                                                      (12)
     AMDAHL  = n (C(n) - C(1))/((n - 1) C(n))                                          (14)
@@ -38,7 +38,7 @@ def metrics(g: Any, parts: Mapping[str, Any], time: Any, extra: Any) -> Mapping[
     found = {"weak_scaling": weak, **_laws(g, parts)}
     for level in ABOVE_CORE:
         many = of(g.machine, "count", level)
-        gain = _in_use(g, level) * useful - _queueing(waiting, level)
+        gain = _in_use(g, level) * (useful - _queueing(waiting, level))
         alone = duration(g, {**parts, level: share(g, level, 1.0)}, extra)
         more = maximum(many - 1.0, 1e-9)
         found |= {
