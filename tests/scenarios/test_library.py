@@ -6,6 +6,9 @@ import csv
 
 import brute_force
 import make_expected
+import oracle_blocks
+import oracle_listed
+import oracle_partition
 import oracle_reading as reading
 import pytest
 
@@ -125,6 +128,30 @@ def test_front_of_divided_regions_is_exact_between_its_points_too():
         for part in (0.25, 0.5, 1.0):
             energy, time = (v[i - 1] + part * (v[i] - v[i - 1]) for v in (energies, times))
             assert least("time", energy=float(energy)) == pytest.approx(time, rel=1e-8)
+
+
+@pytest.mark.parametrize("goal", [{"maximize": "performance"}, {"minimize": "energy"}])
+@pytest.mark.parametrize("limit", ["nameplate_power", "block_power"])
+def test_the_oracle_of_blocks_fills_a_knapsack_as_it_counts(goal: dict[str, str], limit: str):
+    """Its two searches, every vector of counts and branch and bound, agree where both can be done."""
+    source = oracle_listed.at_point(reading.load(LIBRARY / "blocks_budget_sweep.toml"), (3,))
+    source["machine"] = dict(list(source["machine"].items())[5:])
+    source["given"] |= {"intensity": 3.0, "fixed_power": "40 W"}
+    asked = oracle_blocks.read(source | {"objective": goal, "limits": {limit: {"max": "80 W"}}})
+    counted, _ = oracle_blocks._counted(asked, oracle_blocks._most(asked))
+    filled, _ = oracle_blocks._filled(asked)
+    assert counted == pytest.approx(filled, rel=1e-12)
+
+
+@pytest.mark.parametrize("goal", ["time", "energy"])
+def test_the_oracle_of_partitions_solves_programs_as_it_enumerates(goal: str):
+    """A linear program for each placement of whole regions gives what evaluating the placements gives."""
+    source = reading.load(LIBRARY / "partition_twelve_regions_whole.toml")
+    source["given"]["regions"] = source["given"]["regions"][:6]
+    source |= {"objective": {"minimize": goal}, "limits": {"power": {"max": "90 W"}}}
+    asked = oracle_partition.read(source)
+    solved = [v for whole in oracle_partition._wholes(asked) for v in oracle_partition._divided(asked, whole)]
+    assert oracle_partition.best(asked) == pytest.approx(min(solved), rel=1e-9)
 
 
 @pytest.mark.slow
