@@ -175,14 +175,19 @@ IO_MODEL = (
     ),
     _q("io_rate_unit", "", "byte/s", "unit of the bit rate in (21)", f"{SOURCE} (21)", 1e9 / 8),
 )
+_COUNT = _count("count", "n", "", f"{SOURCE}, 4.1", default=1.0)
+_COUNTED = {
+    "core": "instructions that one core issues per cycle",
+    "die": "cores of one die",
+    "socket": "dies of one socket",
+    "card": "sockets of one card",
+    "unit": "cards of one rack unit",
+    "rack": "rack units of one rack",
+    "aisle": "racks of one aisle",
+    "system": "aisles of the system",
+}
+COUNTS = tuple(replace(_COUNT.at(level=level), meaning=words) for level, words in _COUNTED.items())
 EVERY_LEVEL = (
-    _count(
-        "count",
-        "n",
-        "units of the level below in one unit of this level; core: instructions issued per cycle",
-        f"{SOURCE}, 4.1",
-        default=1.0,
-    ),
     _q(
         "bandwidth",
         "B n_io",
@@ -276,6 +281,7 @@ MACHINE = (
     *CORE,
     *AREA,
     *IO_MODEL,
+    *COUNTS,
     *(q for family in EVERY_LEVEL for q in by_level(family)),
     *(q for family in UPPER_LEVELS for q in by_level(family, ABOVE_CORE)),
     *MONEY,

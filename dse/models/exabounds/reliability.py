@@ -45,4 +45,5 @@ def _mean(rate: Any) -> Any:
 
 def limits(m: Any) -> Mapping[str, Any]:
     """Return, by level, the share of the units inside that is under repair, which must not exceed 1."""
-    return {f"failover.{level}": down(m, below(level)) for level in ABOVE_CORE}
+    found = {f"failover.{level}": down(m, below(level)) for level in ABOVE_CORE}
+    return {name: share for name, share in found.items() if not nothing(share)}

@@ -104,8 +104,9 @@ def metrics(m: Any) -> Mapping[str, Any]:
         "unit_to_cache_area": per(counted["units"], counted["caches"]),
         "area_needed": 0.0 if dense is None else per(counted["die"], dense),
         "area_available": 0.0 if room is None else room,
-        "threshold": per(m.threshold_voltage, m.voltage),
     }
+    if not nothing(m.threshold_voltage):
+        found["threshold"] = per(m.threshold_voltage, m.voltage)
     if hasattr(m, "clock_constant"):
         found["clock"] = clock_limit(m)
     if dense is not None and room is not None:

@@ -1,0 +1,171 @@
+"""Questions about systems: decided counts, clocks and voltages beside enumeration; what cannot be asked, in words."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import oracle_exabounds as loops
+import pytest
+
+import dse
+from dse import machines
+from dse.quantities import show, to_si
+from scenarios.errors import ScenarioError
+
+CONTRIVED = dict(machines.get("contrived-exabounds").parameters)
+GIVEN = {"instructions": 120e12, "overhead_work.rack": 1e9, "lifetime": 1.5e8, "miss_rate.L1D": 0.05}
+APPLICATION = {"control_share": 0.15, "data_share.core": 0.5, "parallelism.core": 4.0}
+
+
+def question(**changes: Any) -> dict[str, Any]:
+    asked = {"title": "a system", "model": "exabounds", "machine": "contrived-exabounds", "given": GIVEN}
+    return asked | changes
+
+
+def counted(**counts: float) -> tuple[float, float, float]:
+    """Return time, power and cost of the contrived system with other counts, by loops."""
+    m = CONTRIVED | {f"count.{level}": float(n) for level, n in counts.items()}
+    g = GIVEN | APPLICATION
+    return loops.run_time(m, g), loops.tower(m, g, 1.0)[-1], sum(loops.bill(m, g).values())
+
+
+def test_the_cheapest_counts_are_those_of_enumeration():
+    """Sockets on a card and units in a rack, within a deadline and a cap on power."""
+    answer = dse.solve(
+        question(
+            decide={
+                "machine.count.card": {"integer": True, "max": 8},
+                "machine.count.rack": {"integer": True, "max": 6},
+            },
+            objective={"minimize": "cost"},
+            limits={"time": {"max": "25 s"}, "power": {"max": "10 kW"}},
+        )
+    )
+    best = min(
+        cost
+        for card, rack in product(range(1, 9), range(1, 7))
+        for time, power, cost in [counted(card=card, rack=rack)]
+        if time <= 25 and power <= 10e3
+    )
+    assert answer.status == "optimal"
+    assert answer.objective == pytest.approx(best, rel=1e-6)
+
+
+def test_the_most_throughput_within_a_cap_on_power():
+    """Whole racks of the contrived system within 10 kW: as many as fit, and one more would not."""
+    answer = dse.solve(
+        question(
+            decide={"machine.count.rack": {"integer": True, "max": 100}},
+            objective={"maximize": "performance"},
+            limits={"power": {"max": "10 kW"}},
+        )
+    )
+    fitting = [n for n in range(1, 101) if counted(rack=n)[1] <= 10e3]
+    assert answer.variables["machine.count.rack"] == max(fitting)
+
+
+def test_clock_and_voltage_of_least_energy_are_certified():
+    """The clock's limit (18) is a posynomial, so this is convex; beside a scan of clocks at their least voltage."""
+    answer = dse.solve(
+        question(
+            decide={
+                "machine.frequency": {"min": "0.5 GHz", "max": "3 GHz"},
+                "machine.voltage": {"min": "0.4 V", "max": "1.2 V"},
+            },
+            objective={"minimize": "energy"},
+            limits={"time": {"max": "60 s"}},
+        )
+    )
+    volts = np.linspace(0.4, 1.2, 20001)
+    fastest = 5e9 * (volts - 0.35) ** 1.3 / volts
+    energies = []
+    for v, f in zip(volts, fastest, strict=True):
+        m = CONTRIVED | {"voltage": float(v), "frequency": float(f)}
+        time = loops.run_time(m, GIVEN | APPLICATION)
+        if 0.5e9 <= f <= 3e9 and time <= 60:
+            energies.append(time * loops.tower(m, GIVEN | APPLICATION, 1.0)[-1])
+    assert answer.status == "optimal"
+    assert "convex in log variables" in answer.certificate
+    assert answer.objective == pytest.approx(min(energies), rel=1e-6)
+    assert answer.objective <= min(energies) * (1 + 1e-9)
+
+
+def test_pins_are_split_between_supply_and_signals():
+    """Least ohmic loss takes all pins that the signals leave: 1000 less 300."""
+    answer = dse.solve(
+        question(
+            decide={"machine.supply_pins.socket": {"integer": True, "max": 2000}},
+            objective={"minimize": "power_ohmic"},
+        )
+    )
+    assert answer.variables["machine.supply_pins.socket"] == 700
+
+
+def base(**changes: Any) -> dict[str, Any]:
+    return question(machine={"base": "contrived-exabounds", **changes})
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (base(**{"count.die": 0}), r"machine\.count\.die: 0 is too small.*cores of one die\) is at least 1"),
+        (base(count={"die": 0.5}), r"machine\.count\.die: 0\.5 is too small"),
+        (question(given=GIVEN | {"parallelism.core": 0.5}), r"given\.parallelism\.core: 0\.5 is too small"),
+        (question(given=GIVEN | {"parallelism": {"die": 0}}), r"given\.parallelism\.die: 0 is too small"),
+        (question(given=GIVEN | {"miss_rate.L1D": 1.5}), r"miss_rate\.L1D.* is at most 1"),
+        (base(**{"power_efficiency.card": 0.0}), r"power_efficiency\.card .* at least 0\.01"),
+        (base(**{"failure_rate.socket": "100"}), r"has no unit: a failure rate .*write \"100 FIT\""),
+        (base(**{"failure_rate.socket": "100 W"}), r"is a power \(W\), but a failure rate"),
+        (
+            question(machine="power7-exabounds2012"),
+            "has no voltage, dynamic_capacitance, which exabounds needs",
+        ),
+        (question(machine="wimpy-exabounds2012"), "has no frequency, voltage, dynamic_capacitance"),
+        (
+            question(given=GIVEN | {"count.die": 8}),
+            r'count\.die is a machine parameter.*write machine = \{ base = "…", "count\.die" = … \}',
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_words(asked: dict[str, Any], words: str):
+    with pytest.raises(ScenarioError, match=f"(?s){words}"):
+        dse.solve(asked)
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit"),
+    [
+        ({"voltage": "0.3 V"}, "threshold"),
+        ({"frequency": "4 GHz"}, "clock"),
+        ({"supply_pins.socket": 900}, "pins.socket"),
+        ({"repair_time.socket": "3e7 h"}, "failover.card"),
+        ({"die_area": "10 mm^2", "transistor_density": "2e12 1/m^2"}, "area"),
+    ],
+)
+def test_what_no_machine_can_be_is_infeasible_by_the_limit_that_says_so(changes: dict[str, Any], limit: str):
+    answer = dse.solve(base(**changes))
+    assert answer.status == "infeasible"
+    assert limit in str(answer)
+
+
+def test_a_cap_that_is_too_low_names_what_would_do():
+    answer = dse.solve(
+        question(
+            decide={"machine.count.card": {"integer": True, "max": 4}},
+            objective={"minimize": "cost"},
+            limits={"power": {"max": "10 W"}},
+        )
+    )
+    assert answer.status == "infeasible"
+    assert "at most 10 W was asked" in str(answer)
+
+
+def test_failures_are_counted_in_fit_or_by_the_hour():
+    assert to_si("100 FIT", "1/s") == pytest.approx(100e-9 / 3600, rel=1e-15)
+    assert to_si("1e-7 1/h", "1/s") == pytest.approx(to_si("100 FIT", "1/s"), rel=1e-15)
+    assert show(to_si("100 FIT", "1/s"), "1/s") == "100 FIT"
+    assert show(to_si("25 kFIT", "1/s"), "1/s") == "25 kFIT"
+    assert to_si("8 clk", "cycle") == 8
+    assert to_si("120e12 instr", "instruction") == 120e12
