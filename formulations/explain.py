@@ -87,11 +87,17 @@ def _why(problem: Problem) -> list[str]:
     start = "no geometric program: " if problem.rows is not None else "not posynomial: "
     if is_linear(problem.question):
         start = "not linear: "
+    if problem.cases:
+        count = len(problem.cases)
+        ways = "" if count == 1 else f"; {count} cases, one for each term that can be the largest"
+        return [f"           maxima are unknowns of their own{ways}"]
     return [f"           {start}{problem.refusal}"]
 
 
 def _method(problem: Problem) -> list[str]:
-    without = problem.rows is None and problem.kind is not Kind.EVALUATION
+    # where all is discrete a scan may be the shorter way
+    split = problem.cases and not all(v.discrete for v in problem.variables)
+    without = problem.rows is None and not split and problem.kind is not Kind.EVALUATION
     how, proof = UNSTRUCTURED if without else EXPECT[problem.kind]
     if problem.program is not None:
         how, proof = method(problem.program)

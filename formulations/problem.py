@@ -120,9 +120,9 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     try:
         goal, rows = _symbolic(question, objective)
     except NotPosynomial as refusal:
-        cases = _cases(question, objective, variables)
+        cases, why = _cases(question, objective, variables)
         kind = cases[0].kind if len(cases) == 1 else Kind.MINLP if discrete else Kind.NLP
-        return Problem(question, kind, variables, None, None, str(refusal), cases=cases)
+        return Problem(question, kind, variables, None, None, why or str(refusal), cases=cases)
     refusal_text = _signomial(goal, rows)
     if _affine(goal, rows):
         kind = Kind.MILP if discrete else Kind.LP
@@ -169,8 +169,10 @@ def _with_maxima(question: Question, objective: int) -> tuple[maxima.Maxima, Goa
     return taken, goal, tuple(Row(r.key, *maxima.split((r.numerator, r.denominator))) for r in rows)
 
 
-def _cases(question: Question, objective: int, variables: tuple[Variable, ...]) -> tuple[Problem, ...]:
-    """One problem per way the question's maxima can be held; none where maxima are not all that is in the way."""
+def _cases(
+    question: Question, objective: int, variables: tuple[Variable, ...]
+) -> tuple[tuple[Problem, ...], str]:
+    """One problem per way the question's maxima can be held; none, and why, where more than maxima is in the way."""
     try:
         taken, goal, rows = _with_maxima(question, objective)
         pairs = [(r.numerator, r.denominator) for r in rows]
@@ -178,10 +180,10 @@ def _cases(question: Question, objective: int, variables: tuple[Variable, ...]) 
         known = symbols(question)
         wished = [maxima.split((known[n].numerator, known[n].denominator)) for n in TIES if n in known]
         ways = maxima.alternatives(taken, pairs, wished)
-    except NotPosynomial:
-        return ()
+    except NotPosynomial as refusal:
+        return (), str(refusal)
     ends = taken.ends({v.name: (v.low, v.high) for v in variables})
-    return tuple(_case(question, goal, rows, variables, way, ends) for way in ways)
+    return tuple(_case(question, goal, rows, variables, way, ends) for way in ways), ""
 
 
 def _case(
