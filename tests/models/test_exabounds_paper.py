@@ -210,3 +210,27 @@ def test_money_is_spent_once(system: System):
     # silicon: 8e-19 USD for each hertz and transistor
     chips = system({"machine.silicon_cost": 8e-19, "machine.transistors.core": 1e9, "machine.count.die": 4.0})
     assert chips["cost_hardware"] == pytest.approx(4 * 8e-19 * 1e9 * 1e9)
+
+
+def test_cells_of_the_tables_that_are_in_doubt_say_so():
+    """Rows shifted or merged, units that cannot be, second values in parentheses."""
+    power7, example = (machines.get(f"{n}-exabounds2012").doubts for n in ("power7", "table3"))
+    assert {"pipeline_length", "bandwidth.die", "latency.L3"} <= set(power7)
+    assert "125 cycles" in power7["latency.L3"]
+    doubtful = {
+        "count.die",
+        "io_pins.card",
+        "supply_resistance.socket",
+        "transistors.core",
+        "transistors.die",
+    }
+    assert {*doubtful, "transistor_density"} <= set(example)
+    assert "300 milliohm" in example["supply_resistance.socket"]
+
+
+def test_the_example_system_runs_the_example_application(system: System):
+    """Tables 2 and 3: 122 880 cores at 4 GHz, four instructions of which are parallel but one is issued."""
+    got = system(machine("table3-exabounds2012") | {"instructions": 120e12})
+    assert got["cores"] == 8 * 2 * 10 * 6 * 16 * 8
+    assert got["time"] == pytest.approx(120e12 / 122880 / 4e9)
+    assert got["area"] < 1

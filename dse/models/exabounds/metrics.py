@@ -29,7 +29,7 @@ _RUN = (
     _q("energy_delay", "ET", "J*s", "energy times time", "product"),
     _q("cpi", "d_0", "cycle/instruction", "cycles per instruction of one core", "(7)"),
     *(
-        Quantity(f"cpi.{part}", "d", "cycle/instruction", f"cycles of {words}", f"{SOURCE} {where}")
+        _q("cpi", "d", "cycle/instruction", f"cycles of {words}", where).at(part=part)
         for part, (words, where) in _PARTS.items()
     ),
     _q("cores", "", "", "cores of the whole system", "product of the counts"),

@@ -40,7 +40,7 @@ PARTS = ("base", "icache", "branch", "l1data", "l2data")
 
 
 def miss_rate(g: Any, cache: str) -> Any:
-    """Return the misses per access at the machine's cache size; raises no error where no size is known."""
+    """Return the misses per access at the machine's cache size; as given where the sizes are not both known."""
     rate, measured, own = (
         of(g, "miss_rate", cache),
         of(g, "measured_cache", cache),

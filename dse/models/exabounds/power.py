@@ -28,7 +28,7 @@ from dse.models.families import nothing
 
 @dataclass(frozen=True, slots=True)
 class Tower:
-    """Power level by level: of one ``unit``, and its parts ``added`` at the level, ``lost`` in its supply."""
+    """Power of one ``unit`` of every level, and what of it supply pins, links and memory take, W."""
 
     unit: Mapping[str, Any]
     ohmic: Mapping[str, Any]
