@@ -34,12 +34,14 @@ from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
 from solvers import series
 from solvers.answer import answer
+from solvers.program_front import ProgramFront
 
 if TYPE_CHECKING:
     import xarray as xr
 
 IN_FLIGHT = 1000
 FEW_POINTS = 100
+FRONTS = 100
 LOOK = 0.5
 METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
 _GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
@@ -89,7 +91,8 @@ def sweep(
     """
     grid = scenarios.grid(scenario)
     _check(scenario, grid)
-    plan = results.dataset.layout(grid, {"method": METHOD})
+    ready = _ready(grid, results.dataset.layout(grid, {"method": METHOD}))
+    plan = ready.plan
     where = _Target(plan, scenario, store)
     todo = [i for i, _ in results.chunks.chunk_slices(plan.shape, where.chunks) if i not in where.done]
     study = Study(scenario.text, scenario.file, where.chunks, where.path, _own_model(grid))
@@ -99,7 +102,7 @@ def sweep(
         report(tally.points, tally.total)
         if crowd == 0:
             for index in todo:
-                arrays = solve_chunk(study, index, lambda n: report(tally.points + n, tally.total)).arrays
+                arrays = _solved(ready, study, index, lambda n: report(tally.points + n, tally.total)).arrays
                 tally.count(Finished(index, arrays))
         else:
             with _workers(client, crowd) as (connected, local):
@@ -197,12 +200,31 @@ def _own_model(grid: scenarios.Grid) -> Model | None:
 # What runs in a worker
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A grid, the layout of its dataset, and the exact front along a limit: asked for once for each line."""
+
+    grid: scenarios.Grid
+    plan: Layout
+    front: Callable[[tuple[int, ...], RowKey], ProgramFront | None]
+
+
+def _ready(grid: scenarios.Grid, plan: Layout) -> Ready:
+    def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
+        try:
+            return series.front(grid.question(start), key)
+        except Exception:  # whatever it is, the points are then solved (and fail) one by one
+            return None
+
+    return Ready(grid, plan, lru_cache(maxsize=FRONTS)(front))
+
+
 @lru_cache(maxsize=4)
-def _prepared(study: Study) -> tuple[scenarios.Grid, Layout]:
+def _prepared(study: Study) -> Ready:
     if study.model is not None and study.model.name not in dse.models.names():
         dse.models.register(study.model)
     grid = scenarios.grid(scenarios.from_text(study.text, study.file))
-    return grid, results.dataset.layout(grid)
+    return _ready(grid, results.dataset.layout(grid))
 
 
 def solve_chunk(study: Study, index: ChunkIndex, told: Callable[[int], None] | None = None) -> Finished:
@@ -215,32 +237,39 @@ def solve_chunk(study: Study, index: ChunkIndex, told: Callable[[int], None] | N
         raise WorkersLost(
             f"a worker has dse {VERSION}, this is dse {study.version}; install the same on both"
         )
+    return _solved(_prepared(study), study, index, told)
+
+
+def _solved(ready: Ready, study: Study, index: ChunkIndex, told: Callable[[int], None] | None) -> Finished:
     # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
     with _one_at_a_time:
-        grid, plan = _prepared(study)
-        region = results.chunks.block(plan.shape, study.chunks, index)
+        region = results.chunks.block(ready.plan.shape, study.chunks, index)
         found: dict[tuple[int, ...], Solution] = {}
-        for line in lines(grid, region):
-            for place, solution in _solve_line(grid, line):
+        for line in lines(ready.grid, region):
+            for place, solution in _solve_line(ready, line):
                 found[place] = solution
                 if told is not None:
                     told(len(found))
-        return _written(study, plan, index, [found[place] for place in _places(region)])
+        return _written(study, ready.plan, index, [found[place] for place in _places(region)])
 
 
 def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
     """Solve one point of a grid."""
     with _one_at_a_time:
-        return _solve(_prepared(study)[0], place)
+        return _solve(_prepared(study).grid, place)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points of a grid that differ in one limit (``key``; None: a point by itself), and its value at each."""
+    """Points of a grid that differ in one limit (``key``; None: a point by itself), and its value at each.
+
+    ``start``: the first point of the whole grid's line, of which other chunks may hold more.
+    """
 
     places: tuple[tuple[int, ...], ...]
     key: RowKey | None = None
     values: tuple[float, ...] = ()
+    start: tuple[int, ...] = ()
 
 
 def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
@@ -260,26 +289,28 @@ def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
     key = RowKey(grid.targets[i].name, grid.targets[i].side)
     values = tuple(float(grid.axes[i].values[k]) for k in steps)
     for start in _places((*region[:i], slice(0, 1), *region[i + 1 :])):
-        yield Line(tuple((*start[:i], k, *start[i + 1 :]) for k in steps), key, values)
+        yield Line(tuple((*start[:i], k, *start[i + 1 :]) for k in steps), key, values, start)
 
 
 def _places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(s.start, s.stop) for s in region))
 
 
-def _solve_line(grid: scenarios.Grid, line: Line) -> Iterator[tuple[tuple[int, ...], Solution]]:
+def _solve_line(ready: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Solution]]:
     """Solve points that differ in one limit at most: from an exact front where there is one, else one by one."""
     began = time.perf_counter()
     told: Sequence[Solution | None] | None = None
     if line.key is not None:
         try:
-            told = series.along(grid.question(line.places[0]), line.key, line.values)
+            front = ready.front(line.start, line.key)
+            asked = ready.grid.question(line.start)
+            told = None if front is None else series.along(front, asked, line.key, line.values)
         except Exception:  # whatever it is, the points are then solved (and fail) one by one
             told = None
     seconds = (time.perf_counter() - began) / len(line.places)
     for i, place in enumerate(line.places):
         quick = told[i] if told is not None else None
-        yield place, replace(quick, seconds=seconds) if quick is not None else _solve(grid, place)
+        yield place, replace(quick, seconds=seconds) if quick is not None else _solve(ready.grid, place)
 
 
 def _solve(grid: scenarios.Grid, place: tuple[int, ...]) -> Solution:
@@ -373,7 +404,7 @@ def _outcome(future: Any, client: Any, local: LocalWorkers | None) -> Any:
 
 def _point_by_point(client: Any, local: LocalWorkers | None, study: Study, index: ChunkIndex) -> Finished:
     """Solve a chunk whose worker died again and again: the points that did it become errors."""
-    plan = _prepared(study)[1]
+    plan = _prepared(study).plan
     found = []
     for place in _places(results.chunks.block(plan.shape, study.chunks, index)):
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()

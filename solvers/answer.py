@@ -114,7 +114,7 @@ def _without_design(question: Question, outcome: Outcome, why: Callable[[], Conf
         clash = why()
         return Solution(
             Status.INFEASIBLE,
-            limits=_asked(question),
+            limits=asked_limits(question),
             conflict=clash.would_do,
             conflicts=clash.minimal,
             certificate=outcome.certificate,
@@ -232,7 +232,7 @@ def limit_state(
     return LimitState(value, bound, key.side, unit, slack, abs(slack) <= BINDS)
 
 
-def _asked(question: Question) -> dict[str, LimitState]:
+def asked_limits(question: Question) -> dict[str, LimitState]:
     """State what was asked of every limit, where no design says what came of it."""
     keys = [
         RowKey(name, side)

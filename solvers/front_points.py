@@ -89,7 +89,7 @@ def solution(
     )
     if slopes and owner.pair is not None and owner.program is not None and not owner.program.integer.any():
         found = replace(found, limits=_sloped(question, owner, vertex, level, limits))
-    return _told(front, found)
+    return told(front, found)
 
 
 def settled(front: ProgramFront, vertex: Vertex) -> tuple[Vertex, dict[str, tuple[float, float]]]:
@@ -126,7 +126,7 @@ def _value(name: str, at: Mapping[str, float], x: Mapping[str, float]) -> float:
     return float(at[name] if name in at else x[name])
 
 
-def _told(front: ProgramFront, found: Solution) -> Solution:
+def told(front: ProgramFront, found: Solution) -> Solution:
     """With what is the same at all points: names, units, title."""
     question = front.question
     first = question.objectives[0]

@@ -63,6 +63,10 @@ def menus(p: Program, most: int = MOST) -> Menus | None:
 def _values(p: Program, n: highs.Numbers, d: Decision, most: int) -> Array | None:
     if d.values is not None:
         return np.asarray(d.values, dtype=float)
+    own = p.columns.index(d.name)
+    if p.high[own] - p.low[own] <= 1.0:
+        # nothing that limits say would leave out more than half, and trying it is quick
+        return np.arange(math.ceil(p.low[own]), math.floor(p.high[own]) + 1, dtype=float)
     column = p.column(d.name)
     ends = [highs.minimise(n, s * column) for s in (1.0, -1.0)]
     if any(e.u is None for e in ends):

@@ -13,9 +13,10 @@ from formulations.evaluation import RowKey
 from formulations.program import is_linear
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Objective, Question
-from solvers import choices, front_points, program_front
+from solvers import choices, front_points, program_front, series_missed
 from solvers.answer import HOLDS, limit_state, relative_gap
 from solvers.envelope import Vertex
+from solvers.highs import SOLVER
 from solvers.program_front import ProgramFront
 from solvers.sensitivity import with_limit
 
@@ -24,21 +25,12 @@ NEAR = 1e-9
 CERTIFICATE = "looked up in an exact front ({})"
 
 
-def along(question: Question, key: RowKey, values: Sequence[float]) -> list[Solution | None] | None:
-    """The answer for each value of one limit on a metric; None at values that no design meets.
+def front(question: Question, key: RowKey) -> ProgramFront | None:
+    """The exact front of a question's objective and what one of its limits is on, that limit left aside.
 
-    None altogether where the question has no exact front, or so few values are asked that none is worth while.
+    None where there is none, or nothing would be proved between its points. Raises ArithmeticError where HiGHS
+    finds no answer.
     """
-    front = _front(question, key) if len(values) >= FEWEST else None
-    if front is None:
-        return None
-    found = [program_front.look_up(front, v) for v in values]
-    met = [(v, at) for v, at in zip(values, found, strict=True) if at is not None]
-    told = iter(_solutions(front, question, key, met))
-    return [None if at is None else next(told) for at in found]
-
-
-def _front(question: Question, key: RowKey) -> ProgramFront | None:
     goals = question.objectives
     metrics = {q.name for q in question.model.metrics}
     if len(goals) != 1 or goals[0].name == key.name or key.name not in metrics or not question.decide:
@@ -46,14 +38,24 @@ def _front(question: Question, key: RowKey) -> ProgramFront | None:
     if choices.categorical(question) or question.idle or not is_linear(question):
         return None
     both = (goals[0], Objective(key.name, maximize=key.side == "min"))
-    try:
-        front = program_front.front(replace(with_limit(question, key, None), objectives=both))
-    except ArithmeticError:
+    found = program_front.front(replace(with_limit(question, key, None), objectives=both))
+    if found is None or not found.complete:
         return None
-    if front is None or not front.complete:
-        return None
-    # between points of a front that is not straight nothing is proved
-    return front if front.straight or all(p.single for p in front.pieces) else None
+    return found if found.straight or all(p.single for p in found.pieces) else None
+
+
+def along(
+    front: ProgramFront, question: Question, key: RowKey, values: Sequence[float]
+) -> list[Solution | None]:
+    """The answer for each value of one limit, from the front of ``front``; None where it has to be solved for."""
+    found = [program_front.look_up(front, v) for v in values]
+    met = [(v, at) for v, at in zip(values, found, strict=True) if at is not None]
+    told = iter(_solutions(front, question, key, met))
+    missed = series_missed.out_of_reach(front, question, key) if len(met) < len(values) else None
+    return [
+        next(told) if at is not None else missed(v) if missed is not None else None
+        for v, at in zip(values, found, strict=True)
+    ]
 
 
 def _solutions(
@@ -69,7 +71,8 @@ def _solutions(
         rows = evaluation.ratios(with_limit(question, key, None), x, at)
     metrics, ratios = _pointwise(at, len(designs)), _pointwise(rows, len(designs))
     own = {m.name for m in question.model.limits}
-    stated = front_points.solution(front, met[0][1])
+    by = "" if front.owners[0].pair is None else SOLVER
+    stated = front_points.told(front, Solution(Status.OPTIMAL, solver=by))
     return [
         _one(front, question, key, stated, Point(*met[i], designs[i], metrics[i], ratios[i]), own)
         for i in range(len(met))

@@ -122,7 +122,9 @@ class Costs:
 
 def equations(g: Any, plan: Plan) -> Mapping[str, Any]:
     """Times and energies of every phase at every setting; what is chosen picks from these tables."""
-    costs = [_costs(g, plan, phase) for phase in plan.phases]
+    stated = [entry(g, s.name) for s in plan.settings]
+    prices = [_prices(g, s, at) for s, at in zip(plan.settings, stated, strict=True)]
+    costs = [_costs(g, plan, phase, stated, prices) for phase in plan.phases]
     chosen = [choose(g, f"setting.{p.name}", choose(g, "setting")) for p in plan.phases]
 
     def picked(table: str) -> list[Any]:
@@ -161,12 +163,17 @@ def equations(g: Any, plan: Plan) -> Mapping[str, Any]:
     return found
 
 
-def _costs(g: Any, plan: Plan, phase: Phase) -> Costs:
+def _costs(
+    g: Any,
+    plan: Plan,
+    phase: Phase,
+    entries: Sequence[Any],
+    prices: Sequence[tuple[Mapping[str, Any], Any]],
+) -> Costs:
+    """``entries`` and ``prices``: what every setting states, and what it costs."""
     counts = row(g, PHASES.name, phase.name)
     table: list[tuple[Any, Any, Any, Any]] = []
-    for setting in plan.settings:
-        stated = entry(g, setting.name)
-        each, constant = _prices(g, setting, stated)
+    for setting, stated, (each, constant) in zip(plan.settings, entries, prices, strict=True):
         time = _time(g, phase, setting, counts, stated)
         spent = {o: getattr(counts, o.count) * each[o.energy] for o in phase.operations}
         # nothing of a kind is no energy, which has a unit like the others

@@ -9,7 +9,7 @@ import pytest
 
 import dse
 from formulations.evaluation import RowKey
-from results.solution import Status
+from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.questions import question
 from solvers import series
@@ -37,6 +37,12 @@ def asked(whole: int, goal: str, limit: str, value: float, side: str = "max") ->
     )
 
 
+def along(start: Question, key: RowKey, values: list[float]) -> list[Solution | None]:
+    front = series.front(start, key)
+    assert front is not None
+    return series.along(front, start, key, values)
+
+
 @pytest.mark.parametrize("whole", [0, 3, 6])
 @pytest.mark.parametrize(
     ("goal", "limit", "low", "high"), [("energy", "time", 0.2, 0.9), ("time", "energy", 20.0, 32.0)]
@@ -44,16 +50,24 @@ def asked(whole: int, goal: str, limit: str, value: float, side: str = "max") ->
 def test_each_is_what_solving_it_gives(whole: int, goal: str, limit: str, low: float, high: float):
     key, values = RowKey(limit, "max"), [float(v) for v in np.linspace(low, high, 25)]
     start = asked(whole, goal, limit, values[0])
-    found = series.along(start, key, values)
-    assert found is not None
+    found = along(start, key, values)
     statuses = set()
     for value, quick in zip(values, found, strict=True):
         alone = answer(with_limit(start, key, value), neighbours=False)
-        statuses.add(alone.status)
         if quick is None:
             assert alone.status is Status.INFEASIBLE
+            assert alone.conflicts != ((limit,),)
             continue
-        assert quick.status is alone.status is Status.OPTIMAL
+        statuses.add(quick.status)
+        assert quick.status is alone.status
+        if quick.status is Status.INFEASIBLE:
+            assert quick.conflicts == alone.conflicts == ((limit,),)
+            assert quick.conflict == pytest.approx(alone.conflict, rel=EXACT)
+            assert quick.limits.keys() == alone.limits.keys()
+            assert quick.limits[limit].bound == alone.limits[limit].bound == value
+            assert quick.certificate.startswith(f"every design breaks {limit}")
+            continue
+        assert quick.status is Status.OPTIMAL
         assert quick.objective == pytest.approx(alone.objective, rel=EXACT)
         assert quick.gap is not None
         assert quick.gap <= EXACT
@@ -69,11 +83,11 @@ def test_each_is_what_solving_it_gives(whole: int, goal: str, limit: str, low: f
 def test_rates_along_a_divisible_front_are_those_of_the_linear_program():
     key, values = RowKey("time", "max"), [float(v) for v in np.linspace(0.28, 0.45, 25)]
     start = asked(0, "energy", "time", values[0])
-    found = series.along(start, key, values) or []
+    found = along(start, key, values)
     felt = 0
     for value, quick in zip(values, found, strict=True):
         alone = answer(with_limit(start, key, value), neighbours=False)
-        if quick is not None:
+        if quick is not None and quick.status is Status.OPTIMAL:
             rate = alone.limits["time"].elasticity
             assert rate is not None
             assert quick.limits["time"].elasticity == pytest.approx(rate, rel=1e-6, abs=1e-9)
@@ -84,12 +98,17 @@ def test_rates_along_a_divisible_front_are_those_of_the_linear_program():
 def test_a_lower_limit_is_followed_too():
     key, values = RowKey("performance", "min"), [float(v) for v in np.linspace(1e11, 4e11, 12)]
     start = asked(6, "energy", "performance", values[0], "min")
-    found = series.along(start, key, values)
-    assert found is not None
+    found = along(start, key, values)
     for value, quick in zip(values, found, strict=True):
         alone = answer(with_limit(start, key, value), neighbours=False)
-        assert (quick is None) == (alone.status is Status.INFEASIBLE)
-        if quick is not None:
+        if quick is None:
+            assert alone.status is Status.INFEASIBLE
+            assert set(alone.conflict) > {"performance"}
+            continue
+        assert quick.status is alone.status
+        if quick.status is Status.INFEASIBLE:
+            assert quick.conflict == pytest.approx(alone.conflict, rel=EXACT)
+        else:
             assert quick.objective == pytest.approx(alone.objective, rel=EXACT)
 
 
@@ -97,12 +116,11 @@ def test_a_lower_limit_is_followed_too():
     "why",
     [
         {"given": {"bodies": 1e5, "flops_per_pair": 10}, "model": "nbody", "machine": "balanced"},
-        {"few": True},
         {"goal is the limit": True},
     ],
 )
 def test_where_nothing_is_gained_it_says_so(why: dict[str, Any]):
-    key, values = RowKey("time", "max"), [0.5] * (2 if "few" in why else 10)
+    key = RowKey("time", "max")
     if "model" in why:
         start = question(
             dse.load(
@@ -116,7 +134,7 @@ def test_where_nothing_is_gained_it_says_so(why: dict[str, Any]):
         )
     else:
         start = asked(6, "time" if "goal is the limit" in why else "energy", "time", 0.5)
-    assert series.along(start, key, values) is None
+    assert series.front(start, key) is None
 
 
 def test_a_sweep_over_a_deadline_uses_it_and_keeps_the_order():
@@ -145,3 +163,27 @@ def test_a_sweep_over_a_deadline_uses_it_and_keeps_the_order():
                 assert np.isnan(there)
             else:
                 assert there == pytest.approx(alone.objective, rel=EXACT)
+
+
+def test_points_of_several_chunks_share_one_front(monkeypatch: pytest.MonkeyPatch):
+    begun = []
+    whole = series.front
+
+    def counted(start: Question, key: RowKey) -> Any:
+        begun.append(start)
+        return whole(start, key)
+
+    monkeypatch.setattr(series, "front", counted)
+    regions = [{"flops": f, "bytes": b, "divisible": False} for f, b in REGIONS]
+    found = dse.sweep(
+        {
+            "model": "partition",
+            "machine": {"cpu": "i3-2100t", "gpu": "gtx-750-tang2017"},
+            "given": {"regions": regions},
+            "objective": {"minimize": "energy"},
+            "sweep": {"deadline": {"path": "limits.time.max", "start": 0.35, "stop": 0.9, "num": 60}},
+        },
+        workers=1,
+    )
+    assert np.isfinite(found.objective.values[-30:]).all()
+    assert len(begun) == 1
