@@ -100,15 +100,15 @@ class Result:
         return [a / b for a, b in zip(ours, theirs, strict=True)]
 
 
-def agrees(ours: Answer, theirs: Answer) -> str:
-    """Say whether two answers are the same to 1e-6 relative, and if not, by how much they differ."""
+def agrees(ours: Answer, theirs: Answer, within: float = AGREE) -> str:
+    """Say whether two answers are the same to ``within`` relative, and if not, by how much they differ."""
     a, b = np.broadcast_arrays(np.asarray(ours, float), np.asarray(theirs, float))
     both = np.isfinite(a) & np.isfinite(b)
     if not both.any():
         return "no answer to compare"
     difference = (b[both] - a[both]) / np.maximum(np.abs(a[both]), 1e-300)
     worst = float(difference[np.abs(difference).argmax()])
-    return f"yes ({abs(worst):.0e})" if abs(worst) <= AGREE else f"NO: off by {worst:+.1e}"
+    return f"yes ({abs(worst):.0e})" if abs(worst) <= within else f"NO: off by {worst:+.1e}"
 
 
 def measure(bench: Bench, seconds: float) -> Result:

@@ -37,10 +37,11 @@ times depend on the machine, so read the ratios.
 
 All ways of a table are run in turns, in one run, each round starting with another one. Times are medians over
 the rounds, with the least and the greatest. A ratio is the time of our way over the time of the way in that
-line, round by round: below 1 ours is faster. "Agrees" says whether the answer is ours to 1e-6 relative,
-checked in this run, and if not by how much. "Bound" says what a way proves of its answer; "in floats" is a
-bound that holds within the tolerances of the solver. Numerical libraries have one thread. "Peak MB" is the
-resident memory of a process, blank where it is too small to tell, or what a call allocates at most.
+line, round by round: below 1 ours is faster. "Agrees" says whether the answer is ours to 1e-6 relative (for
+partitions and settings to 1e-9), checked in this run, and if not by how much. "Bound" says what a way proves
+of its answer; "in floats" is a bound that holds within the tolerances of the solver. Numerical libraries have
+one thread. "Peak MB" is the resident memory of a process, blank where it is too small to tell, or what a call
+allocates at most.
 
 The whole answer holds what the bare optimum does not: ties decided by the rule, ranges of what is not unique,
 binding limits, elasticities, for whole numbers where the answer next changes, and the check of it all in
@@ -143,8 +144,12 @@ def _rows(result: Result) -> Iterator[tuple[str, ...]]:
 def _ratio(result: Result, mine: Way, other: Way) -> str:
     if mine is other:
         return "1"
-    found = result.ratios(mine, other)
-    return f"{short(statistics.median(found))} ({short(min(found))} to {short(max(found))})"
+    return spread(result.ratios(mine, other))
+
+
+def spread(ratios: list[float]) -> str:
+    """Write the median of some ratios, the least and the greatest."""
+    return f"{short(statistics.median(ratios))} ({short(min(ratios))} to {short(max(ratios))})"
 
 
 def short(ratio: float) -> str:
