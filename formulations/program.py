@@ -52,7 +52,9 @@ class Program:
     ``equal`` hold with equality). ``low``, ``high``, ``integer``: the columns without the constant.
     ``exact``: a column and the arguments of which it must be one. ``sign`` is -1 where the user maximises: the
     ratio is then the reciprocal of the user's objective. ``ties``: the tie-breaking metrics as ratios. ``others``:
-    the objectives beside ``goal``, in their order, each with its own goal, under and sign.
+    the objectives beside ``goal``, in their order, each with its own goal, under and sign. ``amounts``: the rows
+    that say of an amount whether there is any, with the column that says so and a bound of the amount that holds
+    without any limit.
     """
 
     question: Question
@@ -70,6 +72,7 @@ class Program:
     exact: tuple[tuple[int, Array], ...]
     ties: tuple[tuple[str, Array, Array], ...]
     others: tuple[tuple[Array, Array, int], ...] = ()
+    amounts: tuple[tuple[int, int, float], ...] = ()
 
     @property
     def rows(self) -> Array:
@@ -216,6 +219,7 @@ class _Builder:
             exact,
             tuple((n, self.vector(r.numerator), self.vector(r.denominator)) for n, r in ties.items()),
             tuple((self.vector(g.numerator), self.vector(g.denominator), s) for g, s in others),
+            tuple(self.amounts),
         )
 
     def _matrix(self, forms: list[Affine]) -> Array:
@@ -286,17 +290,20 @@ class _Builder:
         return low, high
 
     def _define(self, pulled: set[Atom]) -> None:
-        """Rows that make every atom what it says."""
+        """Rows that make every atom what it says; indicators last, since their rows need ends that others imply."""
         for atom in self.columns:
             if isinstance(atom, Maximum):
                 own = Affine({atom: 1.0})
                 self.rows += [(None, f, own, False) for f in atom.arguments]
             elif isinstance(atom, Differs):
                 self.rows += [(None, left, right, False) for left, right in self._difference(atom)]
-            elif isinstance(atom, Some):
-                self.rows += [
-                    (None, left, right, False) for left, right in self._indicator(atom, atom in pulled)
-                ]
+        amounts = [atom for atom in self.columns if isinstance(atom, Some)]
+        self.amounts: list[tuple[int, int, float]] = []
+        own, ends = (self._own_ends(), self._implied()) if amounts else (self.high, self.high)
+        for atom in amounts:
+            found = self._indicator(atom, atom in pulled, self._most(atom.amount, ends))
+            self.amounts.append((len(self.rows), self.place[atom], min(self._most(atom.amount, own), BIG)))
+            self.rows += [(None, left, right, False) for left, right in found]
 
     def _difference(self, atom: Differs) -> Iterator[tuple[Affine, Affine]]:
         one, other = (
@@ -314,8 +321,8 @@ class _Builder:
     def _decision(self, name: str) -> Decision:
         return next(d for d in self.question.decide if d.name == name)
 
-    def _indicator(self, atom: Some, pulled: bool) -> Iterator[tuple[Affine, Affine]]:
-        own, most = Affine({atom: 1.0}), self._most(atom.amount)
+    def _indicator(self, atom: Some, pulled: bool, most: float) -> Iterator[tuple[Affine, Affine]]:
+        own = Affine({atom: 1.0})
         if not most <= BIG:
             text = "whether there is any of an amount without an upper limit: give what it is made of a max"
             raise NotPosynomial(text)
@@ -326,16 +333,28 @@ class _Builder:
                 raise NotPosynomial("something that gains from there being some of an amount, however little")
             yield own, atom.amount
 
-    def _most(self, form: Affine) -> float:
-        """Upper bound of a form, with what the limits say of columns that have none of their own."""
+    def _own_ends(self) -> Array:
+        """Upper ends of all columns, those of a maximum from its arguments."""
         high = self.high.copy()
         for i, atom in enumerate(self.columns):
-            if isinstance(atom, Maximum):  # never above the upper end of every argument
+            if isinstance(atom, Maximum):
                 high[i] = max(self._range(f)[1] for f in atom.arguments)
+        return high
+
+    def _implied(self) -> Array:
+        """Upper ends of all columns, with what the limits say of those that have none of their own."""
+        high = self._own_ends()
         rows = [(self.vector(n.plus(d, -1.0))) for _, n, d, _ in self.rows]
         for _ in range(PASSES):
+            before = high.copy()
             for row in rows:
                 _tighten(row, self.low, high, self.integer)
+            if (high == before).all():
+                break
+        return high
+
+    def _most(self, form: Affine, high: Array) -> float:
+        """Upper bound of a form where the columns have these upper ends."""
         terms = [(c, self.place[a]) for a, c in form.terms.items()]
         return form.constant + sum(float(c * (high[i] if c > 0 else self.low[i])) for c, i in terms)
 

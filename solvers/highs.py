@@ -14,6 +14,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers import supports
+
 Array = NDArray[np.float64]
 
 GAP = 1e-9
@@ -91,6 +93,15 @@ def minimise(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
 
     Whole numbers come back whole and everything else as the best vertex of the linear program that they leave.
     """
+    if not n.integer.any():
+        return _linear(n, cost)
+    among = supports.groups(n)
+    chosen = supports.minimise(n, cost, gap, among, _linear, _whole) if among else None
+    return _whole(n, cost, gap) if chosen is None else chosen
+
+
+def _whole(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
+    """One search of HiGHS over whole numbers, then the linear program that they leave."""
     if not n.integer.any():
         return _linear(n, cost)
     found = _run(n, cost, gap)

@@ -17,7 +17,7 @@ from formulations.evaluation import RowKey
 from formulations.posynomial import NotPosynomial
 from formulations.program import Program, program
 from scenarios.question import Question
-from solvers import highs, milp
+from solvers import highs, milp, supports
 from solvers.highs import Array, Numbers
 from solvers.milp import Best
 
@@ -59,6 +59,15 @@ def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
         rate = side * p.sign * _relative(p, best, relaxed)
         found[key] = Rate(0.0 if abs(rate) < ACTIVE else rate, one_sided=not twosided)
     return found
+
+
+def kept_choice(p: Program, best: Best, u: Array | None) -> Best | None:
+    """The optimum again as that of the LP that the whole numbers at ``u`` leave; None where nothing is divisible."""
+    divisible = any(isinstance(c, str) and not w for c, w in zip(p.columns, p.integer, strict=True))
+    if u is None or best.numbers is None or p.goal is None or p.under is None or not divisible:
+        return None
+    found = milp.ratio(best.numbers.fixed(u), p.goal, p.under)
+    return found if found.u is not None else None
 
 
 def _relative(p: Program, best: Best, change: float) -> float:
@@ -139,6 +148,8 @@ def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | No
     """
     assert p.goal is not None, "only with an objective is one design better"
     assert p.under is not None, "only with an objective is one design better"
+    if _one_of_many(p, key):
+        return None
     better = p.goal - best.ratio * (1.0 - BETTER) * p.under
     n = milp.numbers(p, drop=[key], more=(better,))
     i = p.keys.index(key)
@@ -148,3 +159,12 @@ def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | No
     factor = max(first.ratio, 1.0)
     there = milp.least(p, milp.numbers(p, factors={key: factor * (1.0 + PAST)}), p.goal, p.under)
     return None if there.u is None else (factor, there.ratio)
+
+
+def _one_of_many(p: Program, key: RowKey) -> bool:
+    """Whether a limit says how many of several things there may be, and other such limits would remain.
+
+    What one more of them buys is then often rounding alone, for which the search has no bounds.
+    """
+    without = len(supports.groups(milp.numbers(p, drop=[key])))
+    return 0 < without < len(supports.groups(milp.numbers(p)))

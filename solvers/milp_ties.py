@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from formulations.affine import Some
 from formulations.program import Program
 from solvers import highs, milp
 from solvers.highs import Array, End, Numbers
@@ -18,6 +20,8 @@ from solvers.milp import Best
 
 KEEP = 1e-9
 APART = 1e-7
+# of what the slack of "no worse" lets a divisible quantity wander
+LOOSE = 1e-2
 MOST = 40
 SEED = 20260101
 
@@ -31,13 +35,36 @@ class Chosen:
 
 
 def chosen(p: Program, best: Best) -> Chosen:
-    """Settle which optimal design is handed out."""
+    """Settle which optimal design is handed out, those of other branches included."""
+    every = [_chosen(p, b) for b in (best, *best.equals)]
+    left = every
+    for goal, under in _stages(p) if len(every) > 1 else ():
+        values = [float(goal @ c.u) / float(under @ c.u) for c in left]
+        left = [c for c, v in zip(left, values, strict=True) if v <= min(values) + KEEP * abs(min(values))]
+    return left[0] if len(every) == 1 else Chosen(left[0].u, _union(p, every))
+
+
+def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
+    """How far variables range over several sets of equally good designs."""
+    found = {}
+    for d in p.question.decide[:MOST]:
+        ends = [e for c in every for e in c.ranges.get(d.name, (p.column(d.name) @ c.u,))]
+        if _apart(min(ends), max(ends), LOOSE):
+            found[d.name] = (float(min(ends)), float(max(ends)))
+    return found
+
+
+def _apart(low: float, high: float, by: float) -> bool:
+    return high > low + by * max(abs(low), min(abs(high), 1e9), 1e-3)
+
+
+def _chosen(p: Program, best: Best) -> Chosen:
     assert best.u is not None, "only a design can be settled"
     assert best.numbers is not None, "only a design can be settled"
     n = best.numbers
     if n.integer.any():
         kept = n.with_rows(_no_worse(p, best)) if p.goal is not None else n
-        settled = Chosen(best.u, {}) if _one_choice(kept, best.u) else _among_choices(p, kept, best.u)
+        settled = Chosen(best.u, {}) if _one_choice(p, kept, best.u) else _among_choices(p, kept, best.u)
         rest = _rest(p, n, settled.u)
         return settled if rest is None else Chosen(rest.u, {**rest.ranges, **settled.ranges})
     if best.multipliers is None:
@@ -68,14 +95,18 @@ def _unit(size: int) -> Array:
     return found
 
 
-def _direction(n: Numbers, *, whole: bool) -> Array:
+def _direction(n: Numbers, of: NDArray[np.bool_]) -> Array:
     weights = np.random.default_rng(SEED).uniform(1.0, 2.0, len(n.low))
-    return np.append(np.where(n.integer | (not whole), weights, 0.0), 0.0)
+    return np.append(np.where(of, weights, 0.0), 0.0)
 
 
-def _one_choice(kept: Numbers, u: Array) -> bool:
-    """Whether no other whole numbers are as good: none differ along a direction in which all differ."""
-    w = _direction(kept, whole=True)
+def _one_choice(p: Program, kept: Numbers, u: Array) -> bool:
+    """Whether no other whole numbers are as good: none differ along a direction in which all differ.
+
+    An indicator says nothing of its own: where there is none of its amount, it may often be 1 as well.
+    """
+    decided = np.array([not isinstance(c, Some) for c in p.columns], dtype=bool)
+    w = _direction(kept, kept.integer & decided)
     return all(
         (found := highs.minimise(kept, s * w)).u is None or abs(float(w @ found.u - w @ u)) < APART
         for s in (1.0, -1.0)
@@ -83,7 +114,7 @@ def _one_choice(kept: Numbers, u: Array) -> bool:
 
 
 def _one_point(n: Numbers, u: Array) -> bool:
-    w = _direction(n, whole=False)
+    w = _direction(n, np.ones(len(n.low), dtype=bool))
     ends = [highs.minimise(n, s * w) for s in (1.0, -1.0)]
     return all(e.u is not None and float(np.abs(e.u - u).max()) < APART for e in ends)
 
@@ -95,7 +126,7 @@ def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
 
 
 def _among_choices(p: Program, kept: Numbers, u: Array) -> Chosen:
-    ranges = _ranges(p, kept)
+    ranges = _ranges(p, kept, LOOSE)
     for goal, under in _stages(p):
         found = milp.ratio(kept, goal, under)
         if found.u is None or _boxed(p, found.u):
@@ -128,7 +159,7 @@ def _boxed(p: Program, u: Array) -> bool:
     return bool(np.any(p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_END))))
 
 
-def _ranges(p: Program, n: Numbers) -> dict[str, tuple[float, float]]:
+def _ranges(p: Program, n: Numbers, by: float = APART) -> dict[str, tuple[float, float]]:
     found = {}
     for d in p.question.decide[:MOST]:
         column = p.column(d.name)
@@ -138,7 +169,7 @@ def _ranges(p: Program, n: Numbers) -> dict[str, tuple[float, float]]:
             continue
         if ends[1].u is not None and _boxed(p, ends[1].u):
             high = math.inf
-        if high > low + APART * max(abs(low), min(abs(high), 1e9), 1e-3):
+        if _apart(low, high, by):
             found[d.name] = (low, high)
     return found
 
