@@ -299,10 +299,10 @@ class _Builder:
                 self.rows += [(None, left, right, False) for left, right in self._difference(atom)]
         amounts = [atom for atom in self.columns if isinstance(atom, Some)]
         self.amounts: list[tuple[int, int, float]] = []
-        own, ends = (self._own_ends(), self._implied()) if amounts else (self.high, self.high)
+        widest, ends = (self._own_ends(), self._implied()) if amounts else (self.high, self.high)
         for atom in amounts:
             found = self._indicator(atom, atom in pulled, self._most(atom.amount, ends))
-            self.amounts.append((len(self.rows), self.place[atom], min(self._most(atom.amount, own), BIG)))
+            self.amounts.append((len(self.rows), self.place[atom], min(self._most(atom.amount, widest), BIG)))
             self.rows += [(None, left, right, False) for left, right in found]
 
     def _difference(self, atom: Differs) -> Iterator[tuple[Affine, Affine]]:

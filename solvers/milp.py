@@ -23,6 +23,7 @@ CLOSED = 1e-13
 SHARP = 1e-11
 ABOVE_ZERO = 1e-300
 AT_END = 1e-6
+EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class Best:
     """The design of least ratio: ``u`` as in ``Program``, its ratio, and a proven lower bound of every ratio.
 
     ``numbers`` and ``multipliers``: the program whose optimum it is (for the branch that won, where there are
-    branches) and, where that is an LP, the multipliers of its rows; ``cost``: what was minimised there.
+    branches) and, where that is an LP, the multipliers of its rows; ``cost``: what was minimised there; ``equals``:
+    the best of other branches that are as good.
     """
 
     end: End
@@ -41,6 +43,7 @@ class Best:
     multipliers: Array | None = None
     cost: Array | None = None
     ray: Array | None = None
+    equals: tuple[Best, ...] = ()
 
 
 def numbers(
@@ -57,6 +60,10 @@ def numbers(
     """
     scale = np.array([(factors or {}).get(k, 1.0) if k else 1.0 for k in p.keys])
     rows = p.numerators - p.denominators * scale[:, None]
+    if drop or factors:
+        # what bounds an amount may be the very limit that gives
+        for row, column, most in p.amounts:
+            rows[row, column] = -most
     kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
     whole = np.array([not (isinstance(c, str) and c in drop) for c in p.columns], dtype=bool)
     n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole)
@@ -91,7 +98,8 @@ def least(p: Program, n: Numbers, goal: Array, under: Array) -> Best:
     if not found:
         return Best(End.INFEASIBLE)
     best = min(found, key=lambda b: b.ratio)
-    return replace(best, bound=min(b.bound for b in found))
+    equals = tuple(b for b in found if b is not best and b.ratio <= best.ratio * (1.0 + EQUAL))
+    return replace(best, bound=min(b.bound for b in found), equals=equals)
 
 
 def ratio(n: Numbers, goal: Array, under: Array) -> Best:

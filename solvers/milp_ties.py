@@ -48,9 +48,9 @@ def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
     """How far variables range over several sets of equally good designs."""
     found = {}
     for d in p.question.decide[:MOST]:
-        ends = [e for c in every for e in c.ranges.get(d.name, (p.column(d.name) @ c.u,))]
+        ends = [e for c in every for e in c.ranges.get(d.name, (float(p.column(d.name) @ c.u),))]
         if _apart(min(ends), max(ends), LOOSE):
-            found[d.name] = (float(min(ends)), float(max(ends)))
+            found[d.name] = (min(ends), max(ends))
     return found
 
 

@@ -38,6 +38,7 @@ class Settled:
     outcome: Outcome
     ranges: dict[str, tuple[float, float]]
     best: Best | None = None
+    u: Array | None = None
 
 
 def optimise(p: Program, *, ties: bool = True) -> Settled:
@@ -61,7 +62,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
         text = "a design that meets all limits"
         return Settled(Outcome(Status.FEASIBLE, p.design(chosen.u), None, text, SOLVER), chosen.ranges)
     outcome = Outcome(Status.OPTIMAL, p.design(chosen.u), _to_user(p, best.bound), proof(p), SOLVER)
-    return Settled(outcome, chosen.ranges, best)
+    return Settled(outcome, chosen.ranges, best, chosen.u)
 
 
 def proof(p: Program) -> str:
@@ -117,18 +118,26 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
         return solution
     limits = dict(solution.limits)
     if p.integer.any():
+        limits = _with_rates(p, milp_explained.kept_choice(p, best, settled.u), limits, kept=True)
         if neighbours:
             limits |= _changes(p, best, limits)
         return dataclasses.replace(solution, limits=limits)
-    keys = [k for k in p.keys if k is not None]
-    for key, rate in milp_explained.rates(p, best).items():
-        label = evaluation.label(key, keys)
-        if key.side != "model":
-            limits[label] = dataclasses.replace(
-                limits[label], elasticity=rate.value, one_sided=rate.one_sided
-            )
+    limits = _with_rates(p, best, limits)
     worth = milp_explained.parameters(p, best) if neighbours else {}
     return dataclasses.replace(solution, limits=limits, parameters=worth)
+
+
+def _with_rates(
+    p: Program, best: Best | None, limits: dict[str, LimitState], *, kept: bool = False
+) -> dict[str, LimitState]:
+    """The limits with their elasticities; ``kept``: those of the whole numbers as they are, where they say anything."""
+    keys, found = [k for k in p.keys if k is not None], dict(limits)
+    for key, rate in (milp_explained.rates(p, best) if best is not None else {}).items():
+        label = evaluation.label(key, keys)
+        if key.side != "model" and not (kept and rate.value == 0):
+            sided = rate.one_sided or kept
+            found[label] = dataclasses.replace(found[label], elasticity=rate.value, one_sided=sided)
+    return found
 
 
 def _changes(p: Program, best: Best, limits: dict[str, LimitState]) -> dict[str, LimitState]:
@@ -136,11 +145,12 @@ def _changes(p: Program, best: Best, limits: dict[str, LimitState]) -> dict[str,
     keys = [k for k in p.keys if k is not None]
     found = {}
     for key in keys:
-        if key.side == "model":
+        label = evaluation.label(key, keys)
+        # where the objective moves with the limit at once, there is no next change to wait for
+        if key.side == "model" or limits[label].elasticity is not None:
             continue
         changed = milp_explained.next_change(p, best, key)
         if changed is not None:
-            label = evaluation.label(key, keys)
             there = _to_user(p, changed[1])
             found[label] = dataclasses.replace(
                 limits[label], next_change=_moved(p, key, changed[0]), next_objective=there
