@@ -95,7 +95,7 @@ def sweep(
     plan = ready.plan
     where = _Target(plan, scenario, store)
     todo = [i for i, _ in results.chunks.chunk_slices(plan.shape, where.chunks) if i not in where.done]
-    study = Study(scenario.text, scenario.file, where.chunks, where.path, _own_model(grid))
+    study = Study(scenario.text, scenario.file, where.chunks, where.path, _own_model(scenario))
     tally = _Tally(plan, where)
     crowd = _crowd(client, workers, math.prod(plan.shape), len(todo))
     with reporting(progress) as report:
@@ -191,10 +191,9 @@ class _Tally:
         self.points += self._size(finished.index)
 
 
-def _own_model(grid: scenarios.Grid) -> Model | None:
+def _own_model(scenario: scenarios.Scenario) -> Model | None:
     """Return a model that was registered by the caller: workers have to be told of it."""
-    model = grid.question((0,) * len(grid.shape)).model
-    return None if model.equations.__module__.startswith(dse.models.__name__ + ".") else model
+    return None if dse.models.built_in(scenario.model) else dse.models.get(scenario.model)
 
 
 # What runs in a worker

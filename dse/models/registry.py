@@ -31,6 +31,11 @@ def names() -> tuple[str, ...]:
     return (*_BUILT_IN, *(n for n in _registered if n not in _BUILT_IN))
 
 
+def built_in(name: str) -> bool:
+    """Tell whether a model of that name comes with dse."""
+    return name in _BUILT_IN
+
+
 def get(name: str) -> Model:
     """Return the model of that name; raises UnknownName (a KeyError) with a suggestion."""
     if name not in _registered:
