@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -110,13 +111,33 @@ def _parts(solution: Facts, table: Table) -> list[Part]:
     if len(ranged) > 1:
         names_ = [n for r in table.rows.values() for n in r.values() if n in solution.ranges]
         below = tuple((n, interval(solution, n)) for n in names_)
-        found.append(Part(f"{JUST_AS_GOOD} (marked{MARK})", ("name", "from and to"), below))
+        found.append(Part(f"{JUST_AS_GOOD} (marked{MARK})", ("name", "which others"), below))
     return found
 
 
 def interval(solution: Facts, name: str) -> str:
-    """Write the interval of values that are just as good; nothing where there is one value only."""
-    return " to ".join(words.metric(solution, name, end) for end in solution.ranges.get(name, ()))
+    """Say which other values are just as good; nothing where there is one value only.
+
+    What picks from a menu has no order to speak of: of what lies between its ends, not all need be as good.
+    """
+    if name not in solution.ranges:
+        return ""
+    low, high = solution.ranges[name]
+    if name in solution.menus:
+        return _picks(solution, name, low, high)
+    ends = [words.metric(solution, name, end) for end in (low, high)]
+    if math.isinf(high):
+        return "any value" if math.isinf(low) else f"{ends[0]} and more"
+    return f"up to {ends[1]}" if math.isinf(low) else " to ".join(ends)
+
+
+def _picks(solution: Facts, name: str, low: float, high: float) -> str:
+    """Name the ends of a range of entries, but for the chosen one, and say where there may be more."""
+    chosen = _number(solution, name)
+    known = {low, high, chosen}
+    others = [words.metric(solution, name, end) for end in dict.fromkeys((low, high)) if end != chosen]
+    between = high - low + 1 > len(known)
+    return ", ".join(others) + (", perhaps others" if between else "")
 
 
 def _cell(solution: Facts, name: str | None, *, marked: bool) -> str:

@@ -53,7 +53,7 @@ def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
     found = [
         Part(_clash(solution), ("limit", "what would do"), tuple(words.conflict(solution))),
-        Part("variables", ("name", "value", family_tables.JUST_AS_GOOD), _variables(solution)),
+        _variables(solution),
         *family_tables.decided(solution),
         Part("metrics", ("name", "value"), _metrics(solution)),
         *family_tables.reported(solution),
@@ -79,12 +79,16 @@ def _worth(solution: Facts) -> str:
     )
 
 
-def _variables(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple(
-        (n, words.metric(solution, n, v), family_tables.interval(solution, n))
-        for n, v in solution.variables.items()
-        if n not in solution.index
+def _variables(solution: Facts) -> Part:
+    """Return the table of what was decided outside of lists; what else is as good only where something is."""
+    alone = {n: v for n, v in solution.variables.items() if n not in solution.index}
+    rows = tuple(
+        (n, words.metric(solution, n, v), family_tables.interval(solution, n)) for n, v in alone.items()
     )
+    columns = ("name", "value", family_tables.JUST_AS_GOOD)
+    if any(n in solution.ranges for n in alone):
+        return Part("variables", columns, rows)
+    return Part("variables", columns[:2], tuple(row[:2] for row in rows))
 
 
 def _metrics(solution: Facts) -> tuple[tuple[str, ...], ...]:

@@ -46,16 +46,8 @@ def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
 
 
 def metric(solution: Facts, name: str, amount: float | str) -> str:
-    """Write a number by its name.
-
-    One that says which case holds has the name of the case behind it (a case that is a sentence stands
-    alone); one that picks from a menu is the name of what it picks.
-    """
-    text = value(amount, solution.units.get(name, ""))
-    picked = named(solution, name, amount)
-    if not picked or picked == text:
-        return text
-    return picked if name in solution.menus or " " in picked else f"{text} ({picked})"
+    """Write a number by its name: the case it stands for, or the entry of a menu it picks, as such."""
+    return named(solution, name, amount) or value(amount, solution.units.get(name, ""))
 
 
 def named(solution: Facts, name: str, amount: float | str) -> str:

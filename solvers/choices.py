@@ -46,6 +46,11 @@ def best_of(
     if best.status is Status.EVALUATED and question.objectives:
         best = dataclasses.replace(best, bound=best.objective, gap=0.0, certificate="every choice evaluated")
         status = Status.OPTIMAL
-    text = f"best of {len(answered)} choices, each answered by itself; {best.certificate}"
+    told_of = f"{len(answered)} choices, each answered by itself"
+    if status in (Status.INFEASIBLE, Status.ERROR):
+        # nothing is chosen; what is shown is why one of them has no design
+        text = f"none of {told_of}, has a design; {', '.join(choice.values())}: {best.certificate}"
+        return dataclasses.replace(best, status=status, alternatives=told, certificate=text)
+    text = f"best of {told_of}; {best.certificate}"
     variables = {**choice, **best.variables}
     return dataclasses.replace(best, status=status, variables=variables, alternatives=told, certificate=text)

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dse import models
+from results.render import to_text
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question
 from solvers.answer import answer
@@ -253,6 +254,21 @@ def test_machine_choice_is_decided_and_alternatives_told() -> None:
     assert told["slow"].status is Status.INFEASIBLE
     assert told["slow"].conflict
     assert told["fast"].objective == s.objective
+
+
+def test_nothing_is_chosen_where_no_choice_has_a_design() -> None:
+    slow = {**BALANCED, "machine.time_per_flop": 1e-6}
+    q = nbody("energy", Limit("time", maximum=1e-9), p=below(5000.0))
+    given_ones = {n: v for n, v in q.given.items() if not n.startswith("machine.")}
+    choice = Decision("machine", choices=("slow", "fast"))
+    machines = {"slow": slow, "fast": BALANCED}
+    s = answer(dataclasses.replace(q, given=given_ones, decide=(choice, *q.decide), machines=machines))
+    assert s.status is Status.INFEASIBLE
+    assert "machine" not in s.variables
+    assert [a.status for a in s.alternatives] == [Status.INFEASIBLE] * 2
+    text = to_text(s)
+    assert "(chosen)" not in text
+    assert "none of 2 choices" in text
 
 
 def test_a_failing_model_becomes_an_error_not_a_crash() -> None:
