@@ -70,7 +70,8 @@ class Facts:
 
     ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
     ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.
-    ``menus``: what 1, 2, 3 ... pick in a number that picks from a menu.
+    ``menus``: what 1, 2, 3 ... pick in a number that picks from a menu. ``whole``: the variables that were to be
+    whole numbers.
     """
 
     status: Status
@@ -101,3 +102,4 @@ class Facts:
     index: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=dict)
     given: Mapping[str, float] = field(default_factory=dict)
     menus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    whole: tuple[str, ...] = ()

@@ -112,8 +112,15 @@ def _would_do(solution: Facts, name: str, needed: float | None) -> str:
     if own(solution, name):
         return f"the model's own limit, missed by a factor of {needed:.6g}"
     if state is None:
-        return f"{value(needed, unit)} would do"
+        return _undivided(solution, name, value(needed, unit))
     return f"{asked}{_enough(needed, state)} would do"
+
+
+def _undivided(solution: Facts, name: str, needed: str) -> str:
+    """Say that only whole numbers, or only some values, of a variable stand in the way."""
+    if name in solution.whole:
+        return f"a whole number was asked; {needed} would do if it could be divided"
+    return f"one of its values was asked; {needed} would do if it could have any"
 
 
 def _asked(solution: Facts, name: str) -> LimitState | None:

@@ -62,6 +62,7 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
         index=families.index_of(question.model),
         given=families.given_of(question),
         menus=families.menus_of(question.model),
+        whole=tuple(d.name for d in question.decide if d.integer),
     )
 
 

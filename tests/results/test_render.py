@@ -140,6 +140,18 @@ def test_a_conflict_says_what_would_do(infeasible: Solution):
     ]
 
 
+def test_whole_numbers_in_a_conflict_are_called_that():
+    """A part of a block is no way out, and is not told as one."""
+    needed = {"count.a": 0.503626, "cache": 3000.0}
+    clash = Solution(
+        Status.INFEASIBLE, conflict=needed, units={"count.a": "", "cache": "B"}, whole=("count.a",)
+    )
+    assert words.conflict(clash) == [
+        ("count.a", "a whole number was asked; 0.503626 would do if it could be divided"),
+        ("cache", "one of its values was asked; 3 kB would do if it could have any"),
+    ]
+
+
 def test_a_conflict_of_the_lower_side_is_told_from_the_upper(infeasible: Solution):
     both = {
         "power": LimitState(NAN, 100.0, "max", "W", NAN, binding=False),
