@@ -244,7 +244,9 @@ def front(
     if as_json:
         say_json(record)
     else:
-        _show_front(found, scenario, outputs)
+        from dse.front_page import show_front
+
+        show_front(found, scenario, outputs)
     return ANSWERED
 
 
@@ -283,33 +285,6 @@ def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> Non
                 dataset.to_zarr(file, mode="w-", consolidated=False)
             else:
                 file.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
-
-
-def _show_front(found: Front, scenario: str, outputs: tuple[str, ...]) -> None:
-    from results import words
-
-    goals = [g.name for g in found.question.objectives]
-    decided = [d.name for d in found.question.decide if d.name not in goals]
-    units = dict(found.points[0].units)
-    rows = []
-    for number, point in enumerate(found.points):
-        at = {**point.metrics, **point.variables}
-        cells = [words.value(at[n], units.get(n, ""), 5) for n in (*goals, *decided)]
-        gap = "" if point.gap is None else f"{point.gap:.0e}"
-        joined = ["straight" if found.joined[number] else ""] if any(found.joined) else []
-        rows.append((str(number), *cells, point.status.value, gap, *joined))
-    if found.question.title:
-        say(found.question.title)
-    head = ("", *goals, *decided, "status", "gap", *(["to the next"] if any(found.joined) else []))
-    show(table(head, rows, frozenset(("", "gap", *goals, *decided))))
-    say(f"{len(found.points)} points, {found.solves} solves: {found.method}")
-    curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]
-    if curved and any(found.joined):
-        say(f"Segments are straight in {' and '.join(found.straight_in)}")
-    if outputs:
-        say(f"Wrote {', '.join(outputs)}")
-    else:
-        say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
 
 
 @click.command()

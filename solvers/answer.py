@@ -49,13 +49,18 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
         if isinstance(problem, ZeroDivisionError):
             message = "the objective or a limit divides by zero at every design: is a cost parameter 0?"
         solution = Solution(Status.ERROR, message=message, certificate="the solver failed")
+    solution = dataclasses.replace(solution, seconds=time.perf_counter() - began)
+    return called_by_name(question, solution, _units(question))
+
+
+def called_by_name(question: Question, solution: Solution, units: Mapping[str, str]) -> Solution:
+    """Return an answer with what its numbers are: names, units, lists, menus, and what was asked."""
     return dataclasses.replace(
         solution,
-        seconds=time.perf_counter() - began,
         title=question.title,
         scenario=question.scenario_text,
         objective_name=question.objectives[0].name if question.objectives else "",
-        units=_units(question),
+        units=units,
         maximize=bool(question.objectives) and question.objectives[0].maximize,
         waived=tuple(sorted(question.waive)),
         flags={q.name: q.flags for q in question.model.metrics if q.flags},

@@ -14,7 +14,7 @@ from formulations.program import Program
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Question
 from solvers import milp, milp_explained, milp_ties
-from solvers.answer import HOLDS, limit_state, relative_gap
+from solvers.answer import HOLDS, called_by_name, limit_state, relative_gap
 from solvers.envelope import Array, Vertex
 from solvers.highs import SOLVER, End
 from solvers.milp import Best
@@ -128,18 +128,7 @@ def _value(name: str, at: Mapping[str, float], x: Mapping[str, float]) -> float:
 
 def told(front: ProgramFront, found: Solution) -> Solution:
     """With what is the same at all points: names, units, title."""
-    question = front.question
-    first = question.objectives[0]
-    return replace(
-        found,
-        title=question.title,
-        scenario=question.scenario_text,
-        objective_name=first.name,
-        maximize=first.maximize,
-        units=front.units,
-        waived=tuple(sorted(question.waive)),
-        flags={q.name: q.flags for q in question.model.metrics if q.flags},
-    )
+    return called_by_name(front.question, found, front.units)
 
 
 def _sloped(

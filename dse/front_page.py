@@ -1,0 +1,128 @@
+"""A front on the terminal: objectives and decisions of each point, lists folded where they would not fit."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dse.terminal import WIDTH, say, show, table
+from results import words
+
+if TYPE_CHECKING:
+    from dse.front_search import Front
+    from results.solution import Solution
+
+DIGITS = 5
+BETWEEN = 3
+LONGEST = 48
+SIGNS = {0.0: "○", 1.0: "●"}
+PART = "◐"
+NOTHING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its heading, a cell for each point, and what is to be said about it below the table."""
+
+    heading: str
+    cells: tuple[str, ...]
+    about: str = ""
+
+    @property
+    def width(self) -> int:
+        """Columns of text it takes, with what separates it from the next."""
+        return BETWEEN + max(len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
+
+
+def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
+    """Print the points of a front, how it was found, and where it is written or could be."""
+    goals = [g.name for g in found.question.objectives]
+    decided = [d.name for d in found.question.decide if d.name not in goals]
+    around = [_column(found.points, name) for name in goals]
+    behind = _proofs(found)
+    number = Column("", tuple(str(i) for i in range(len(found.points))))
+    room = WIDTH - sum(c.width for c in (number, *around, *behind))
+    design = _design(found.points, decided, room)
+    if found.question.title:
+        say(found.question.title)
+    every = [number, *around, *(c for c in design if c.cells), *behind]
+    right = frozenset(c.heading for c in every if c.heading not in ("status", "to the next") and not c.about)
+    show(table([c.heading for c in every], zip(*(c.cells for c in every), strict=True), right))
+    for column in design:
+        if column.about:
+            say(textwrap.fill(column.about, WIDTH))
+    say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
+    curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]
+    if curved and any(found.joined):
+        say(f"Segments are straight in {' and '.join(found.straight_in)}")
+    if outputs:
+        say(f"Wrote {', '.join(outputs)}")
+    else:
+        say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
+
+
+def _proofs(found: Front) -> list[Column]:
+    """Return status and gap of each point, and whether a segment joins it to the next one."""
+    gaps = ["" if p.gap is None else f"{p.gap:.0e}" for p in found.points]
+    columns = [Column("status", tuple(p.status.value for p in found.points)), Column("gap", tuple(gaps))]
+    if any(found.joined):
+        columns.append(Column("to the next", tuple("straight" if j else "" for j in found.joined)))
+    return columns
+
+
+def _amount(point: Solution, name: str) -> float | str:
+    return point.variables[name] if name in point.variables else point.metrics[name]
+
+
+def _cell(point: Solution, name: str) -> str:
+    amount = _amount(point, name)
+    return words.named(point, name, amount) or words.value(amount, point.units.get(name, ""), DIGITS)
+
+
+def _column(points: Sequence[Solution], name: str, heading: str = "") -> Column:
+    return Column(heading or name, tuple(_cell(p, name) for p in points))
+
+
+def _design(points: Sequence[Solution], decided: Sequence[str], room: int) -> list[Column]:
+    """Return the columns of what was decided: one for each decision where there is room, else one for a list of them.
+
+    ``room``: columns of text. A list too long for that has no cells, only a word about where it is to be found.
+    """
+    index = points[0].index
+    listed = [n for n in decided if n in index]
+    alone = [_column(points, n) for n in decided if n not in index]
+    each = [_column(points, n, "\n".join((index[n][0], *(v for _, v in index[n][1])))) for n in listed]
+    if sum(c.width for c in (*alone, *each)) <= room:
+        return [*alone, *each]
+    return [*alone, *(_folded(points, title, names) for title, names in _groups(points[0], listed))]
+
+
+def _groups(point: Solution, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Go through lists of decisions: those of one family that differ in the first label only."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        family, labels = point.index[name]
+        found.setdefault(" ".join((family, *(label for _, label in labels[1:]))), []).append(name)
+    yield from found.items()
+
+
+def _folded(points: Sequence[Solution], title: str, names: Sequence[str]) -> Column:
+    """Fold a list of decisions into one column: a sign for each share, the values of others."""
+    labels = [points[0].index[n][1][0][1] for n in names]
+    shares = not any(points[0].units.get(n) or n in points[0].menus for n in names) and all(
+        -NOTHING <= float(_amount(p, n)) <= 1 + NOTHING for p in points for n in names
+    )
+    if shares:
+        cells = ["".join(_sign(float(_amount(p, n))) for n in names) for p in points]
+        what = f"{SIGNS[1.0]} 1, {PART} a part, {SIGNS[0.0]} 0"
+    else:
+        cells, what = [" ".join(_cell(p, n) for n in names) for p in points], "a value each"
+    if max(map(len, cells)) > LONGEST:
+        return Column(title, (), f"{title} of {len(names)}, left out here: --json and -o front.csv have all")
+    return Column(title, tuple(cells), f"{title} of {', '.join(labels)}, in this order: {what}")
+
+
+def _sign(share: float) -> str:
+    return next((sign for end, sign in SIGNS.items() if abs(share - end) <= NOTHING), PART)

@@ -1,0 +1,69 @@
+"""Fronts on the terminal: what was decided stays readable, however long the lists are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scenarios
+from dse import fronts
+from dse.front_page import show_front
+from dse.front_search import Front
+from dse.terminal import WIDTH
+
+MACHINES = {"cpu": "i3-2100t-tang2017", "gpu": "gtx-750-tang2017"}
+
+
+def found(count: int, **flags: Any) -> Front:
+    regions = [
+        {"name": f"region{i}", "flops": 1e9 * (i + 1), "bytes": 4e8 * (count - i), **flags}
+        for i in range(count)
+    ]
+    asked = {
+        "model": "partition",
+        "machine": MACHINES,
+        "given": {"regions": regions},
+        "objective": {"minimize": ["energy", "time"]},
+    }
+    return fronts.find(scenarios.load(asked))
+
+
+def shown(front: Front, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    show_front(front, "file", ())
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    return lines
+
+
+def test_few_decisions_have_a_column_each(capsys: pytest.CaptureFixture[str]):
+    lines = shown(found(3, divisible=False), capsys)
+    assert "region0" in next(line for line in lines if "energy" not in line and "region" in line)
+    assert not any("in this order" in line for line in lines)
+
+
+@pytest.mark.parametrize("divisible", [False, True])
+def test_many_shares_are_signs_in_one_column(divisible: bool, capsys: pytest.CaptureFixture[str]):
+    front = found(12, divisible=divisible)
+    lines = shown(front, capsys)
+    text = " ".join(lines)
+    assert all(f"region{i}," in text for i in range(12))
+    for number, point in enumerate(front.points):
+        row = next(line.split() for line in lines if line.split()[:1] == [str(number)])
+        (word,) = (cell for cell in row if set(cell) <= set("○●◐"))
+        shares = [point.variables[f"share.region{i}.cpu"] for i in range(12)]
+        assert [{"○": 0.0, "●": 1.0}.get(sign, 0.5) for sign in word] == [
+            x if x in (0.0, 1.0) else 0.5 for x in map(float, shares)
+        ]
+
+
+def test_a_list_beyond_any_line_is_left_out_and_said_to_be(capsys: pytest.CaptureFixture[str]):
+    lines = shown(found(60, divisible=True), capsys)
+    assert any(line.startswith("share cpu of 60, left out here: --json") for line in lines)
+
+
+def test_settings_have_their_names(capsys: pytest.CaptureFixture[str]):
+    library = Path(scenarios.__file__).parent / "library"
+    front = fronts.find(scenarios.load(library / "dvfs_energy_time_front.toml"))
+    first = next(line.split() for line in shown(front, capsys) if line.split()[:1] == ["0"])
+    settings = [front.points[0].menus[n][round(float(v)) - 1] for n, v in front.points[0].variables.items()]
+    assert first[5:10] == settings
