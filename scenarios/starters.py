@@ -9,11 +9,12 @@ from dse.models.model import Model
 from dse.models.structure import Parts, Row, Structure, Table
 from dse.quantities import Quantity
 from scenarios.errors import shown
-from scenarios.template_lines import AXIS, EXAMPLES, about, example, limits, line, objective
+from scenarios.template_lines import EXAMPLES, about, axis, example, limits, line, objective
 from scenarios.template_lines import given as given_line
 
 _ROWS = ("a", "b")
-_SECOND = {"flops": "8e10", "bytes": "1e9"}
+_FIRST = {"sockets": "16"}
+_SECOND = {"flops": "8e10", "bytes": "1e9", "sockets": "64", "frequency": "0.6", "voltage": "0.8"}
 _ENTRIES = ("cpu", "gpu")
 # the first of the catalogue to try: those of the paper on partitions
 _FAVOURITES = ("i7-2600k-tang2017", "gtx-titan-tang2017")
@@ -44,7 +45,7 @@ def starter(model: Model, structure: Structure) -> str:
             "[limits]  # min or max of a metric or a decided quantity",
             *limits(flat.metrics),
             "",
-            *AXIS,
+            *axis(flat.metrics),
             "",
         ]
     )
@@ -70,8 +71,12 @@ def _expanded(model: Model, structure: Structure) -> tuple[str, Model]:
                 continue
     entries = _ENTRIES[: max(structure.least, 2)] if structure.machines else ()
     flat = model.expand(Parts(rows, entries))
-    named = [f"{e} = {shown(n)}" for e, n in zip(entries, _fitting(flat), strict=False)]
-    return f"{{ {', '.join(named)} }}" if entries else shown(_fitting(flat)[0]), flat
+    fitting = _fitting(flat)
+    if entries and fitting[0] not in _FAVOURITES:
+        entries = _ROWS[: len(entries)]
+        flat = model.expand(Parts(rows, entries))
+    named = [f"{e} = {shown(n)}" for e, n in zip(entries, fitting, strict=False)]
+    return f"{{ {', '.join(named)} }}" if entries else shown(fitting[0]), flat
 
 
 def _row(table: Table, name: str) -> Row:
@@ -123,7 +128,7 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _example(q: Quantity) -> str:
-    return EXAMPLES.get(q.name) or example(q)
+    return _FIRST.get(q.name) or EXAMPLES.get(q.name) or example(q)
 
 
 def _decided(flat: Model) -> Iterator[str]:

@@ -15,8 +15,9 @@ EXAMPLES = {
     "points": "2e6",
     "flops_per_pair": "20",
 }
-# where a model's theory holds, for metrics that leave this range without it: as limits that count
+# where a model's theory holds, for metrics that leave this range without it, and work to be done: limits that count
 RANGES = {
+    "throughput": 'min = "1e12 op/s"',
     "node_copies": "min = 1",
     "node_replication": "max = 1",
     "core_replication": "max = 1",
@@ -75,7 +76,7 @@ def example(q: Quantity) -> str:
 def objective(m: Model) -> str:
     """Name the metric that a starter minimises."""
     names = [q.name for q in m.metrics]
-    return "energy" if "energy" in names else names[0]
+    return next((n for n in ("energy", "cost") if n in names), names[0])
 
 
 def limits(metrics: Iterable[Quantity]) -> list[str]:
@@ -91,11 +92,15 @@ def _limited(q: Quantity) -> bool:
     return q.name in LIMITS and UNITS.get(q.name, q.unit) == q.unit
 
 
-AXIS = [
-    "# [sweep.deadline]  # an axis of a dataset, for `dse sweep`",
-    '# path    = "limits.time.max"',
-    '# start   = "1 s"',
-    '# stop    = "100 s"',
-    "# num     = 41",
-    '# spacing = "log"',
-]
+def axis(metrics: Iterable[Quantity]) -> list[str]:
+    """Write an axis of a dataset as comments: over a limit on time, or on power where there is no time."""
+    timed = any(q.name == "time" for q in metrics)
+    name, what, unit = ("deadline", "time", "s") if timed else ("budget", "power", "kW")
+    return [
+        f"# [sweep.{name}]  # an axis of a dataset, for `dse sweep`",
+        f'# path    = "limits.{what}.max"',
+        f'# start   = "1 {unit}"',
+        f'# stop    = "100 {unit}"',
+        "# num     = 41",
+        '# spacing = "log"',
+    ]

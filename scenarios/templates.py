@@ -11,7 +11,7 @@ from dse.models.model import Model
 from dse.quantities import Quantity, examples
 from scenarios.schema import Shape
 from scenarios.starters import starter
-from scenarios.template_lines import AXIS, about, given, limits, line, objective
+from scenarios.template_lines import about, axis, given, limits, line, objective
 
 _FAVOURITE = "jaketown"
 
@@ -76,7 +76,7 @@ def template(model: str) -> str:
         "[limits]  # min or max of a metric or a decided quantity",
         *limits(m.metrics),
         "",
-        *AXIS,
+        *axis(m.metrics),
     ]
     return "\n".join(lines) + "\n"
 

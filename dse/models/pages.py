@@ -77,7 +77,9 @@ def _lists(structure: Structure) -> list[str]:
         needed = "one at least" if rows.required else "may be left out"
         parts.append(f"`[[given.{rows.name}]]`, one per {rows.dimension} ({needed}): {rows.meaning}.")
         columns = [("`name`", "text", f"name of the {rows.dimension}", "")]
-        columns += [(f"`{q.name}`", f"{q.unit}; {domain(q)}", q.meaning, q.source) for q in rows.numbers]
+        columns += [
+            (f"`{q.name}`", f"{q.unit or 'number'}; {domain(q)}", q.meaning, q.source) for q in rows.numbers
+        ]
         columns += [(f"`{c.name}`", _kind(c), c.meaning, "") for c in rows.columns]
         parts.append(_rows(("key", "value", "meaning", "source"), columns))
     if structure.machines:

@@ -18,6 +18,7 @@ _BUILT_IN = {
     "matmul_two_level": "dse.models.two_level:MATMUL_TWO_LEVEL",
     "nbody_two_level": "dse.models.two_level:NBODY_TWO_LEVEL",
     "roofline": "dse.models.roofline:ROOFLINE",
+    "sockets": "dse.models.sockets:SOCKETS",
     "partition": "dse.models.partition:PARTITION",
     "blocks": "dse.models.blocks:BLOCKS",
     "dvfs": "dse.models.dvfs:DVFS",

@@ -41,6 +41,8 @@ CENTRES = {
     "V": 1.0,
     "A": 1.0,
     "J/op": 1e-9,
+    "op/s": 1e8,
+    "USD*s/op": 1e-8,
     "F/flop": 1e-9,
     "F/op": 1e-9,
     "F/byte": 1e-9,
@@ -68,6 +70,10 @@ EXAMPLES = {
         machines=("cpu", "gpu"),
     ),
     "blocks": Parts(machines=("big", "small")),
+    "sockets": Parts(
+        rows={"levels": (Row("full"), Row("low")), "cards": (Row("of 4"), Row("of 64"))},
+        machines=("big", "small"),
+    ),
     "dvfs": Parts(
         rows={
             "phases": (

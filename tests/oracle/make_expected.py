@@ -19,12 +19,18 @@ import oracle_partition
 import oracle_reading as reading
 import oracle_roofline
 import oracle_settings
+import oracle_station
 from brute_force import answer
 from oracle_conflicts import minimal_conflicts
 from oracle_equations import Ask, Best
 
 LIBRARY = reading.ROOT / "scenarios" / "library"
-LISTED = {"blocks": oracle_blocks, "partition": oracle_partition, "dvfs": oracle_settings}
+LISTED = {
+    "blocks": oracle_blocks,
+    "partition": oracle_partition,
+    "dvfs": oracle_settings,
+    "sockets": oracle_station,
+}
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 COLUMNS = (
     "scenario",

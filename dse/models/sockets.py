@@ -1,0 +1,341 @@
+"""Systems of sockets on cards: which processor, at which level of clock and voltage, on which card (ExaBounds 2012).
+
+A socket does r operations per second at peak; its power is E r there, of which I r leaks (the idle power). At a
+level with clock f and voltage V, both as fractions of the nominal ones,
+
+    rate       r f
+    switching  (E - I) r f V²
+    leakage    I r V                                                 (17)
+
+Sockets sit on cards, which cost and draw something of their own; a card holds one type, all sockets of one type
+run at one level and sit on cards of one size, and a fully populated card may not exceed ``card_power_limit``. With
+the efficiency η of the supplies,
+
+    power      P = (Σ sockets (switching + leakage) + Σ cards P_card)/η                            (19)
+    idle       the same without switching
+    mttf       1/Σ n λ over sockets, cards and steps of the power supply                           (22)-(24)
+    cost       hardware once; P and idle power over the lifetime, by their shares of it; and the
+               sockets that fail in it, bought again                                               (25), corrected
+
+Power supplies are bought in whole steps (``power_step``, of which the last one is started). (25) as printed counts
+energy again at every level and non-recurring costs once per unit; here each stands once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+from dse.models.arithmetic import per, some
+from dse.models.families import entry, entry_parameters, nothing, only_expanded, row, row_inputs
+from dse.models.model import Model, ModelLimit, Unknown
+from dse.models.structure import Parts, Structure, Table
+from dse.quantities import Quantity
+
+SOURCE = "Stanley-Marbell 2012"
+MANY_SOCKETS, MANY_CARDS, MANY_STEPS = 1e8, 5e6, 1e6
+
+MACHINE = (
+    Quantity("integer_rate", "r", "op/s", "integer operations per second of a socket at peak", "socket data"),
+    Quantity(
+        "energy_per_integer_operation",
+        "E",
+        "J/op",
+        "power of a socket at peak over its rate, leakage included",
+        f"{SOURCE}, Table 1",
+    ),
+    Quantity(
+        "idle_energy_per_integer_operation",
+        "I",
+        "J/op",
+        "idle power of a socket over its rate at peak",
+        f"{SOURCE}, Table 1",
+    ),
+    Quantity(
+        "cost_per_integer_rate",
+        "",
+        "USD*s/op",
+        "price of a socket over its rate at peak",
+        f"{SOURCE}, Table 1",
+    ),
+)
+LEVELS = Table(
+    "levels",
+    "level",
+    "levels of clock and voltage that a socket can run at",
+    (
+        Quantity("frequency", "f", "", "clock as a fraction of the nominal one", f"{SOURCE} (17)"),
+        Quantity("voltage", "V", "", "supply voltage as a fraction of the nominal one", f"{SOURCE} (17)"),
+    ),
+)
+CARDS = Table(
+    "cards",
+    "card",
+    "cards that sockets can sit on",
+    (
+        Quantity("sockets", "s", "", "sockets that fit on the card", f"{SOURCE}, Table 3", minimum=1.0),
+        Quantity("cost", "", "USD", "price of the card without sockets", f"{SOURCE} (25)", default=0.0),
+        Quantity("power", "", "W", "what the card itself draws", f"{SOURCE} (19)", default=0.0),
+    ),
+)
+
+
+def _rate(name: str, what: str) -> Quantity:
+    return Quantity(name, "λ", "1/s", f"failure rate of {what}", f"{SOURCE}, section 4.6", default=0.0)
+
+
+INPUTS = (
+    Quantity("supply_efficiency", "η", "", "power delivered over power drawn", f"{SOURCE} (19)", maximum=1.0,
+             floor=1e-3, default=1.0),
+    Quantity("card_power_limit", "", "W", "most that a fully populated card may draw; absent: no limit",
+             f"{SOURCE} (19)", optional=True),
+    Quantity("power_step", "", "W", "size of the steps in which power supplies are bought", f"{SOURCE} (25)",
+             floor=1e-3, default=1000.0),
+    Quantity("cost_per_power_step", "", "USD", "price of each started step", f"{SOURCE} (25)", default=0.0),
+    Quantity("lifetime", "t", "s", "time over which the system is used", f"{SOURCE} (25)", default=0.0),
+    Quantity("peak_share", "", "", "share of the lifetime at peak", f"{SOURCE}, Table 1", maximum=1.0,
+             default=1.0),
+    Quantity("idle_share", "", "", "share of the lifetime idle", f"{SOURCE}, Table 1", maximum=1.0,
+             default=0.0),
+    Quantity("energy_price", "K_pwr", "USD/J", "price of energy", f"{SOURCE} (25)", default=0.0),
+    _rate("socket_failures", "one socket"),
+    _rate("card_failures", "one card"),
+    _rate("power_step_failures", "one step of the power supply"),
+)  # fmt: skip
+SOCKETS_OF = Quantity(
+    "sockets", "n", "", "sockets of a type at a level on a kind of card", f"{SOURCE}, Table 3", floor=0.0,
+    ceiling=MANY_SOCKETS,
+)  # fmt: skip
+CARDS_OF = Quantity(
+    "cards", "", "", "cards of a kind for a type at a level", f"{SOURCE}, Table 3", floor=0.0,
+    ceiling=MANY_CARDS,
+)  # fmt: skip
+STEPS = Quantity(
+    "power_steps",
+    "",
+    "",
+    "started steps of the power supply",
+    f"{SOURCE} (25)",
+    floor=0.0,
+    ceiling=MANY_STEPS,
+)
+METRICS = (
+    Quantity("throughput", "C", "op/s", "integer operations per second at peak", f"{SOURCE} (8)"),
+    Quantity("power", "P", "W", "power at peak, losses of the supplies included", f"{SOURCE} (19)"),
+    Quantity("idle_power", "", "W", "power when idle, losses of the supplies included", f"{SOURCE} (19)"),
+    Quantity("efficiency", "", "op/J", "operations per joule at peak", f"{SOURCE} (19)"),
+    Quantity("cost", "", "USD", "all that is paid over the lifetime", f"{SOURCE} (25), corrected"),
+    Quantity("cost_sockets", "", "USD", "price of the sockets", f"{SOURCE} (26)"),
+    Quantity("cost_cards", "", "USD", "price of the cards", f"{SOURCE} (25)"),
+    Quantity("cost_supply", "", "USD", "price of the power supplies", f"{SOURCE} (25)"),
+    Quantity("cost_energy", "", "USD", "price of the energy over the lifetime", f"{SOURCE} (25)"),
+    Quantity("cost_spares", "", "USD", "price of the sockets that fail in the lifetime", f"{SOURCE} (24)"),
+    Quantity(
+        "mttf", "", "s", "mean time to the first failure; infinite where nothing can fail", f"{SOURCE} (23)"
+    ),
+    Quantity("sockets", "", "", "sockets of all types", "sum"),
+    Quantity("cards", "", "", "cards of all kinds", "sum"),
+    Quantity("types", "", "", "types of processor in use", "types of which there is a socket"),
+)
+TYPE_METRICS = (
+    Quantity("sockets", "n", "", "sockets of this type", "sum"),
+    Quantity("throughput", "C", "op/s", "operations per second of this type", f"{SOURCE} (8)"),
+    Quantity("power", "P", "W", "power of the sockets of this type", f"{SOURCE} (17)"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to use a type: at a level, on a kind of card."""
+
+    type: str
+    level: str
+    card: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the names of its unknowns."""
+        return f"{self.type}.{self.level}.{self.card}"
+
+    def of(self, q: Quantity) -> Quantity:
+        """The element of a family that is this way's."""
+        return q.at(type=self.type, level=self.level, card=self.card)
+
+
+def ways(parts: Parts) -> tuple[Way, ...]:
+    """Every way to use every type."""
+    levels, cards = ([r.name for r in parts.rows.get(t.name, ())] for t in (LEVELS, CARDS))
+    return tuple(Way(*names) for names in product(parts.machines, levels, cards))
+
+
+def expand(parts: Parts) -> Model:
+    """Return the plain model of these types, levels and cards. Raises ValueError where there are none of them."""
+    found = ways(parts)
+    if not found:
+        raise ValueError(
+            "sockets needs at least one machine, one of [[given.levels]] and one of [[given.cards]]"
+        )
+    types = parts.machines
+    return replace(
+        SOCKETS,
+        machine=entry_parameters(MACHINE, types),
+        inputs=(
+            *INPUTS,
+            *row_inputs(LEVELS, parts.rows["levels"]),
+            *row_inputs(CARDS, parts.rows["cards"]),
+            *(w.of(SOCKETS_OF) for w in found),
+            *(w.of(CARDS_OF) for w in found),
+            STEPS,
+        ),
+        metrics=(*METRICS, *(q.at(type=t) for q in TYPE_METRICS for t in types)),
+        limits=tuple(_limits(found, types)),
+        equations=partial(equations, found=found, types=types),
+        unknowns=(
+            *(Unknown(w.of(q).name, integer=True) for q in (SOCKETS_OF, CARDS_OF) for w in found),
+            Unknown(STEPS.name, integer=True),
+        ),
+        structure=None,
+        expand=None,
+    )
+
+
+def _limits(found: tuple[Way, ...], types: tuple[str, ...]) -> Iterator[ModelLimit]:
+    for w in found:
+        yield ModelLimit(
+            f"housed.{w.name}", "n + 1 <= s cards + 1", "every socket has a place", f"{SOURCE}, Table 3"
+        )
+        yield ModelLimit(
+            f"needed.{w.name}", "s cards + 1 <= n + s", "every card is needed", f"{SOURCE}, Table 3"
+        )
+        yield ModelLimit(
+            f"card_power.{w.name}", "P_full <= limit", "no card draws more than it may", f"{SOURCE} (19)"
+        )
+    for t in types:
+        yield ModelLimit(
+            f"one_way.{t}",
+            "ways <= 1",
+            "a type runs at one level, on one kind of card",
+            f"{SOURCE}, section 5.1",
+        )
+    yield ModelLimit("powered", "P <= steps P_step", "the power supplies suffice", f"{SOURCE} (25)")
+    yield ModelLimit(
+        "started",
+        "steps P_step <= P + P_step",
+        "every step of the power supplies is needed",
+        f"{SOURCE} (25)",
+    )
+
+
+def equations(g: Any, found: tuple[Way, ...], types: tuple[str, ...]) -> Mapping[str, Any]:
+    """Rates, powers and prices, summed over all ways in use; affine in the counts but for two ratios."""
+    own = {w: _of_one(g, w) for w in found}
+    count = {w: getattr(g, f"sockets.{w.name}") for w in found}
+    cards = {w: getattr(g, f"cards.{w.name}") for w in found}
+    steps = g.power_steps
+
+    def total(per_socket: str, per_card: str = "") -> Any:
+        return sum(
+            count[w] * getattr(own[w], per_socket)
+            + (cards[w] * getattr(own[w], per_card) if per_card else 0.0)
+            for w in found
+        )
+
+    supply = 1.0 / g.supply_efficiency
+    power = total("power", "card_power") * supply
+    idle = total("leakage", "card_power") * supply
+    throughput, sockets = total("rate"), sum(count.values())
+    failures = sockets * g.socket_failures + sum(cards.values()) * g.card_failures
+    failures = failures + steps * g.power_step_failures
+    costs = {
+        "cost_sockets": total("price"),
+        "cost_cards": sum(cards[w] * own[w].card_price for w in found),
+        "cost_supply": steps * g.cost_per_power_step,
+        "cost_energy": (power * g.peak_share + idle * g.idle_share) * g.lifetime * g.energy_price,
+        "cost_spares": total("price") * (g.socket_failures * g.lifetime),
+    }
+    metrics = {
+        "throughput": throughput,
+        "power": power,
+        "idle_power": idle,
+        "efficiency": per(throughput, power),
+        "cost": sum(costs.values()),
+        **costs,
+        # where nothing can fail, affine forms must not meet a division by 0
+        "mttf": math.inf if _sure(g) else per(1.0, failures),
+        "sockets": sockets,
+        "cards": sum(cards.values()),
+        "types": sum(some(sum(count[w] for w in found if w.type == t)) for t in types),
+    }
+    for t in types:
+        of = [w for w in found if w.type == t]
+        metrics[f"sockets.{t}"] = sum(count[w] for w in of)
+        metrics[f"throughput.{t}"] = sum(count[w] * own[w].rate for w in of)
+        metrics[f"power.{t}"] = sum(count[w] * own[w].power for w in of)
+    return (
+        metrics
+        | _kept(g, found, types, own, count, cards)
+        | {
+            "powered": per(power + g.power_step, steps * g.power_step + g.power_step),
+            "started": per(steps * g.power_step, power + g.power_step),
+        }
+    )
+
+
+def _sure(g: Any) -> bool:
+    return all(nothing(rate) for rate in (g.socket_failures, g.card_failures, g.power_step_failures))
+
+
+def _of_one(g: Any, w: Way) -> SimpleNamespace:
+    """Rate, powers and price of one socket used this way, and what its card adds."""
+    m, level, card = entry(g, w.type), row(g, "levels", w.level), row(g, "cards", w.card)
+    leakage = m.idle_energy_per_integer_operation * m.integer_rate * level.voltage
+    dynamic = m.energy_per_integer_operation - m.idle_energy_per_integer_operation
+    switching = dynamic * m.integer_rate * level.frequency * level.voltage**2
+    return SimpleNamespace(
+        rate=m.integer_rate * level.frequency,
+        leakage=leakage,
+        power=switching + leakage,
+        price=m.cost_per_integer_rate * m.integer_rate,
+        places=card.sockets,
+        card_power=card.power,
+        card_price=card.cost,
+    )
+
+
+def _kept(
+    g: Any,
+    found: tuple[Way, ...],
+    types: tuple[str, ...],
+    own: Mapping[Way, SimpleNamespace],
+    count: Mapping[Way, Any],
+    cards: Mapping[Way, Any],
+) -> dict[str, Any]:
+    """The limits: places, power of a full card, one way for each type; where there is nothing, no 0 over 0."""
+    places = {w: cards[w] * own[w].places for w in found}
+    kept = {f"housed.{w.name}": per(count[w] + 1.0, places[w] + 1.0) for w in found}
+    kept |= {f"needed.{w.name}": per(places[w] + 1.0, count[w] + own[w].places) for w in found}
+    used = {w: some(cards[w]) for w in found}
+    if hasattr(g, "card_power_limit"):
+        full = {w: own[w].places * own[w].power + own[w].card_power for w in found}
+        kept |= {f"card_power.{w.name}": used[w] * (full[w] / g.card_power_limit) for w in found}
+    return kept | {f"one_way.{t}": sum(used[w] for w in found if w.type == t) for t in types}
+
+
+SOCKETS = Model(
+    name="sockets",
+    title="Sockets on cards: type, level and card, by power, price and reliability",
+    source=f"{SOURCE} (ExaBounds), (17), (19), (22)-(26), corrected; Table 1",
+    machine=MACHINE,
+    inputs=INPUTS,
+    metrics=METRICS,
+    limits=(),
+    equations=only_expanded,
+    notes=__doc__ or "",
+    structure=Structure(tables=(LEVELS, CARDS), machines="type"),
+    expand=expand,
+)
