@@ -99,7 +99,8 @@ def _for_file(command: str, file: str) -> str:
     "--format", "form", type=click.Choice(["lp", "nl", "gams"]), help="Write the problem as a file."
 )
 @click.option("-o", "--output", metavar="FILE", help="Where to write it.")
-def explain(scenario: str, form: str | None, output: str | None) -> int:
+@click.option("--full", is_flag=True, help="Shorten no list, menu or sum.")
+def explain(scenario: str, form: str | None, output: str | None, full: bool) -> int:
     """Show a question as mathematics.
 
     Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
@@ -123,7 +124,7 @@ def explain(scenario: str, form: str | None, output: str | None) -> int:
         say(f"At the first of {grid.size} points of the grid:\n")
     if choice:
         say(f"For {', '.join(f'{n} = {c}' for n, c in choice.items())}, the first choice:\n")
-    say(in_words(problem))
+    say(in_words(problem, full=full))
     return ANSWERED
 
 

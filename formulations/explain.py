@@ -8,6 +8,7 @@ import math
 from dse.quantities import show
 from formulations import evaluation
 from formulations.evaluation import RowKey
+from formulations.given_text import given_lines, wrapped
 from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Kind, Problem, Variable
 from formulations.program import is_linear, product
@@ -49,10 +50,10 @@ UNSTRUCTURED = (
 LONGEST = 12
 
 
-def explain(problem: Problem) -> str:
-    """The problem for a human, as plain text."""
+def explain(problem: Problem, *, full: bool = False) -> str:
+    """The problem for a human, as plain text; ``full`` leaves out none of what lists and long menus add."""
     question = problem.question
-    formulas = Formulas(problem.program) if problem.program is not None else None
+    formulas = Formulas(problem.program, full=full) if problem.program is not None else None
     objective, limits = _objective(problem, formulas), _limits(problem, formulas)
     where = formulas.where() if formulas is not None else []
     parts = [
@@ -74,11 +75,11 @@ def explain(problem: Problem) -> str:
         "",
         *(["where", *where, ""] if where else []),
         "given",
-        *(f"  {n} = {_value(question, n, v)}" for n, v in question.given.items()),
+        *given_lines({n: _value(question, n, v) for n, v in question.given.items()}, full=full),
         "",
         *_method(problem),
     ]
-    return "\n".join(parts)
+    return "\n".join(line for part in parts for text in part.split("\n") for line in wrapped(text))
 
 
 def _why(problem: Problem) -> list[str]:

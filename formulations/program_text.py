@@ -14,6 +14,7 @@ from formulations.program import Array, Program, branch_count
 from formulations.program_model import entry_name, is_ratio, labels
 
 LONGEST = 12
+FEW_ENTRIES = 4
 WIDEST = 72
 METHODS = {
     Kind.LP: ("simplex (HiGHS)", "optimal, bound from its multipliers by weak duality"),
@@ -26,10 +27,14 @@ RATIO = (
 
 
 class Formulas:
-    """Writes the forms of one program; maxima too long to stand inside are named, and told by ``where``."""
+    """Writes the forms of one program; maxima too long to stand inside are named, and told by ``where``.
 
-    def __init__(self, p: Program) -> None:
+    Of long sums and menus only the start is written, unless all is asked for (``full``).
+    """
+
+    def __init__(self, p: Program, *, full: bool = False) -> None:
         self.p = p
+        self.most, self.entries = (None, None) if full else (LONGEST, FEW_ENTRIES)
         self.names = dict(zip(p.columns, labels(p), strict=True))
         self.used: list[Maximum] = []
 
@@ -61,8 +66,8 @@ class Formulas:
             atom = self.used[told]
             told += 1
             lines.append(f"  {self.names[atom]} = max(")
-            lines += [f"      {self._form(f)}," for f in atom.arguments[:LONGEST]]
-            more = len(atom.arguments) - LONGEST
+            lines += [f"      {self._form(f)}," for f in atom.arguments[: self.most]]
+            more = len(atom.arguments) - (self.most or len(atom.arguments))
             lines.append(f"      … {more} more)" if more > 0 else "  )")
         return lines
 
@@ -87,7 +92,7 @@ class Formulas:
                 pieces.append((c, self._atom(atom)))
         if form.constant != 0 or not pieces:
             pieces.append((form.constant, ""))
-        return _joined(pieces)
+        return _joined(pieces, self.most)
 
     def _menu(self, name: str, form: Affine) -> tuple[float, str]:
         """What a pick adds: a multiple of the picked value, or a number for each entry."""
@@ -97,8 +102,9 @@ class Formulas:
         factor = added[-1] / values[-1] if values[-1] else 0.0
         if all(math.isclose(a, factor * v, rel_tol=1e-12) for a, v in zip(added, values, strict=True)):
             return factor, name
-        shown = [f"{entry_name(self.p, Entry(name, k))} {a:.4g}" for k, a in enumerate(added[:LONGEST])]
-        return 1.0, f"[{name}: {', '.join(shown)}{', …' if len(added) > LONGEST else ''}]"
+        shown = [f"{entry_name(self.p, Entry(name, k))} {a:.4g}" for k, a in enumerate(added[: self.entries])]
+        more = f", … {len(added)} in all" if len(added) > len(shown) else ""
+        return 1.0, f"[{name}: {', '.join(shown)}{more}]"
 
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, str):
@@ -127,12 +133,12 @@ def _bracketed(text: str) -> str:
     return f"({text})" if " " in text else text
 
 
-def _joined(pieces: list[tuple[float, str]]) -> str:
-    shown = [_term(c, what) for c, what in pieces[:LONGEST]]
+def _joined(pieces: list[tuple[float, str]], most: int | None) -> str:
+    shown = [_term(c, what) for c, what in pieces[:most]]
     text = shown[0] if pieces[0][0] >= 0 else f"-{shown[0]}"
-    for (c, _), term in zip(pieces[1:LONGEST], shown[1:], strict=True):
+    for (c, _), term in zip(pieces[1:most], shown[1:], strict=True):
         text += f" {'+' if c >= 0 else '-'} {term}"
-    return f"{text} + … ({len(pieces)} terms)" if len(pieces) > LONGEST else text
+    return f"{text} + … ({len(pieces)} terms)" if len(pieces) > len(shown) else text
 
 
 def _term(c: float, what: str) -> str:

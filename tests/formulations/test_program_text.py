@@ -122,3 +122,14 @@ def test_the_page_of_a_question_shows_it_all() -> None:
     refused = explain(formulate(regions(4, 3, 2).question("energy_delay")))
     assert "not linear: the objective energy_delay holds a product" in refused
     assert "solved by  programs (HiGHS) of least first factor" in refused
+
+
+def test_long_menus_are_written_whole_only_where_all_is_asked_for() -> None:
+    values = tuple(float(k) for k in range(1, 17))
+    prices = tuple(10.0 + k * k for k in range(16))
+    decide = {"a": Decision("a", integer=True, values=values)}
+    q = toy(lambda g: {"cost": pick(g.a, prices)}, decide, "cost", limits=(), tops={})
+    short, whole = (Formulas(program(q), full=full).objective() for full in (False, True))
+    assert short == "[a: m1.0 10, m2.0 11, m3.0 14, m4.0 19, … 16 in all]"
+    assert whole.count(", ") == 15
+    assert "m16.0 235]" in whole
