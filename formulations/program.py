@@ -156,7 +156,9 @@ def _goal(
     """What of an objective is minimised, and its sign."""
     wanted = question.objectives[which]
     goal = _named(f"the objective {wanted.name}", evaluation.objective(question, x, at, which))
-    return (Linear(goal.denominator, goal.numerator), -1) if wanted.maximize else (goal, 1)
+    # what is 0 at every design has no reciprocal, and nothing to be greatest
+    nothing = goal.numerator.is_constant and goal.numerator.constant == 0.0
+    return (Linear(goal.denominator, goal.numerator), -1) if wanted.maximize and not nothing else (goal, 1)
 
 
 def _named(what: str, value: object) -> Linear:

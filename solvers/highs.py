@@ -146,7 +146,9 @@ def weak_duality(n: Numbers, cost: Array, multipliers: Array) -> float:
 
 
 def _run(n: Numbers, cost: Array, gap: float) -> Result:
-    """One call of HiGHS on balanced numbers."""
+    """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others."""
+    if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()):
+        return Result(End.FAILED)
     row, column = _balance(n)
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
     h = _model(n, cost, row, column, size, gap)
