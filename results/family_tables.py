@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from results import words
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MARK = " *"
 NOTHING = 1e-12
+# rows of a table with several labels in front that are shown in any case
+FEW = 6
 JUST_AS_GOOD = "just as good"
 
 
@@ -91,6 +93,7 @@ def _crossed(solution: Facts, families: Sequence[str], dims: Sequence[str], what
 
 def _parts(solution: Facts, table: Table) -> list[Part]:
     """Write a table; ranges of one column stand beside it, those of several below."""
+    table = _without_zeros(solution, table)
     ranged = [c for c in table.columns if any(r.get(c) in solution.ranges for r in table.rows.values())]
     beside = ranged[0] if len(ranged) == 1 else None
     columns, rows = table.columns, []
@@ -113,6 +116,19 @@ def _parts(solution: Facts, table: Table) -> list[Part]:
         below = tuple((n, interval(solution, n)) for n in names_)
         found.append(Part(f"{JUST_AS_GOOD} (marked{MARK})", ("name", "which others"), below))
     return found
+
+
+def _without_zeros(solution: Facts, table: Table) -> Table:
+    """Leave out the rows of a long table, of several labels each, in which nothing is but zeros."""
+    kept = {
+        labels: names
+        for labels, names in table.rows.items()
+        if any(_number(solution, n) != 0.0 or n in solution.ranges for n in names.values())
+    }
+    left_out = len(table.rows) - len(kept)
+    if len(table.leading) == 1 or len(table.rows) <= FEW or not kept or not left_out:
+        return table
+    return replace(table, heading=f"{table.heading} ({left_out} rows of zeros left out)", rows=kept)
 
 
 def interval(solution: Facts, name: str) -> str:

@@ -6,7 +6,7 @@ import html
 import sys
 from typing import TYPE_CHECKING
 
-from results import family_tables, words
+from results import family_tables, limit_rows, words
 from results.facts import Status
 from results.parts import PADDING, Part, cut
 
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 
-    from results.facts import Alternative, Facts, LimitState
+    from results.facts import Alternative, Facts
 
 WIDTH = 100
 INDENT = 2
 TOP = 6
-SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
 COLOURS = {
     Status.OPTIMAL: "green",
     Status.EVALUATED: "green",
@@ -113,18 +112,7 @@ def _in_words(solution: Facts, name: str) -> bool:
 def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:
     if solution.status is Status.INFEASIBLE and not solution.metrics:
         return ()
-    return tuple(_limit(solution, name, state) for name, state in solution.limits.items())
-
-
-def _limit(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
-    if words.own(solution, name):
-        asked, reached = "model's own", f"{words.percent(100 * state.value)} used"
-    else:
-        asked, reached = (
-            f"{SIGNS[state.side]} {words.value(state.bound, state.unit)}",
-            words.value(state.value, state.unit),
-        )
-    return name, asked, reached, words.slack(state), words.buys(solution, name, state)
+    return limit_rows.rows(solution)
 
 
 def _parameters(solution: Facts) -> tuple[tuple[str, ...], ...]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from results.facts import Facts, LimitState
 
 DIGITS = 6
+MOST_DIGITS = 12
 NOTICEABLE = 5e-7
 
 
@@ -80,13 +81,19 @@ def buys(solution: Facts, name: str, state: LimitState) -> str:
             if state.next_objective is None
             else f": {goal} {_unit_value(solution, goal, state.next_objective)}"
         )
-        return f"next change at {value(state.next_change, state.unit)}{then}"
+        return f"next change at {_told_apart(state.next_change, state.bound, state.unit)}{then}"
     if state.elasticity is None or abs(state.elasticity) < NOTICEABLE:
         return ""
     change = state.elasticity if state.side == "max" else -state.elasticity
     relaxed = f"1 % {'more' if state.side == 'max' else 'less'} {base_name(name)}"
     mark = " (relaxing only)" if state.one_sided else ""
     return f"{relaxed}: {percent(abs(change))} {'more' if change > 0 else 'less'} {goal}{mark}"
+
+
+def _told_apart(amount: float, other: float, unit: str) -> str:
+    """Write a number with as many digits as tell it from another one."""
+    written = (value(amount, unit, digits) for digits in (DIGITS, DIGITS + 3, MOST_DIGITS))
+    return next((text for text in written if text != value(other, unit)), value(amount, unit, MOST_DIGITS))
 
 
 def percent(amount: float) -> str:
