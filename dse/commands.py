@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dse.front_search import Front
     from results.solution import Solution
+    from scenarios import Scenario
     from scenarios.errors import ScenarioError
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
@@ -129,6 +130,8 @@ def sweep(
             "--workers starts processes here and --scheduler uses others: give one of them"
         )
     asked = api.load(scenario)
+    if pictures:
+        _check_picture(asked)
     try:
         if scheduler:
             with connected(scheduler) as client:
@@ -148,6 +151,19 @@ def sweep(
     else:
         _show_sweep(told, dataset if summary else None)
     return FAILED if told["statuses"].get("error") else ANSWERED
+
+
+def _check_picture(asked: Scenario) -> None:
+    """Refuse to draw, before anything is solved, what no picture can show; raises UsageError."""
+    import scenarios
+    from results import axes
+
+    refusal = axes.undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
+    if refusal:
+        raise click.UsageError(
+            f"--plot: {refusal}; leave --plot out, and draw parts of the store in Python: "
+            "results.plot.sweep(dse.open(STORE).isel(NAME=0))"
+        )
 
 
 def connected(address: str) -> Any:
@@ -195,18 +211,24 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
 
 
 def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
+    """Return name, least and greatest value and meaning of every variable; of codes all that occur, by name."""
     import numpy as np
 
     from dse.quantities import show as text
+    from results import axes
 
     rows = []
     for name, array in dataset.data_vars.items():
-        values = array.values
-        if values.dtype.kind == "f" and np.isfinite(values).any():
-            unit = str(array.attrs.get("units", "1")).replace("1", "")
+        values, about = array.values, str(array.attrs.get("long_name", ""))
+        if "flag_values" in array.attrs:
+            seen = set(np.unique(values).tolist())
+            found = [meant for code, meant in axes.codes(array).items() if code in seen and code >= 0]
+            rows.append((str(name), ", ".join(found), "", about))
+        elif values.dtype.kind == "f" and np.isfinite(values).any():
+            unit = axes.unit_of(array)
             least, greatest = text(float(np.nanmin(values)), unit), text(float(np.nanmax(values)), unit)
-            rows.append((str(name), least, greatest, str(array.attrs.get("long_name", ""))))
-    return rows
+            rows.append((str(name), least, greatest, about))
+    return [row for row in rows if row[1]]
 
 
 @click.command()
@@ -299,7 +321,7 @@ def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> Non
 def reproduce(paper: str | None, output: str | None, as_json: bool) -> int:
     """Set a paper's results beside our own.
 
-    PAPER is demmel2013, choi2014, choi2016 or tang2017; without it all are reproduced.
+    PAPER is demmel2013, choi2014, choi2016, tang2017 or exabounds2012; without it all are reproduced.
     """
     from dse import reproduction
     from dse.names import unknown

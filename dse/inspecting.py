@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,10 @@ from dse.terminal import say, say_json
 if TYPE_CHECKING:
     from formulations.problem import Problem
     from formulations.program import Program
-    from scenarios import Scenario
+    from scenarios import Grid, Scenario
+    from scenarios.question import Question
+
+MOST_KINDS = 50
 
 
 @click.command()
@@ -54,22 +59,36 @@ def _described(asked: Scenario) -> dict[str, Any]:
 
     grid = scenarios.grid(asked)
     question = grid.question((0,) * len(grid.axes))
-    choices = list(combinations(question))
-    problem = formulate(choices[0][1])
+    asked_about = [list(combinations(q)) for q in itertools.islice(_kinds(grid), MOST_KINDS)]
+    classes = dict.fromkeys(formulate(choices[0][1]).kind.value for choices in asked_about)
+    choices = max(map(len, asked_about))
     several = len(question.objectives) > 1
     command = "sweep" if grid.axes else "front" if several else "solve"
     return {
         "title": question.title,
         "model": question.model.name,
-        "class": problem.kind.value,
-        "choices": len(choices) if len(choices) > 1 else 0,
-        "decide": [d.name for d in question.decide],
+        "class": " or ".join(classes),
+        "choices": choices if choices > 1 else 0,
+        **_decided(grid),
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
         "limits": list(limit_names(question)),
         "axes": {a.name: len(a.values) for a in grid.axes},
         "points": grid.size,
         "command": command + " FILE" + (" -o STORE" if grid.axes else ""),
     }
+
+
+def _kinds(grid: Grid) -> Iterator[Question]:
+    """Go through the questions that may differ in kind: one for each combination of the names on the axes."""
+    named = [range(1 if a.numeric else n) for a, n in zip(grid.axes, grid.shape, strict=True)]
+    return (grid.question(index) for index in itertools.product(*named))
+
+
+def _decided(grid: Grid) -> dict[str, list[str]]:
+    """Return what is decided anywhere on the grid, and what of it is not decided at every point."""
+    every = [[d.name for d in q.decide] for q in _kinds(grid)]
+    names = dict.fromkeys(name for of in every for name in of)
+    return {"decide": list(names), "decide_at_some": [n for n in names if any(n not in of for of in every)]}
 
 
 def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
@@ -79,12 +98,18 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
     return [
         ("asks", told["title"]),
         ("class", told["class"] + choices),
-        ("decides", ", ".join(told["decide"]) or "nothing"),
+        ("decides", _decisions(told)),
         ("objective", goals or "any design within the limits"),
         ("limits", ", ".join(told["limits"])),
         ("grid", f"{axes} = {told['points']} points" if axes else ""),
         ("next", f"dse {_for_file(told['command'], file)}"),
     ]
+
+
+def _decisions(told: dict[str, Any]) -> str:
+    some = told["decide_at_some"]
+    always = ", ".join(n for n in told["decide"] if n not in some) or "nothing"
+    return f"{always}; at some points only: {', '.join(some)}" if some else always
 
 
 def _for_file(command: str, file: str) -> str:

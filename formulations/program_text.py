@@ -34,7 +34,8 @@ class Formulas:
 
     def __init__(self, p: Program, *, full: bool = False) -> None:
         self.p = p
-        self.most, self.entries = (None, None) if full else (LONGEST, FEW_ENTRIES)
+        self.most: int | None = None if full else LONGEST
+        self.entries: int | None = None if full else FEW_ENTRIES
         self.names = dict(zip(p.columns, labels(p), strict=True))
         self.used: list[Maximum] = []
 

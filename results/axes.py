@@ -14,6 +14,8 @@ from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import xarray as xr
     from matplotlib.axes import Axes
 
@@ -21,6 +23,7 @@ WIDE = 20.0
 FONT = 14
 LEVEL = 1e-3
 MOST_LETTERS = 30
+MOST_PANELS = 12
 OPTIMAL = STATUS_CODES[Status.OPTIMAL]
 INFEASIBLE = STATUS_CODES[Status.INFEASIBLE]
 ANSWERED = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]
@@ -179,3 +182,15 @@ def edges(middles: Any, log: bool) -> Any:
         inner = (at[1:] + at[:-1]) / 2
         found = np.concatenate([[2 * at[0] - inner[0]], inner, [2 * at[-1] - inner[-1]]])
     return np.exp(found) if log else found
+
+
+def undrawable(sizes: Mapping[str, int]) -> str:
+    """Say why there is no picture of a sweep over axes of these lengths; empty where there is one."""
+    outer = sorted(n for n in sizes.values() if n > 1)[:-2]
+    if math.prod(outer) <= MOST_PANELS:
+        return ""
+    told = " × ".join(f"{n} {name}" for name, n in sizes.items())
+    return (
+        f"a picture has two axes, and at most {MOST_PANELS} panels for all others: "
+        f"{told} would need {math.prod(outer)} panels"
+    )

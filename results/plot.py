@@ -7,7 +7,9 @@ Okabe and Ito, which colour-blind readers can tell apart; nothing is told by col
 from __future__ import annotations
 
 import itertools
+import math
 import textwrap
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from results.store import StoreError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     import xarray as xr
     from matplotlib.axes import Axes
@@ -37,6 +40,7 @@ LINES = (
 )
 HATCHES = ("//", "\\\\", "xx", "..", "++", "oo")
 SIZE = (9.0, 5.6)
+PANEL = (5.5, 4.2)
 PROVED, UNPROVED = "proved optimal", "feasible, not proved optimal"
 SEGMENT, INSIDE = "exact segment of the front", "the front lies inside"
 LARGE, MEDIUM, SMALL = 16, 14, 12
@@ -74,7 +78,7 @@ def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None) -> Fi
         raise ValueError("the front has no points to draw")
     order = kept[np.argsort(points[0, kept], kind="stable")]
     proved = dataset["status"].values[order] == axes.OPTIMAL
-    figure, panel = _figure(dataset)
+    figure, (panel,) = _figure(dataset)
     scales = [
         axes.dress(panel, which, points[i, order], dataset[n], str(n))
         for i, (which, n) in enumerate(zip("xy", names, strict=True))
@@ -116,20 +120,30 @@ def _coloured(figure: Figure, panel: Axes, across: Any, up: Any, proved: Any, th
             drawn = panel.scatter(
                 across[mask], up[mask], 70, values[mask], marker=marker, label=text, zorder=4, **style
             )
-    _colour_bar(figure, panel, drawn, third, axes.title(str(third.name), unit))
+    _colour_bar(figure, [panel], drawn, third, axes.title(str(third.name), unit))
 
 
-def _figure(dataset: xr.Dataset) -> tuple[Figure, Axes]:
+def _figure(dataset: xr.Dataset, count: int = 1) -> tuple[Figure, list[Axes]]:
+    """Make a picture of ``count`` panels that share their axes, with the title of the dataset."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=SIZE, layout="constrained")
-    panel = figure.add_subplot()
+    across = math.ceil(math.sqrt(count))
+    down = math.ceil(count / across)
+    size = SIZE if count == 1 else (max(SIZE[0], PANEL[0] * across), max(SIZE[1], PANEL[1] * down))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     title = textwrap.fill(axes.shorten(str(dataset.attrs.get("title", "")), 130), 68)
     # a title from a file is text, not mathematics
-    panel.set_title(title, fontsize=LARGE, loc="left", parse_math=False)
-    panel.tick_params(labelsize=SMALL)
-    panel.grid(visible=True, which="major", alpha=0.3)
-    return figure, panel
+    if count == 1:
+        grid[0, 0].set_title(title, fontsize=LARGE, loc="left", parse_math=False)
+    else:
+        figure.suptitle(title, fontsize=LARGE, parse_math=False)
+    for panel in grid.flat:
+        panel.tick_params(labelsize=SMALL)
+        panel.grid(visible=True, which="major", alpha=0.3)
+    for panel in grid.flat[count:]:
+        panel.set_visible(False)
+    return figure, list(grid.flat[:count])
 
 
 def _between(panel: Axes, dataset: xr.Dataset, names: list[str], order: Any, scales: list[Scale]) -> None:
@@ -173,12 +187,13 @@ def _ends(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: A
 
 
 def sweep(dataset: xr.Dataset, variable: str = "objective") -> Figure:
-    """Draw a variable over the one or two swept axes of a dataset.
+    """Draw a variable over the swept axes of a dataset.
 
-    One axis, or a second one of at most six values: lines. Two axes: a map. Over one axis a variable of a
+    One axis, or a second one of at most six values: lines. Two axes: a map. More axes: a panel for each
+    combination of the shortest ones. Over one axis a variable of a
     further dimension (time_by_processor) has one line per label, at most six. Where the question is infeasible
     the picture is hatched and says which limits forbid it. Raises ValueError for an unknown variable, or for
-    more dimensions of several values (choose with ``dataset.isel``), naming them.
+    more dimensions or panels than a picture holds (choose with ``dataset.isel``), naming them.
     """
     if variable not in dataset.data_vars:
         known = ", ".join(map(str, dataset.data_vars))
@@ -187,17 +202,61 @@ def sweep(dataset: xr.Dataset, variable: str = "objective") -> Figure:
     drawn = dataset.squeeze(single[: dataset["status"].ndim - 1])
     dims = [str(d) for d in drawn["status"].dims]
     further = [str(d) for d in drawn[variable].dims if d not in dims]
+    refusal = axes.undrawable({d: drawn.sizes[d] for d in dims})
+    if refusal:
+        raise ValueError(f"{refusal}; choose with isel")
     if len(dims) == len(further) == 1:
-        return _lines(_existing(drawn, variable, *further), variable, *dims, *further)
-    if not 1 <= len(dims) <= 2 or list(drawn[variable].dims) != dims:
+        drawn = _existing(drawn, variable, *further)
+    elif not dims or list(drawn[variable].dims) != dims:
         found = ", ".join(map(str, drawn[variable].dims)) or "none"
-        raise ValueError(f"{variable} has the axes {found}; a picture has one or two, choose with isel")
+        raise ValueError(
+            f"{variable} has the axes {found}; a picture has those of the sweep, choose with isel"
+        )
+    outer = sorted(dims, key=lambda d: (drawn.sizes[d], not axes.is_text(drawn[d])))[:-2]
+    return _panels(drawn, variable, outer, *further)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A picture of a sweep: its panels, the variable in all of them, and the hatches by what they mean."""
+
+    figure: Figure
+    panels: list[Axes]
+    whole: xr.DataArray
+    hatches: dict[str, str] = field(default_factory=dict)
+
+    def hatch(self, text: str) -> str:
+        """Return the hatch of a region without answers, the same in every panel."""
+        return self.hatches.setdefault(text, HATCHES[len(self.hatches) % len(HATCHES)])
+
+
+def _panels(dataset: xr.Dataset, variable: str, outer: Sequence[str], *further: str) -> Figure:
+    """Draw a panel for each combination of the ``outer`` axes, all on the same scales."""
+    places = list(itertools.product(*(range(dataset.sizes[d]) for d in outer)))
+    figure, panels = _figure(dataset, len(places))
+    sheet = _Sheet(figure, panels, _shown(dataset, variable))
+    marks: dict[str, Any] = {}
+    for place, panel in zip(places, panels, strict=True):
+        at = dict(zip(outer, place, strict=True))
+        marks |= _drawn(sheet, panel, dataset.isel(at), variable, *further)
+        if outer:
+            text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
+            panel.set_title(axes.shorten(text, 60), fontsize=SMALL, parse_math=False)
+            panel.label_outer()
+    if marks:
+        figure.legend(list(marks.values()), list(marks), fontsize=SMALL, loc="outside lower center", ncols=2)
+    return figure
+
+
+def _drawn(sheet: _Sheet, panel: Axes, part: xr.Dataset, variable: str, *further: str) -> dict[str, Any]:
+    """Draw one panel, as lines or as a map; returns its marks by what they mean."""
+    dims = [str(d) for d in part["status"].dims]
     if len(dims) == 1:
-        return _lines(drawn, variable, dims[0], None)
-    along, other = sorted(dims, key=lambda d: (axes.is_text(drawn[d]), -drawn.sizes[d]))
-    if drawn.sizes[other] <= len(LINES):
-        return _lines(drawn, variable, along, other)
-    return _map(drawn, variable, *dims)
+        return _lines(sheet, panel, part, variable, *dims, *further)
+    along, other = sorted(dims, key=lambda d: (axes.is_text(part[d]), -part.sizes[d]))
+    if part.sizes[other] <= len(LINES):
+        return _lines(sheet, panel, part, variable, along, other)
+    return _map(sheet, panel, part, variable)
 
 
 def _existing(dataset: xr.Dataset, variable: str, further: str) -> xr.Dataset:
@@ -210,11 +269,12 @@ def _existing(dataset: xr.Dataset, variable: str, further: str) -> xr.Dataset:
     return dataset.isel({further: kept})
 
 
-def _lines(dataset: xr.Dataset, variable: str, along: str, other: str | None) -> Figure:
-    figure, panel = _figure(dataset)
+def _lines(
+    sheet: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str, along: str, other: str | None = None
+) -> dict[str, Any]:
     places, shown = axes.places(dataset[along]), _shown(dataset, variable)
     horizontal = axes.dress(panel, "x", places, dataset[along], along)
-    vertical = axes.dress(panel, "y", shown.values, dataset[variable], axes.name_of(dataset, variable))
+    vertical = axes.dress(panel, "y", sheet.whole.values, dataset[variable], axes.name_of(dataset, variable))
     places = places * horizontal.factor
     curves = [("", shown)]
     if other is not None:
@@ -231,12 +291,10 @@ def _lines(dataset: xr.Dataset, variable: str, along: str, other: str | None) ->
         }
         panel.plot(places, curve.values * vertical.factor, label=text or "_nolegend_", **style)
     swept = other if other in dataset["status"].dims else None
-    _hatch_stretches(panel, dataset, swept, axes.edges(places, horizontal.log))
+    _hatch_stretches(sheet, panel, dataset, swept, axes.edges(places, horizontal.log))
     panel.set_xlim(*_span(places, horizontal))
     handles, labels = panel.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, fontsize=SMALL, loc="outside lower center", ncols=2)
-    return figure
+    return dict(zip(labels, handles, strict=True))
 
 
 def _span(places: Any, scale: Scale) -> tuple[float, float]:
@@ -249,10 +307,12 @@ def _shown(dataset: xr.Dataset, variable: str) -> xr.DataArray:
     return dataset[variable].astype(float).where(dataset["status"].isin(axes.ANSWERED))
 
 
-def _hatch_stretches(panel: Axes, dataset: xr.Dataset, other: str | None, borders: Any) -> None:
+def _hatch_stretches(
+    sheet: _Sheet, panel: Axes, dataset: xr.Dataset, other: str | None, borders: Any
+) -> None:
     """Hatch where none of the lines has a design, each stretch by the limits that forbid it."""
-    for hatch, (text, mask) in zip(itertools.cycle(HATCHES), _forbidden(dataset, other), strict=False):
-        label = text
+    for text, mask in _forbidden(dataset, other):
+        hatch, label = sheet.hatch(text), text
         for start, stop in _runs(mask.values):
             style: dict[str, Any] = {"facecolor": "none", "edgecolor": GREY, "hatch": hatch, "linewidth": 0.5}
             panel.axvspan(borders[start], borders[stop], label=label, **style)
@@ -295,25 +355,23 @@ def _by_conflict(
     return found
 
 
-def _map(dataset: xr.Dataset, variable: str, down: str, along: str) -> Figure:
-    figure, panel = _figure(dataset)
+def _map(sheet: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str) -> dict[str, Any]:
+    down, along = map(str, dataset["status"].dims)
     borders = []
     for which, name in (("x", along), ("y", down)):
         places = axes.places(dataset[name])
         scale = axes.dress(panel, which, places, dataset[name], name)
         borders.append(axes.edges(places * scale.factor, scale.log))
-    shown = _shown(dataset, variable)
-    if np.isfinite(shown.values).any():
-        _colours(figure, panel, borders, shown, axes.name_of(dataset, variable))
+    if np.isfinite(sheet.whole.values).any():
+        factor, norm, unit = _colour_scale(sheet.whole)
+        norm.autoscale(sheet.whole.values[np.isfinite(sheet.whole.values)] * factor)
+        numbers = _shown(dataset, variable).values * factor
+        mesh = panel.pcolormesh(*borders, numbers, norm=norm, cmap="viridis", rasterized=True)
+        if panel is sheet.panels[0]:
+            name = axes.title(axes.name_of(dataset, variable), unit)
+            _colour_bar(sheet.figure, sheet.panels, mesh, sheet.whole, name)
     panel.grid(visible=False)
-    _hatch_cells(figure, panel, borders, _forbidden(dataset))
-    return figure
-
-
-def _colours(figure: Figure, panel: Axes, borders: list[Any], shown: xr.DataArray, name: str) -> None:
-    factor, norm, unit = _colour_scale(shown)
-    mesh = panel.pcolormesh(*borders, shown.values * factor, norm=norm, cmap="viridis", rasterized=True)
-    _colour_bar(figure, panel, mesh, shown, axes.title(name, unit))
+    return _hatch_cells(sheet, panel, borders, _forbidden(dataset))
 
 
 def _colour_scale(array: xr.DataArray) -> tuple[float, Any, str]:
@@ -325,8 +383,8 @@ def _colour_scale(array: xr.DataArray) -> tuple[float, Any, str]:
     return factor, LogNorm() if log else Normalize(), unit
 
 
-def _colour_bar(figure: Figure, panel: Axes, drawn: Any, array: xr.DataArray, label: str) -> None:
-    bar = figure.colorbar(drawn, ax=panel)
+def _colour_bar(figure: Figure, panels: Sequence[Axes], drawn: Any, array: xr.DataArray, label: str) -> None:
+    bar = figure.colorbar(drawn, ax=list(panels))
     bar.set_label(label, fontsize=MEDIUM)
     bar.ax.tick_params(labelsize=SMALL)
     if axes.wide(array.values):
@@ -334,20 +392,20 @@ def _colour_bar(figure: Figure, panel: Axes, drawn: Any, array: xr.DataArray, la
 
 
 def _hatch_cells(
-    figure: Figure, panel: Axes, borders: list[Any], regions: list[tuple[str, xr.DataArray]]
-) -> None:
+    sheet: _Sheet, panel: Axes, borders: list[Any], regions: list[tuple[str, xr.DataArray]]
+) -> dict[str, Any]:
     from matplotlib.patches import Patch, Rectangle
 
-    handles = []
-    for hatch, (text, mask) in zip(itertools.cycle(HATCHES), regions, strict=False):
+    marks: dict[str, Any] = {}
+    for text, mask in regions:
+        hatch = sheet.hatch(text)
         style: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": hatch, "linewidth": 0.0}
         for row, cells in enumerate(mask.values):
             low, high = borders[1][row], borders[1][row + 1]
             for start, stop in _runs(cells):
                 left, right = borders[0][start], borders[0][stop]
                 panel.add_patch(Rectangle((left, low), right - left, high - low, **style))
-        handles.append(Patch(**style, label=text))
+        marks[text] = Patch(**style, label=text)
     panel.set_xlim(borders[0].min(), borders[0].max())
     panel.set_ylim(borders[1].min(), borders[1].max())
-    if handles:
-        figure.legend(handles=handles, fontsize=SMALL, loc="outside lower center", ncols=2)
+    return marks

@@ -117,8 +117,63 @@ def test_two_axes_give_a_map(question: object, make_axis: type, make_grid: type)
 def test_what_cannot_be_drawn_is_refused_by_name(plan: Layout):
     with pytest.raises(ValueError, match="no variable 'enrgy'"):
         plot.sweep(swept(plan, 2), "enrgy")
-    with pytest.raises(ValueError, match="deadline, machine, limit; a picture has one or two"):
+    with pytest.raises(ValueError, match="deadline, machine, limit; a picture has those of the sweep"):
         plot.sweep(swept(plan, 2), "elasticity")
+
+
+def test_shorter_axes_beyond_two_are_panels_on_one_scale(question: object, make_axis: type, make_grid: type):
+    """Every number of a sweep over four axes is drawn, beside the names of where it belongs."""
+    deadlines = make_axis("deadline", "limits.time.max", "s", "t", (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0))
+    bodies = make_axis("bodies", "bodies", "", "bodies", (1e3, 2e3, 3e3))
+    machine = make_axis("machine", "machine", "", "machine", ("small", "large"))
+    word = make_axis("word", "machine", "", "word", ("single", "double"))
+    plan = dataset.layout(make_grid((machine, bodies, word, deadlines), question))
+    deep = dataset.to_dataset(plan, dataset.blank(plan))
+    deep["status"][:] = 1
+    deep["objective"][:] = np.geomspace(1.0, 1e4, 84).reshape(2, 3, 2, 7)
+    deep["status"][0, :, 0, :2] = 3
+    deep["status"][1, :, 1, :2] = 5
+    figure = plot.sweep(deep)
+    assert [a.get_title() for a in figure.axes] == [
+        f"machine: {m}, word: {w}" for m in ("small", "large") for w in ("single", "double")
+    ]
+    assert {a.get_ylim() for a in figure.axes} == {figure.axes[0].get_ylim()}
+    drawn = [line.get_ydata() for a in figure.axes for line in a.get_lines()]
+    assert len(drawn) == 12
+    answered = deep["objective"].where(deep["status"] == 1).values
+    assert sorted(v for y in drawn for v in y if np.isfinite(v)) == pytest.approx(
+        sorted(answered[np.isfinite(answered)])
+    )
+    names = legend(figure)
+    assert names[:3] == ["bodies: 1000", "bodies: 2000", "bodies: 3000"]
+    assert sorted(names[3:]) == ["error", "infeasible"]
+    hatched = [p.get_hatch() for a in figure.axes for p in a.patches]
+    assert len(set(hatched)) == len(hatched) == 2
+
+
+def test_maps_in_panels_have_one_scale_of_colours(question: object, make_axis: type, make_grid: type):
+    deadlines = make_axis("deadline", "limits.time.max", "s", "t", tuple(np.linspace(1.0, 2.0, 9)))
+    bodies = make_axis("bodies", "bodies", "", "bodies", tuple(np.linspace(1e3, 1e4, 8)))
+    machine = make_axis("machine", "machine", "", "machine", ("small", "large"))
+    plan = dataset.layout(make_grid((deadlines, bodies, machine), question))
+    deep = dataset.to_dataset(plan, dataset.blank(plan))
+    deep["status"][:] = 1
+    deep["objective"][:] = np.linspace(1.0, 2.0, 144).reshape(9, 8, 2)
+    figure = plot.sweep(deep)
+    maps = [a.collections[0] for a in figure.axes[:2]]
+    assert {m.get_clim() for m in maps} == {(1.0, 2.0)}
+    assert len(figure.axes) == 3
+
+
+@pytest.mark.parametrize(
+    ("sizes", "panels"),
+    [({"a": 5, "b": 9}, 0), ({"a": 4, "b": 3, "c": 9, "d": 9}, 0), ({"a": 13, "b": 14, "c": 15, "d": 1}, 13)],
+)
+def test_what_has_no_picture_is_known_from_its_axes(sizes: dict[str, int], panels: int):
+    told = axes.undrawable(sizes)
+    assert bool(told) == bool(panels)
+    if panels:
+        assert f"13 a × 14 b × 15 c × 1 d would need {panels} panels" in told
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])

@@ -1,0 +1,78 @@
+"""What commands print about structured questions: grids of several classes, codes by name, pictures refused in time."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dse.cli import main
+
+
+def dse_(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Path:
+    """A partition over execution models and two prices of a link: of evaluations and of programs."""
+    file = tmp_path / "swept.toml"
+    file.write_text(
+        """model = "partition"
+[[given.regions]]
+name = "a"
+flops = "1 Gflop"
+bytes = "1 GB"
+[[given.regions]]
+name = "b"
+flops = "9 Gflop"
+bytes = "1 GB"
+[machine]
+cpu = "i7-2600k-tang2017"
+gpu = "gtx-titan-tang2017"
+[objective]
+minimize = "time"
+[sweep.execution]
+path = "given.execution"
+values = ["CO", "CP"]
+"""
+    )
+    return file
+
+
+def test_check_tells_all_classes_of_a_grid(swept: Path):
+    shown = dse_("check", swept).stdout
+    assert "evaluation or LP" in shown
+    assert "nothing; at some points only: share.a.cpu, share.b.cpu" in shown
+    told = json.loads(dse_("check", swept, "--json").stdout)
+    assert told["decide"] == told["decide_at_some"] == ["share.a.cpu", "share.b.cpu"]
+
+
+def test_a_summary_names_what_codes_stand_for(swept: Path, tmp_path: Path):
+    lines = dse_("sweep", swept, "-o", tmp_path / "s.zarr", "--summary").stdout.splitlines()
+    rows = {line.split()[0]: line for line in lines if line.strip()}
+    assert "CPU_MEM-GPU_COMP" in rows["performance_category"]
+    assert "optimal, evaluated" in rows["status"]
+
+
+def test_a_picture_of_too_many_axes_is_refused_before_anything_is_solved(swept: Path, tmp_path: Path):
+    grid = ", ".join(map(str, range(1, 15)))
+    axes = [f'[sweep.{n}]\npath = "given.{n}"\nvalues = [{grid}]\n' for n in ("link_latency",)]
+    axes += [f'[sweep.{c}]\npath = "given.regions.{c}.flops"\nvalues = [{grid}]\n' for c in "ab"]
+    text = swept.read_text().partition("[sweep.execution]")[0]
+    swept.write_text(text + "".join(axes))
+    store = tmp_path / "s.zarr"
+    found = dse_("sweep", swept, "-o", store, "--plot", tmp_path / "x.png")
+    assert found.exit_code == 2
+    assert "14 link_latency × 14 a × 14 b would need 14 panels" in " ".join(found.stderr.split())
+    assert not store.exists()
+
+
+def test_explain_leaves_out_rows_only_until_all_is_asked_for():
+    short, whole = dse_("explain", "dvfs_deadline").stdout, dse_("explain", "dvfs_deadline", "--full").stdout
+    assert max(map(len, (short + whole).splitlines())) <= 100
+    assert "machine: 16 rows of numbers" in short
+    assert "energy_per_byte" not in short
+    assert whole.count("energy_per_byte") == 16
+    assert "… 16 in all" in short
+    assert "…" not in whole
