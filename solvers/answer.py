@@ -72,7 +72,11 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
 
 
 def _answer(question: Question, neighbours: bool, *, brief: bool = False) -> Solution:
-    """``brief``: without what stands beside the optimum (ties, worth of limits)."""
+    """``brief``: without what stands beside the optimum (ties, worth of limits).
+
+    Nor, where no neighbours are asked for, with why there is none: of many points nobody reads that of a losing choice.
+    """
+    told = neighbours or not brief
     if choices.categorical(question):
         return choices.best_of(
             question,
@@ -98,6 +102,7 @@ def _answer(question: Question, neighbours: bool, *, brief: bool = False) -> Sol
             question,
             outcome,
             lambda: conflicts.explain(problem) if structure else subsets.conflicts(question),
+            told=told,
         )
     solution = _checked(question, outcome)
     if solution.status in (Status.OPTIMAL, Status.FEASIBLE) and not brief:
@@ -109,15 +114,18 @@ def _of_program(p: Program, neighbours: bool, brief: bool) -> Solution:
     """Answer a question whose arithmetic is affine."""
     found = programs.optimise(p, ties=not brief)
     if found.outcome.x is None:
-        return _without_design(p.question, found.outcome, lambda: milp_conflicts.explain(p))
+        why = neighbours or not brief
+        return _without_design(p.question, found.outcome, lambda: milp_conflicts.explain(p), told=why)
     solution = _checked(p.question, found.outcome)
     return solution if brief else programs.explained(p, found, solution, neighbours)
 
 
-def _without_design(question: Question, outcome: Outcome, why: Callable[[], Conflicts]) -> Solution:
-    """Say why there is no design; ``why`` finds the conflicts of an infeasible question."""
+def _without_design(
+    question: Question, outcome: Outcome, why: Callable[[], Conflicts], *, told: bool = True
+) -> Solution:
+    """Say why there is no design; ``why`` finds the conflicts of an infeasible question, if they are ``told``."""
     if outcome.status is Status.INFEASIBLE:
-        clash = why()
+        clash = why() if told else Conflicts((), {})
         return Solution(
             Status.INFEASIBLE,
             limits=asked_limits(question),

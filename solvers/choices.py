@@ -38,7 +38,8 @@ def best_of(
 
     number = min(range(len(answered)), key=lambda k: order(answered[k]))
     choice, best = answered[number]
-    if best.status in (Status.OPTIMAL, Status.FEASIBLE):
+    unexplained = best.status is Status.INFEASIBLE and not best.conflicts
+    if best.status in (Status.OPTIMAL, Status.FEASIBLE) or unexplained:
         best = whole(asked[number][1])
     told = tuple(Alternative(c, s.status, s.objective, s.conflict) for c, s in answered)
     unsure = any(s.status in (Status.ERROR, Status.FEASIBLE) for _, s in answered)

@@ -254,6 +254,10 @@ def test_machine_choice_is_decided_and_alternatives_told() -> None:
     assert told["slow"].status is Status.INFEASIBLE
     assert told["slow"].conflict
     assert told["fast"].objective == s.objective
+    one_of_many = answer(q, neighbours=False)
+    losing = {a.choice["machine"]: a for a in one_of_many.alternatives}["slow"]
+    assert (losing.status, losing.conflict) == (Status.INFEASIBLE, {})
+    assert one_of_many.objective == s.objective
 
 
 def test_nothing_is_chosen_where_no_choice_has_a_design() -> None:
@@ -269,6 +273,12 @@ def test_nothing_is_chosen_where_no_choice_has_a_design() -> None:
     text = to_text(s)
     assert "(chosen)" not in text
     assert "none of 2 choices" in text
+    # at one point of many, too, it is said why
+    many = answer(
+        dataclasses.replace(q, given=given_ones, decide=(choice, *q.decide), machines=machines),
+        neighbours=False,
+    )
+    assert many.conflicts == s.conflicts != ()
 
 
 def test_a_failing_model_becomes_an_error_not_a_crash() -> None:
