@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dse.models.model import MACHINE_PREFIX, Model
-from dse.models.pages import domain
+from dse.models.pages import LIST_HEAD, domain, lists, value
+from dse.models.structure import Structure
 from dse.quantities import Quantity
 from dse.terminal import table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+LONGEST_SYMBOL = 8
 
 
 def page(model: Model) -> RenderableType:
@@ -19,9 +22,15 @@ def page(model: Model) -> RenderableType:
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(f"{model.name}: {model.title}", style="bold"), Text(model.source)]
+    if model.structure is not None:
+        parts.append(Text("\nlists", style="bold"))
+        for sentence, rows in lists(model.structure):
+            parts.append(Text(_plain(sentence)))
+            parts += [table(LIST_HEAD, [tuple(map(_plain, row)) for row in rows])] if rows else []
     for heading, prefix, quantities in _sections(model):
-        rows = [(prefix + q.name, q.symbol, q.unit, domain(q), q.meaning, q.source) for q in quantities]
-        head = ("name", "symbol", "unit", "domain", "meaning", "source")
+        # unit and domain share a column: names are long, and no other column may break words
+        rows = [(prefix + q.name, value(q), _meaning(q), q.source) for q in quantities]
+        head = ("name", "value", "meaning", "source")
         parts += [Text("\n" + heading, style="bold"), table(head, rows)]
     if model.limits:
         rules = [(x.name, x.formula, x.meaning, x.source) for x in model.limits]
@@ -30,6 +39,14 @@ def page(model: Model) -> RenderableType:
             table(("name", "limit", "meaning", "source"), rules),
         ]
     return Group(*parts)
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
+
+
+def _meaning(q: Quantity) -> str:
+    return f"{q.symbol}: {q.meaning}" if 0 < len(q.symbol) <= LONGEST_SYMBOL else q.meaning
 
 
 def _sections(model: Model) -> tuple[tuple[str, str, tuple[Quantity, ...]], ...]:
@@ -47,11 +64,22 @@ def as_record(model: Model) -> dict[str, Any]:
         "title": model.title,
         "source": model.source,
         **{h.replace(" ", "_"): [_quantity(p, q) for q in found] for h, p, found in _sections(model)},
+        "lists": [] if model.structure is None else _lists(model.structure),
         "limits": [
             {"name": x.name, "formula": x.formula, "meaning": x.meaning, "source": x.source}
             for x in model.limits
         ],
     }
+
+
+def _lists(structure: Structure) -> list[dict[str, Any]]:
+    return [
+        {
+            "what": _plain(sentence),
+            "keys": [dict(zip(LIST_HEAD, map(_plain, row), strict=True)) for row in rows],
+        }
+        for sentence, rows in lists(structure)
+    ]
 
 
 def _quantity(prefix: str, q: Quantity) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dse.models.registry import get, names
 from dse.models.structure import Column, Structure
 from dse.quantities import Quantity
 
+LIST_HEAD = ("key", "value", "meaning", "source")
 _HEAD = ("name", "symbol", "unit", "domain", "meaning", "source")
 
 
@@ -71,25 +72,39 @@ def domain(q: Quantity) -> str:
 
 
 def _lists(structure: Structure) -> list[str]:
-    """Return what the model takes beside numbers: tables of rows, a map of machines, a menu of settings."""
     parts = ["## Lists"]
+    for sentence, rows in lists(structure):
+        parts += [sentence, _rows(LIST_HEAD, rows)] if rows else [sentence]
+    return parts
+
+
+def lists(structure: Structure) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Return what a model takes beside numbers: tables of rows, a map of machines, a menu of settings.
+
+    Each is a sentence, of tables with their rows (``LIST_HEAD`` says of what), names in backticks.
+    """
+    found: list[tuple[str, list[tuple[str, ...]]]] = []
     for rows in structure.tables:
         needed = "one at least" if rows.required else "may be left out"
-        parts.append(f"`[[given.{rows.name}]]`, one per {rows.dimension} ({needed}): {rows.meaning}.")
-        columns = [("`name`", "text", f"name of the {rows.dimension}", "")]
-        columns += [
-            (f"`{q.name}`", f"{q.unit or 'number'}; {domain(q)}", q.meaning, q.source) for q in rows.numbers
-        ]
+        columns: list[tuple[str, ...]] = [("`name`", "text", f"name of the {rows.dimension}", "")]
+        columns += [(f"`{q.name}`", value(q), q.meaning, q.source) for q in rows.numbers]
         columns += [(f"`{c.name}`", _kind(c), c.meaning, "") for c in rows.columns]
-        parts.append(_rows(("key", "value", "meaning", "source"), columns))
+        sentence = f"`[[given.{rows.name}]]`, one per {rows.dimension} ({needed}): {rows.meaning}."
+        found.append((sentence, columns))
     if structure.machines:
-        parts.append(
+        sentence = (
             f"`[machine.<{structure.machines}>]`: a map of at least {structure.least} machines, one per "
             f"{structure.machines}, in order; a parameter x of `cpu` is `machine.cpu.x`."
         )
+        found.append((sentence, []))
     if structure.settings:
-        parts.append("The machine has a menu of settings (`[[settings]]` of its file).")
-    return parts
+        found.append(("The machine has a menu of settings (`[[settings]]` of its file).", []))
+    return found
+
+
+def value(q: Quantity) -> str:
+    """Return a quantity's unit and domain."""
+    return domain(q) if q.choices else f"{q.unit or 'number'}; {domain(q)}"
 
 
 def _kind(column: Column) -> str:

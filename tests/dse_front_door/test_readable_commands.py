@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from dse import models
 from dse.cli import main
 
 
@@ -76,3 +77,21 @@ def test_explain_leaves_out_rows_only_until_all_is_asked_for():
     assert whole.count("energy_per_byte") == 16
     assert "… 16 in all" in short
     assert "…" not in whole
+
+
+@pytest.mark.parametrize("name", [n for n in models.names() if models.get(n).structure is not None])
+def test_the_page_of_a_model_over_lists_shows_them_without_breaking_words(name: str):
+    model = models.get(name)
+    shown = dse_("models", name).stdout
+    assert max(map(len, shown.splitlines())) <= 100
+    words = set(shown.split())
+    assert model.structure is not None
+    for rows in model.structure.tables:
+        assert f"[[given.{rows.name}]]," in words
+        assert {q.name for q in (*rows.numbers, *rows.columns)} <= words
+    assert (f"[machine.<{model.structure.machines}>]:" in words) == bool(model.structure.machines)
+    # no word of a meaning is cut in two
+    assert {w for q in (*model.inputs, *model.machine, *model.metrics) for w in q.meaning.split()} <= words
+    told = json.loads(dse_("models", name, "--json").stdout)
+    keys = {k["key"] for part in told["lists"] for k in part["keys"]}
+    assert keys >= {q.name for rows in model.structure.tables for q in rows.numbers}
