@@ -46,7 +46,12 @@ def limit_names(question: Question) -> tuple[str, ...]:
     """
     names = dict.fromkeys(limit.name for limit in question.limits)
     names |= dict.fromkeys(d.name for d in question.decide if _bounded(d))
-    names |= dict.fromkeys(own.name for own in question.model.limits if own.name not in question.waive)
+    # a limit that needs what this question does not state is not there
+    somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
+    with np.errstate(all="ignore"):
+        there = evaluation.metrics(question, somewhere)
+    own = [limit.name for limit in question.model.limits]
+    names |= dict.fromkeys(n for n in own if n in there and n not in question.waive)
     return tuple(names)
 
 

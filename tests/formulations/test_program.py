@@ -126,7 +126,11 @@ def test_menus_differences_and_indicators_stand_for_what_they_say(a: float, b: f
 
 
 def integral(p: Program) -> list[str]:
-    return [str(c) if isinstance(c, str) else type(c).__name__ for c, i in zip(p.columns, p.integer, strict=True) if i]
+    return [
+        str(c) if isinstance(c, str) else type(c).__name__
+        for c, i in zip(p.columns, p.integer, strict=True)
+        if i
+    ]
 
 
 def test_only_entries_and_indicators_become_whole_numbers() -> None:
