@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results import words
@@ -163,6 +163,7 @@ def test_a_conflict_of_the_lower_side_is_told_from_the_upper(infeasible: Solutio
     assert lines_with(high, "power") == ["power at most 100 W was asked; 120 W would do"]
 
 
+@settings(deadline=None)  # the first example loads pint
 @given(st.floats(1e-12, 1e12), st.floats(1e-9, 3.0), st.sampled_from(["max", "min"]))
 def test_a_value_that_would_do_still_does_when_typed_in(asked: float, off: float, side: str):
     from dse.quantities import to_si

