@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models import arithmetic
 from formulations import evaluation
 from formulations.affine import (
     ONE,
@@ -41,6 +42,7 @@ Array = NDArray[np.float64]
 TIES = ("time", "energy", "cost")
 BIG = 1e7
 BOX = 1e12
+HAIR = 1e-9
 PASSES = 6
 
 
@@ -270,7 +272,10 @@ class _Builder:
         self.integer = np.array([e[2] for e in ends], dtype=bool)
         for i, atom in enumerate(self.columns):
             if isinstance(atom, Maximum):
-                self.low[i] = max(self._range(f)[0] for f in atom.arguments)
+                spans = [self._range(f) for f in atom.arguments]
+                self.low[i] = max(e[0] for e in spans)
+                # a hair more, so that rounding forbids nothing
+                self.high[i] = max(e[1] for e in spans) + HAIR * max(abs(e[1]) for e in spans)
 
     def _end(self, atom: Atom) -> tuple[float, float, bool]:
         if isinstance(atom, str):
@@ -331,9 +336,9 @@ class _Builder:
         yield atom.amount, own.times(most)
         if pulled:
             whole = all(self.integer[self.place[a]] and c >= 1 for a, c in atom.amount.terms.items())
-            if not whole or atom.amount.constant < 0:
-                raise NotPosynomial("something that gains from there being some of an amount, however little")
-            yield own, atom.amount
+            # of what can be divided, more than what counts as none
+            least = 1.0 if whole and atom.amount.constant >= 0 else arithmetic.NONE * (1.0 + 1e-3)
+            yield own.times(least), atom.amount
 
     def _own_ends(self) -> Array:
         """Upper ends of all columns, those of a maximum from its arguments."""

@@ -15,6 +15,8 @@ from solvers.sensitivity import bound_of
 FEW = 10
 ABOVE_ZERO = 1e-300
 ENOUGH = 1e-7
+# no limit is missed by more; an end keeps the bound finite
+MOST = 1e9
 
 
 def explain(p: Program) -> Conflicts:
@@ -36,8 +38,13 @@ def explain(p: Program) -> Conflicts:
 
 def limit_names(p: Program) -> tuple[str, ...]:
     """Names of all limits, in the order of the file, then of the variables that must be whole numbers."""
-    limits = [k.name for k in p.keys if k is not None]
-    return tuple(dict.fromkeys([*limits, *(d.name for d in p.question.decide if d.integer)]))
+    model = p.question.model
+    kept = {limit.name for limit in model.limits if limit.always}
+    # what cannot be divided by its nature is nobody's limit
+    kept |= {u.name for u in model.unknowns if u.integer}
+    limits = [k.name for k in p.keys if k is not None and k.name not in kept]
+    whole = [d.name for d in p.question.decide if d.integer and d.name not in kept]
+    return tuple(dict.fromkeys([*limits, *whole]))
 
 
 def _whole(p: Program, name: str) -> bool:
@@ -132,10 +139,10 @@ def _violation(n: highs.Numbers, give: Array) -> float:
         np.column_stack([n.rows[:, :-1], give, n.rows[:, -1]]),
         n.equal,
         np.append(n.low, 0.0),
-        np.append(n.high, np.inf),
+        np.append(n.high, MOST),
         np.append(n.integer, False),
     )
     cost = np.zeros(wide.rows.shape[1])
     cost[-2] = 1.0
     found = highs.minimise(wide, cost)
-    return found.bound if found.u is not None else 0.0
+    return MOST if found.end is highs.End.INFEASIBLE else found.bound if found.u is not None else 0.0

@@ -21,6 +21,8 @@ from solvers.program_front import ProgramFront
 from solvers.sensitivity import with_limit
 
 FEWEST = 6
+# sets of whole numbers after which a front is given up: solving point by point is quicker
+MOST = 40
 NEAR = 1e-9
 CERTIFICATE = "looked up in an exact front ({})"
 
@@ -38,7 +40,7 @@ def front(question: Question, key: RowKey) -> ProgramFront | None:
     if choices.categorical(question) or question.idle or not is_linear(question):
         return None
     both = (goals[0], Objective(key.name, maximize=key.side == "min"))
-    found = program_front.front(replace(with_limit(question, key, None), objectives=both))
+    found = program_front.front(replace(with_limit(question, key, None), objectives=both), MOST)
     if found is None or not found.complete:
         return None
     return found if found.straight or all(p.single for p in found.pieces) else None

@@ -29,11 +29,15 @@ SECONDS = 10.0
 
 @dataclass(slots=True)
 class _Known:
-    """What designs have shown: the sets of limits that some design breaks (all others it holds)."""
+    """What designs have shown: the sets of limits that some design breaks (all others it holds).
+
+    ``complete``: there are no other designs, whatever limits are left out.
+    """
 
     names: tuple[str, ...]
     broken: set[int] = field(default_factory=set)
     certain: bool = True
+    complete: bool = False
 
     def met(self, kept: int) -> bool:
         return any(not kept & b for b in self.broken)
@@ -45,12 +49,18 @@ def limit_names(question: Question) -> tuple[str, ...]:
     Limits, bounds or whole numbers of variables, model's own.
     """
     names = dict.fromkeys(limit.name for limit in question.limits)
-    names |= dict.fromkeys(d.name for d in question.decide if _bounded(d))
+    # what is decided in whole numbers or from a menu by its nature is nobody's limit
+    nature = {u.name for u in question.model.unknowns}
+    names |= dict.fromkeys(
+        d.name
+        for d in question.decide
+        if _bounded(d) and not (d.name in nature and d.minimum is None and d.maximum is None)
+    )
     # a limit that needs what this question does not state is not there
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
     with np.errstate(all="ignore"):
         there = evaluation.metrics(question, somewhere)
-    own = [limit.name for limit in question.model.limits]
+    own = [limit.name for limit in question.model.limits if not limit.always]
     names |= dict.fromkeys(n for n in own if n in there and n not in question.waive)
     return tuple(names)
 
@@ -124,8 +134,8 @@ def _by_deletion(question: Question, known: _Known) -> list[int]:
 
 def _can_meet(question: Question, known: _Known, kept: int) -> bool:
     """Whether some design meets the limits ``kept``; a new design is remembered."""
-    if known.met(kept):
-        return True
+    if known.met(kept) or known.complete:
+        return known.met(kept)
     dropped = [n for i, n in enumerate(known.names) if not kept >> i & 1]
     found = solve(replace(without(question, dropped), objectives=()))
     if found.status is Status.INFEASIBLE:
@@ -141,11 +151,17 @@ def _can_meet(question: Question, known: _Known, kept: int) -> bool:
 
 def _sample(question: Question, known: _Known) -> None:
     """Learn from enumerable combinations (of the whole box) and from designs scattered over the domain."""
-    combinations = scan.grid(without(question, [own.name for own in question.model.limits]))
+    own = [limit.name for limit in question.model.limits]
+    fixed = not any(d.name in known.names for d in question.decide)
+    every = scan.grid(without(question, [*known.names, *own])) if fixed else None
+    known.complete = every is not None and every.size <= ENUMERATED
+    combinations = every if known.complete else scan.grid(without(question, own))
     if combinations is not None and combinations.size <= ENUMERATED:
         for start in range(0, combinations.size, scan.CHUNK):
             points = combinations.at(np.arange(start, min(start + scan.CHUNK, combinations.size)))
             known.broken |= set(np.unique(broken(question, known.names, points)).tolist())
+    if known.complete:
+        return
     wide = boxes.space(without(question, known.names))
     generator = np.random.default_rng(0)
     u = generator.random((4096, len(wide.names)))
@@ -156,12 +172,14 @@ def _sample(question: Question, known: _Known) -> None:
 def broken(question: Question, names: tuple[str, ...], points: np.ndarray) -> np.ndarray:
     """For each design (rows) the set of limits it breaks, as bits in the order of ``names``."""
     x = {d.name: points[:, j] for j, d in enumerate(question.decide)}
-    place = {name: i for i, name in enumerate(names)}
+    place = {name: 1 << i for i, name in enumerate(names)}
+    # what breaks a limit that nothing may break is no design at all
+    everything = (1 << len(names)) - 1
     masks = np.zeros(len(points), dtype=np.int64)
     with np.errstate(all="ignore"):
         at = evaluation.metrics(question, x)
         for key, value in evaluation.ratios(question, x, at).items():
-            masks |= np.where(np.asarray(value) <= 1 + FEASIBLE, 0, 1 << place[key.name])
+            masks |= np.where(np.asarray(value) <= 1 + FEASIBLE, 0, place.get(key.name, everything))
     for d in question.decide:
         allowed = x[d.name]
         if d.integer:
@@ -170,7 +188,7 @@ def broken(question: Question, names: tuple[str, ...], points: np.ndarray) -> np
             values = np.array(d.values)
             allowed = values[np.abs(x[d.name][:, None] - values).argmin(1)]
         masks |= (
-            np.where(np.abs(allowed - x[d.name]) <= 1e-9 * np.abs(allowed), 0, 1 << place[d.name])
+            np.where(np.abs(allowed - x[d.name]) <= 1e-9 * np.abs(allowed), 0, place.get(d.name, everything))
             if _gaps(d)
             else 0
         )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 # shares, counts and rates of this size are rounding
-NONE = 1e-9
+NONE = 1e-7
 
 
 @singledispatch
@@ -151,5 +151,5 @@ register_differs = _differs.register
 
 @singledispatch
 def some(amount: Any) -> Any:
-    """Return 1 where there is any of an amount >= 0 and 0 where there is none (below 1e-9), element by element."""
+    """Return 1 where there is any of an amount >= 0 and 0 where there is none (up to 1e-7), element by element."""
     return _flag(amount > NONE)

@@ -108,8 +108,12 @@ FAMILIES = (
     Quantity("performance", "R", "flop/s", "flops per second of the blocks of this kind", f"{SOURCE} (3)"),
     Quantity("power", "P", "W", "average power of the blocks of this kind", f"{SOURCE} (7)"),
 )
-ANY_BLOCK = ModelLimit("any_block", "1 <= Σ n", "a system has a block", "without one the work is never done")
-SPEED = ModelLimit("speed", "u <= n", "no block runs faster than at its own speed", f"{SOURCE} (3)")
+ANY_BLOCK = ModelLimit(
+    "any_block", "1 <= Σ n", "a system has a block", "without one the work is never done", always=True
+)
+SPEED = ModelLimit(
+    "speed", "u <= n", "no block runs faster than at its own speed", f"{SOURCE} (3)", always=True
+)
 
 
 def equations(g: Any, blocks: tuple[str, ...]) -> Mapping[str, Any]:

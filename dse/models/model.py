@@ -15,20 +15,28 @@ MACHINE_PREFIX = "machine."
 
 @dataclass(frozen=True, slots=True)
 class ModelLimit:
-    """A limit that belongs to a model: the equations return a ratio under this name that must be <= 1."""
+    """A limit that belongs to a model: the equations return a ratio under this name that must be <= 1.
+
+    ``always``: it says what a design is (shares come to one), so that it is part of no conflict.
+    """
 
     name: str
     formula: str
     meaning: str
     source: str
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """An input that is decided wherever nothing else is said of it; ``integer``: in whole numbers."""
+    """An input that is decided wherever nothing else is said of it.
+
+    ``integer``: in whole numbers, also where it is given or swept; ``why`` says what makes it so.
+    """
 
     name: str
     integer: bool = False
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

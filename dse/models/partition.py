@@ -127,7 +127,8 @@ def _shares(region: Row, work: Work) -> tuple[Quantity, ...]:
 
 def _unknowns(region: Row, work: Work) -> tuple[Unknown, ...]:
     whole = not _flag(region, "divisible")
-    return tuple(Unknown(q.name, whole) for q in _shares(region, work))
+    why = f"region {region.name} is not divisible" if whole else ""
+    return tuple(Unknown(q.name, whole, why) for q in _shares(region, work))
 
 
 def _unused(apart: frozenset[str], one: frozenset[str], choices: Mapping[str, str]) -> Container[str]:
@@ -153,7 +154,7 @@ def _limits(work: Work) -> tuple[ModelLimit, ...]:
     kinds = [(r, kind) for r in work.regions for kind in _kinds(r)]
     every = [(_whole(kind, r.name), f"region {r.name}") for r, kind in kinds]
     return tuple(
-        ModelLimit(name, "sum of shares <= 1", f"shares of {what} come to one", f"{SOURCE} (7)")
+        ModelLimit(name, "sum of shares <= 1", f"shares of {what} come to one", f"{SOURCE} (7)", always=True)
         for name, what in (*every, ("whole", "every region"))
     )
 

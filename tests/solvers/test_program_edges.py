@@ -1,0 +1,105 @@
+"""Questions at the edge of what programs can say: nothing to be had, latency under a power cap, innocent limits."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from results.solution import Status
+
+CPU, GPU, TITAN = "i7-2600k-tang2017", "gtx-750-tang2017", "gtx-titan-tang2017"
+# optima are proved to 1e-9 or better; grids come within their step
+EXACT = 1e-8
+
+
+def partition(machine: dict[str, Any], regions: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    given = {"regions": regions, **more.pop("given", {})}
+    return {"model": "partition", "machine": machine, "given": given, **more}
+
+
+@pytest.mark.parametrize("divisible", [True, False])
+@pytest.mark.parametrize("goal", ["performance", "efficiency"])
+def test_without_flops_there_is_no_performance_to_be_had(divisible: bool, goal: str):
+    regions = [{"name": "copy", "flops": 0, "bytes": 1e9, "divisible": divisible}]
+    found = dse.solve(partition({"cpu": CPU, "gpu": GPU}, regions, objective={"maximize": goal}))
+    assert found.status is Status.OPTIMAL
+    assert found.objective == 0.0
+
+
+def test_latency_under_a_power_cap_is_settled_exactly():
+    """A longer time lowers the average power, so that each term of the maximum is tried; a grid is never better."""
+    regions = [{"name": "a", "flops": 10e9, "bytes": 4e9}, {"name": "b", "flops": 1e9, "bytes": 9e9}]
+    question = partition(
+        {"cpu": CPU, "gpu": GPU, "titan": TITAN},
+        regions,
+        given={"transfers": [{"from": "a", "to": "b", "bytes": 1e9}], "link_latency": 0.01},
+        objective={"minimize": "time"},
+        limits={"power": {"max": "120 W"}},
+    )
+    found = dse.solve(question)
+    assert found.status is Status.OPTIMAL
+    assert found.objective is not None
+    parts = [(x, y) for x, y in itertools.product(np.linspace(0, 1, 6), repeat=2) if x + y <= 1]
+    names = [f"share.{r}.{p}" for r in "ab" for p in ("cpu", "gpu")]
+    reached = []
+    for a, b in itertools.product(parts, repeat=2):
+        given = {**question["given"], **dict(zip(names, map(float, (*a, *b)), strict=True))}
+        at = dse.evaluate({"model": "partition", "machine": question["machine"], "given": given})
+        if float(at.power) <= 120:
+            reached.append(float(at.time))
+    assert found.objective <= min(reached) * (1 + EXACT)
+    assert found.objective >= 0.5 * min(reached)
+
+
+def test_a_linear_question_without_design_is_infeasible_not_an_error():
+    machine = {
+        "p0": {"time_per_flop": 5e-12, "time_per_byte": 6e-11, "energy_per_flop": 2e-11,
+               "energy_per_byte": 2e-11, "constant_power": 0},
+        "p1": {"time_per_flop": 2e-12, "time_per_byte": 3e-11, "energy_per_flop": 0,
+               "energy_per_byte": 2e-11, "constant_power": 20},
+    }  # fmt: skip
+    regions = [{"name": "r0", "flops": 1e9, "bytes": 4e9}, {"name": "r1", "flops": 1e9, "bytes": 9e9}]
+    link = {"link_bandwidth": 12e9, "link_energy_per_byte": 1e-9, "link_overlap": "serial"}
+    question = partition(
+        machine,
+        regions,
+        given={"transfers": [{"from": "r0", "to": "r1", "bytes": 5e8}], **link},
+        objective={"minimize": "time"},
+        limits={"power": {"max": 15.0}, "link_time": {"max": 1e-3}},
+    )
+    found = dse.solve(question)
+    assert found.status is Status.INFEASIBLE
+    needed = found.conflict["power"]
+    assert needed is not None
+    for factor, status in ((1 + 1e-6, Status.OPTIMAL), (1 - 1e-6, Status.INFEASIBLE)):
+        asked = {**question, "limits": {**question["limits"], "power": {"max": needed * factor}}}
+        assert dse.solve(asked).status is status
+
+
+def test_what_a_design_is_stands_in_no_conflict():
+    """Without blocks no efficiency is too low, but a system without blocks is none."""
+    found = dse.solve(
+        {
+            "model": "blocks",
+            "machine": {"titan": "gtx-titan-choi2014", "arndale": "arndale-gpu-choi2014"},
+            "given": {"flops": 1e15, "intensity": 16},
+            "objective": {"minimize": "energy"},
+            "limits": {"efficiency": {"min": "100 GFLOPS/W"}, "time": {"max": 1e6}},
+        }
+    )
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("efficiency",),)
+    whole = [{"name": n, "flops": 1e9, "bytes": 1e9, "divisible": False} for n in "abc"]
+    found = dse.solve(
+        partition(
+            {"cpu": CPU, "gpu": GPU},
+            whole,
+            objective={"minimize": "energy"},
+            limits={"energy_delay": {"max": 1e-4}, "time": {"max": 10.0}},
+        )
+    )
+    assert found.conflicts == (("energy_delay",),)
