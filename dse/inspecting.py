@@ -156,7 +156,7 @@ def explain(scenario: str, form: str | None, output: str | None, full: bool) -> 
 def _write_problem(problem: Problem, file: Path, form: str) -> list[str]:
     """Write the problem; say which files there are and what to know about them."""
     from formulations.program_model import is_ratio
-    from formulations.pyomo_model import write
+    from formulations.pyomo_model import write, written_goal
     from results.store import explained
 
     ratio = None
@@ -170,6 +170,9 @@ def _write_problem(problem: Problem, file: Path, form: str) -> list[str]:
     said = [f"Wrote {', '.join(map(str, files))}"]
     if len(files) > 1:
         said.append("The least of their optima is the optimum: in each, another term is the largest.")
+    scaled = written_goal(problem, ratio)
+    if scaled:
+        said.append(f"The file is scaled: {scaled}.")
     if ratio is not None:
         said.append(
             f"The objective is a ratio, and lp holds linear ones: numerator - {ratio:.9g} denominator, "

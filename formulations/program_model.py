@@ -163,9 +163,27 @@ def _objective(
         )
         return 1.0, pyo.Objective(expr=above / below)
     cost = linear_cost(p, 0.0 if ratio is None else ratio) * si
-    size = float(np.abs(cost[:-1]).max(initial=0.0)) or 1.0
+    size = goal_size(cost)
     terms = (float(cost[j]) / size * m.u[names[j]] for j in np.flatnonzero(cost[:-1]))
     return size, pyo.Objective(expr=sum(terms, 0.0 * m.u[names[0]]) + float(cost[-1]) / size)
+
+
+def goal_in_si(p: Program, ratio: float | None = None) -> str:
+    """How the user's objective, SI, follows from that of ``pyomo_program``; empty where it does not, or is the same."""
+    if p.goal is None or p.under is None or (is_ratio(p) and ratio is not None):
+        return ""
+    if is_ratio(p):
+        return "objective in SI = 1 / that of the file" if p.sign < 0 else ""
+    size = goal_size(linear_cost(p, 0.0) * np.append(_scale(p), 1.0))
+    # minimised are what is asked or its reciprocal, and where only the denominator is decided minus its reciprocal
+    below = bool(p.under[:-1].any())
+    found = f"{'-' * below}{size!r} * that of the file"
+    return "objective in SI = " + (f"1 / ({found})" if below != (p.sign < 0) else found)
+
+
+def goal_size(cost: Array) -> float:
+    """What a linear form is divided by as an objective: its largest coefficient."""
+    return float(np.abs(cost[:-1]).max(initial=0.0)) or 1.0
 
 
 def linear_cost(p: Program, ratio: float) -> Array:

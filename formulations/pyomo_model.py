@@ -15,7 +15,7 @@ from formulations.logprogram import Linear, LogProgram, LogRow, LogVariable, Ter
 from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Kind, Problem, linear_goal, linear_rows
 from formulations.program import Program, branch_count
-from formulations.program_model import is_ratio, pyomo_program
+from formulations.program_model import goal_in_si, is_ratio, pyomo_program
 
 EVEN = 1e-12
 MOST_FILES = 100
@@ -63,8 +63,18 @@ def write(problem: Problem, path: Path, form: str, ratio: float | None = None) -
         model = pyomo_model(problem)
     except NotPosynomial as refusal:
         raise ValueError(f"the problem cannot be written: it turns on {refusal}") from None
-    _to_file(model, path, form)
+    _to_file(model, path, form, written_goal(problem) if form == "lp" else "")
     return (path,)
+
+
+def written_goal(problem: Problem, ratio: float | None = None) -> str:
+    """How the objective in SI follows from that of a written file, which is scaled; empty where it does not."""
+    if problem.program is not None:
+        return goal_in_si(problem.program, ratio)
+    if problem.kind not in {Kind.LP, Kind.MILP} or problem.goal is None:
+        return ""
+    size = problem.goal.sign * linear_model(problem).goal_scale
+    return f"objective in SI = {size!r} * that of the file"
 
 
 def _write_branches(p: Program, path: Path, form: str, ratio: float | None) -> tuple[Path, ...]:
@@ -75,15 +85,19 @@ def _write_branches(p: Program, path: Path, form: str, ratio: float | None) -> t
         text = f"the problem is the best of {count} programs, and more than {MOST_FILES} files are of no use"
         raise ValueError(text)
     files = [path.with_stem(f"{path.stem}-{i + 1}") for i in range(count)] if count > 1 else [path]
+    note = goal_in_si(p, ratio) if form == "lp" else ""
     for i, file in enumerate(files):
-        _to_file(pyomo_program(p, i, ratio if form == "lp" else None), file, form)
+        _to_file(pyomo_program(p, i, ratio if form == "lp" else None), file, form, note)
     return tuple(files)
 
 
-def _to_file(model: pyo.ConcreteModel, path: Path, form: str) -> None:
+def _to_file(model: pyo.ConcreteModel, path: Path, form: str, note: str) -> None:
+    """Write a model; ``note``: what a comment at the top of an lp file says."""
     # the GAMS writer fails on itself where it cannot open the file: what the system says is said here
     path.open("a", encoding="utf-8").close()
     model.write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})
+    if note:
+        path.write_text(f"\\* {note} *\\\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def linear_model(problem: Problem) -> pyo.ConcreteModel:

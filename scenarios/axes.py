@@ -222,6 +222,8 @@ def numbers(
         places = [f"{key}.{'stop' if i else 'start'}" for i in range(len(found))]
     positive = aim.kind == "decide" and aim.side != "max_halvings"
     inside = [reader.inside(p, v, q, positive=positive) for p, v in zip(places, found, strict=True)]
+    if aim.kind == "given":
+        inside = [reader.whole_number(p, v, q) for p, v in zip(places, inside, strict=True)]
     read = tuple(v for v in inside if v is not None)
     if not read or len(read) < len(inside):
         return None

@@ -91,7 +91,7 @@ def _given(shape: Shape, roles: Roles, place: Place) -> dict[str, float | str]:
                 value = choice(reader, key, shape.given[q.name], q)
             else:
                 number = reader.number(key, shape.given[q.name], q, place.word_size)
-                value = reader.inside(key, number, q)
+                value = reader.whole_number(key, reader.inside(key, number, q), q)
             found.update({} if value is None else {q.name: value})
         elif q.default is not None:
             found[q.name] = q.default

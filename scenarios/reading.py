@@ -41,6 +41,7 @@ class Reader:
         self.parameters = model.parameters()
         self.inputs = {q.name: q for q in model.inputs}
         self.machine = {q.name: q for q in model.machine}
+        self.whole = {u.name: u for u in model.unknowns if u.integer}
         self.metrics = {q.name: q for q in model.metrics} | {HALVINGS.name: HALVINGS}
 
     def of(self, entry: str) -> Reader:
@@ -124,6 +125,15 @@ class Reader:
             )
         else:
             return value
+        return None
+
+    def whole_number(self, key: str, value: float | None, q: Quantity) -> float | None:
+        """Return the value of a parameter; None, and a mistake noted, where it counts and ``value`` is not whole."""
+        if value is None or q.name not in self.whole or value.is_integer():
+            return value
+        why = f", since {w}" if (w := self.whole[q.name].why) else ""
+        what = "0 or 1" if (q.minimum, q.maximum) == (0.0, 1.0) else "a whole number"
+        self.findings.add(key, f"{value:.12g} is no whole number", f"{q.name} ({q.meaning}) is {what}{why}")
         return None
 
     def name_of_parameter(self, key: str, name: str) -> bool:

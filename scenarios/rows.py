@@ -117,6 +117,7 @@ def _row(
         if key not in known:
             findings.unknown(f"{entry.key}.{key}", f"key of a {entry.table.dimension}", key, known)
     stated = {q.name for q in numbers.values() if _stated(entry, q, settings, elsewhere, findings, found)}
+    _something(entry, findings)
     flags = {c.name: _flag(entry, c, findings) for c in columns.values() if not c.refers}
     refers = {c.name: _reference(entry, c, names, findings) for c in columns.values() if c.refers}
     _differ(entry, refers, findings)
@@ -150,6 +151,16 @@ def _stated(
         found.numbers[name] = value
         findings.places[f"given.{name}"] = place
     return True
+
+
+def _something(entry: _Entry, findings: Findings) -> None:
+    """Note a row whose ``any_of`` are all plain zeros: what has a unit, or comes from elsewhere, is not known yet."""
+    asked = entry.table.any_of
+    zero = [n for n in asked if entry.data.get(n) == 0 and not isinstance(entry.data[n], bool)]
+    if asked and len(zero) == len(asked):
+        wrong = f"{entry.told} has {' and '.join(f'{n} = 0' for n in asked)}"
+        right = f"a {entry.table.dimension} has {' or '.join(asked)}: write one above 0, or take the row out"
+        findings.add(entry.key, wrong, right)
 
 
 def _lacking(entry: _Entry, q: Quantity, flat: str, findings: Findings) -> None:

@@ -30,6 +30,7 @@ REGIONS = Table(
         Column("divisible", "whether several processors may work on it; false: it goes as a whole", True),
         Column("independent", "whether its flops and its bytes are placed apart", False),
     ),
+    any_of=("flops", "bytes"),
 )
 TRANSFERS = Table(
     "transfers",

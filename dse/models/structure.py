@@ -29,7 +29,7 @@ class Table:
     ``numbers``: what a row states; the number ``flops`` of row "a" of table "regions" becomes the input
     "regions.a.flops" of the plain model. ``dimension``: what one row is ("region"). A number may be a list or
     a table of its own, one entry per setting of the machine, where ``per_setting`` names it: it becomes
-    "phases.a.times.<setting>".
+    "phases.a.times.<setting>". ``any_of``: numbers of which at least one must be above 0, or the row is nothing.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Table:
     columns: tuple[Column, ...] = ()
     per_setting: tuple[str, ...] = ()
     required: bool = True
+    any_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,10 @@ from pyomo.contrib.solver.common.factory import SolverFactory
 from dse.models.arithmetic import differs, maximum, per, pick, some
 from formulations.problem import formulate
 from formulations.program import Program, branch_count, program
-from formulations.program_model import is_ratio, labels, pyomo_program
-from formulations.pyomo_model import NotLinear, pyomo_model, write
+from formulations.program_model import goal_in_si, is_ratio, labels, pyomo_program
+from formulations.pyomo_model import NotLinear, pyomo_model, write, written_goal
 from results.solution import Status
-from scenarios.question import Decision, Limit, Question
+from scenarios.question import Decision, Limit, Objective, Question
 from solvers import programs
 
 SEED = st.integers(0, 10**6)
@@ -192,6 +194,25 @@ def test_a_written_file_is_readable_and_solved_by_itself(tmp_path: Path) -> None
     best = programs.optimise(program(q)).best
     assert best is not None
     assert h.getInfo().objective_function_value * m.goal_scale == pytest.approx(best.ratio, rel=1e-7)
+    assert text.startswith(f"\\* objective in SI = {m.goal_scale!r} * that of the file *\\\n")
+    assert written_goal(problem) in text
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("form", ["x", "1/x"])
+def test_what_is_said_of_the_scale_gives_the_objective_back(form: str, maximize: bool) -> None:
+    def run(g: Any) -> dict[str, Any]:
+        work = 300.0 * g.x + 50.0
+        return {"time": work if form == "x" else per(7.0, work)}
+
+    q = toy(run, {"x": Decision("x", 0.25, 0.5)}, "time")
+    q = replace(q, objectives=(Objective("time", maximize),))
+    p = program(q)
+    m = pyomo_program(p)
+    x = 0.25
+    m.u["x"].set_value(x / m.scale["x"])
+    at_file = goal_in_si(p).removeprefix("objective in SI = ").replace("that of the file", "v")
+    assert eval(at_file, {"v": pyo.value(m.objective)}) == pytest.approx(run(SimpleNamespace(x=x))["time"])
 
 
 @pytest.mark.parametrize("form", ["lp", "nl", "gams"])

@@ -102,9 +102,10 @@ def test_mistakes_in_decisions(complaint: Any, decide: Any, key: str, wrong: str
     ("given", "key", "wrong", "right"),
     [
         ({"count": {"cpv": 1}}, "given.count.cpv", 'no input of toy "count.cpv"', "did you mean 'count.cpu'"),
-        ({"count": {"cpu": 1.5, "gpu": "2 W"}}, "given.count.gpu", "a power (W)", "20"),
+        ({"count": {"cpu": 1, "gpu": "2 W"}}, "given.count.gpu", "a power (W)", "20"),
         ({"count": {"cpu": -1}}, "given.count.cpu", "-1 is negative", "at least 0"),
         ({"count.cpu": 1, "count": {"cpu": 1}}, "given.count.cpu", "stands there twice", "one of the two"),
+        ({"count.cpu": 1.5}, "given.count.cpu", "1.5 is no whole number", "how many are on) is a whole number"),
         ({"lane": {"a": 1.5}}, "given.lane.a", "1.5 is no lane", "slow, fast"),
         ({"lane.a": "quick"}, "given.lane.a", '"quick" is no lane', "slow, fast"),
         ({"lane.a": ["fast"]}, "given.lane.a", 'no list of toy "lane.a"', "jobs, links"),
@@ -116,6 +117,36 @@ def test_mistakes_in_decisions(complaint: Any, decide: Any, key: str, wrong: str
 def test_mistakes_in_given_unknowns(complaint: Any, given: Any, key: str, wrong: str, right: str) -> None:
     found = complaint(given=given)
     assert (found.key, wrong in found.wrong, right in found.right) == (key, True, True), found
+
+
+def test_swept_unknowns_are_whole(complaint: Any) -> None:
+    found = complaint(sweep={"boxes": {"path": "count.gpu", "values": [0, 0.5]}})
+    assert (found.key, found.wrong) == ("sweep.boxes.values[1]", "0.5 is no whole number")
+
+
+def _placed(region: dict[str, Any], **more: Any) -> dict[str, Any]:
+    machine = {"cpu": "i7-2600k", "gpu": "gtx-titan-tang2017"}
+    regions = [{"name": "a", "flops": 1e9, "bytes": 1e9} | region]
+    return {"model": "partition", "machine": machine, "given": {"regions": regions} | more}
+
+
+def test_a_region_that_is_not_divisible_has_no_half_share() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load(_placed({"divisible": False}, **{"share.a.cpu": 0.5}))
+    (found,) = caught.value.problems
+    assert (found.key, found.wrong) == ("given.share.a.cpu", "0.5 is no whole number")
+    assert found.right.endswith("is 0 or 1, since region a is not divisible")
+    assert question(load(_placed({"divisible": False}, **{"share.a.cpu": 1}))).given["share.a.cpu"] == 1.0
+    assert question(load(_placed({}, **{"share.a.cpu": 0.5}))).given["share.a.cpu"] == 0.5
+
+
+def test_a_region_of_nothing_is_refused() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load(_placed({"flops": 0, "bytes": 0.0}))
+    (found,) = caught.value.problems
+    assert found.key == "given.regions[0]"
+    assert found.right.startswith("a region has flops or bytes")
+    assert question(load(_placed({"flops": 0}))).given["regions.a.flops"] == 0.0
 
 
 def test_menus_are_read_by_name_and_by_number(ask: Any) -> None:
