@@ -18,6 +18,7 @@ from typing import Any, Self
 
 PARENT = "DSE_PARENT_PROCESS"
 HOST = "127.0.0.1"
+TALKATIVE = ("distributed.batched", "distributed.comm", "distributed.core")
 RESTARTS = 20
 START_SECONDS = 60.0
 
@@ -49,6 +50,9 @@ class LocalWorkers:
     def __init__(self, count: int, preload: tuple[str, ...] = ()) -> None:
         from distributed import Client, LocalCluster
 
+        # a worker that dies in the middle of a message leaves a traceback in the log, even after the cluster's end
+        for name in TALKATIVE:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._preload = ("dse.workers", *preload)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the workers
         self.restarts = 0  # since the last task that came to an end
