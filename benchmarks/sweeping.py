@@ -13,7 +13,7 @@ import dse
 from benchmarks import by_hand
 from benchmarks.harness import Bench, Result, Way, agrees
 from benchmarks.solving import FLOATS, FREE, nbody, optimum
-from dse import sweeps
+from dse import chunk_work
 from dse.workers import LocalWorkers
 from scenarios import Scenario, grid
 
@@ -81,7 +81,7 @@ def _on_workers(points: int) -> Bench:
 
     @contextmanager
     def workers() -> Iterator[None]:
-        with LocalWorkers(WORKERS, ("dse.sweeps",)) as local:
+        with LocalWorkers(WORKERS, ("dse.chunk_work",)) as local:
             local.client.wait_for_workers(WORKERS, timeout=120)
             dse.sweep(warm_up, client=local.client, progress=False)
             dse.sweep(warm_up, workers=1, progress=False)
@@ -96,8 +96,8 @@ def _on_workers(points: int) -> Bench:
         return dse.sweep(scenario, workers=1, progress=False)["energy"].to_numpy()
 
     def in_halves() -> Any:
-        study = sweeps.Study(scenario.text, scenario.file, (points // 2,))
-        halves = [pool[0].client.submit(sweeps.solve_chunk, study, (i,), pure=False) for i in range(2)]
+        study = chunk_work.Study(scenario.text, scenario.file, (points // 2,))
+        halves = [pool[0].client.submit(chunk_work.solve_chunk, study, (i,), pure=False) for i in range(2)]
         return np.concatenate([half.result().arrays["energy"] for half in halves])
 
     one = Way("dse.sweep, one process", on_one, bound="yes", points=points)

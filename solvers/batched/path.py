@@ -1,0 +1,40 @@
+"""Which vectorised way answers a grid."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from results.dataset import Arrays, Layout
+from scenarios.grids import Grid
+
+WAYS: tuple[Any, ...] = ()
+
+
+class Path(Protocol):
+    """A way to answer many points of a grid at once.
+
+    ``method``: how, in words for the dataset. ``kind``: how the grid is cut into chunks (see
+    ``results.chunks.chunk_shape``).
+    """
+
+    method: str
+    kind: str
+
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, NDArray[np.bool_]]:
+        """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
+
+        What the arrays hold at points left over is overwritten. A point's numbers depend on that point alone,
+        not on the block it is in.
+        """
+
+
+def path(grid: Grid) -> Path | None:
+    """Return the first way that can answer this grid (None: each point is solved by itself)."""
+    for way in WAYS:
+        found: Path | None = way(grid)
+        if found is not None:
+            return found
+    return None
