@@ -11,6 +11,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from dse.progress import Report as Progress
+from dse.reproduction.paper import reproduce
 from dse.reproduction.report import Picture, Report, Row, Statement, Verdict, to_json
 
 __all__ = ["Picture", "Report", "Row", "Statement", "Verdict", "papers", "run", "to_json"]
@@ -35,7 +36,6 @@ def run(paper: str, out: Path | None = None, progress: Progress | None = None) -
         raise KeyError(msg)
     folder = Path(f"reproduce-{paper}") if out is None else Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    report: Report = import_module(f"dse.reproduction.{paper}").reproduce(
-        folder, progress or (lambda done, total: None)
+    return reproduce(
+        import_module(f"dse.reproduction.{paper}").paper, folder, progress or (lambda done, total: None)
     )
-    return report

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
-from dse.reproduction.report import Statement
+from dse.reproduction.report import Row, Statement, Verdict
 
 
 def table(name: str) -> list[dict[str, str]]:
@@ -22,6 +22,11 @@ def statements(paper: str) -> dict[str, Statement]:
     """Every statement of a paper by its id (file ``<paper>_statements.csv``)."""
     found = [Statement(**row) for row in table(f"{paper}_statements")]
     return {s.id: s for s in found}
+
+
+def unchecked(paper: str) -> list[Row]:
+    """Return the statements of a paper that nothing printed could check, as rows without an answer of ours."""
+    return [Row(s, "", "stated", "") for s in statements(paper).values() if s.fault == Verdict.UNCHECKED]
 
 
 def rounding(printed: str) -> float:

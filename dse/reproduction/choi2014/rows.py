@@ -1,18 +1,16 @@
-"""Rows of the paper beside ours, in the few shapes that the sections need."""
+"""Rows of this paper beside ours."""
 
 from __future__ import annotations
 
 from dse.reproduction.choi2014.platforms import PAPER, Told
-from dse.reproduction.report import Row, Statement, Value, Verdict
-from dse.reproduction.sources import rounding, statements
+from dse.reproduction.report import Row
+from dse.reproduction.rows import EXACT, Rows
+from dse.reproduction.sources import rounding
 
-# two ways of floating-point arithmetic to one number
-EXACT = 1e-12
+__all__ = ["EXACT", "derived", "holds", "printed", "says"]
 
-
-def says(statement: str) -> Statement:
-    """Return what the paper says under that id."""
-    return statements(PAPER)[statement]
+_rows = Rows(PAPER)
+says, derived, holds = _rows.says, _rows.derived, _rows.holds
 
 
 def printed(
@@ -28,29 +26,3 @@ def printed(
     return Row(
         says(statement), item, paper, value, unit, tolerance=strict + slack / abs(paper), remark=remark
     )
-
-
-def derived(
-    statement: str,
-    item: str,
-    paper: Value,
-    ours: Value,
-    unit: str = "",
-    *,
-    corrected: Value | None = None,
-    tolerance: float = EXACT,
-    remark: str = "",
-) -> Row:
-    """Return what the paper's formulas give on its constants, beside the model on the catalogue's machines."""
-    return Row(says(statement), item, paper, ours, unit, corrected, tolerance, remark)
-
-
-def holds(statement: str, item: str, *, ours: bool, remark: str = "") -> Row:
-    """Return a statement that is true or not; ``ours``: whether it is by our model."""
-    return Row(says(statement), item, "yes", "yes" if ours else "no", remark=remark)
-
-
-def unchecked() -> list[Row]:
-    """Return the statements that only measurements could check."""
-    found = statements(PAPER).values()
-    return [Row(s, "", "stated", "") for s in found if s.fault == Verdict.UNCHECKED]
