@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 from scipy.optimize import nnls
 
-import dse.reproduction
 from dse import machines
 from dse.reproduction import Report, Row, Verdict
 from dse.reproduction.choi2016 import autotuning, jetson, multipole, table_one
-from dse.reproduction.sources import statements
 
 pytestmark = pytest.mark.slow
 
 PAPER = "choi2016"
 SETTINGS = machines.get("jetson-tk1").settings
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return dse.reproduction.run(PAPER, tmp_path_factory.mktemp("reproduced") / "new" / "folder")
-
-
-def rows(report: Report, statement: str) -> list[Row]:
-    return [row for row in report.rows if row.statement.id == statement]
-
-
-def test_every_row_agrees_or_says_why_not(report: Report):
-    assert [(r.statement.place, r.item, r.ours, r.expected) for r in report.disagreements] == []
-    assert report.exit_code == 0
-
-
-def test_nothing_that_the_paper_says_is_left_out(report: Report):
-    assert {row.statement.id for row in report.rows} == set(statements(PAPER))
-
-
-def test_every_fault_shows_in_some_row_and_says_what_holds_instead(report: Report):
-    faulty = {s.id for s in statements(PAPER).values() if s.fault}
-    shown = {row.statement.id for row in report.rows if row.verdict is not Verdict.AGREES}
-    assert shown == faulty
-    assert all(s.correction for s in statements(PAPER).values() if s.fault)
-    assert [row for row in report.rows if row.corrected is not None and not row.statement.fault] == []
 
 
 def test_what_cannot_be_checked_has_no_answer_of_ours(report: Report):
@@ -72,22 +41,24 @@ def test_the_circuit_is_the_one_worked_out_by_hand():
     assert training["memory_leakage_current"] == pytest.approx(3.90989, abs=6e-6)
 
 
-def test_table_i_follows_from_the_circuit_within_its_rounding(report: Report):
+def test_table_i_follows_from_the_circuit_within_its_rounding(
+    report: Report, rows: Callable[[str], list[Row]]
+):
     of_table = [row for row in report.rows if row.statement.id.startswith("q_") and row.unit in {"pJ", "W"}]
     assert len(of_table) == 7 * 16
     errors = {row.item: abs(float(row.ours) - float(row.paper)) for row in of_table}
     assert max(errors.values()) < 0.07
-    (nine,) = rows(report, "q_nine")
+    (nine,) = rows("q_nine")
     assert float(nine.ours) < 1e-12
 
 
-def test_one_line_of_table_ii_cannot_be(report: Report):
-    wrong = [row.item for row in rows(report, "a_consistent") if row.verdict is Verdict.INCONSISTENT]
+def test_one_line_of_table_ii_cannot_be(rows: Callable[[str], list[Row]]):
+    wrong = [row.item for row in rows("a_consistent") if row.verdict is Verdict.INCONSISTENT]
     assert wrong == ["L2, time oracle: 0 of 9, 10.71 % lost"]
 
 
-def test_energies_of_three_settings_cannot_be_predicted(report: Report):
-    (row,) = rows(report, "b_predict")
+def test_energies_of_three_settings_cannot_be_predicted(rows: Callable[[str], list[Row]]):
+    (row,) = rows("b_predict")
     assert row.ours == 5.0
     assert row.remark == "not for S4, S5, S7"
 
@@ -141,13 +112,13 @@ def test_from_which_share_of_constant_power_on_the_fastest_is_the_most_frugal():
     assert "already at full speed" in multipole._from("bytes")
 
 
-def test_shares_of_energy_are_those_of_the_notes(report: Report):
+def test_shares_of_energy_are_those_of_the_notes(rows: Callable[[str], list[Row]]):
     """60 % integer instructions: 24.4 % of the energy if a printed energy is that of a flop."""
-    (row,) = rows(report, "o_integer")
+    (row,) = rows("o_integer")
     assert row.ours == pytest.approx(0.5807, abs=5e-5)
-    (same,) = rows(report, "o_regardless")
+    (same,) = rows("o_regardless")
     assert "24.4" in same.remark
-    (micro,) = rows(report, "o_micro")
+    (micro,) = rows("o_micro")
     dynamic = 384 * 852e6 * 29.0e-12 + 16 * 924e6 * 377e-12
     assert micro.ours == pytest.approx(6.8 / (6.8 + dynamic), rel=1e-12)
 
@@ -160,38 +131,8 @@ def test_a_cell_that_is_not_in_the_catalogue_is_noticed(monkeypatch: pytest.Monk
     assert found == {Verdict.AGREES: 11 * 16 - 1, Verdict.DIFFERS: 1}
 
 
-def test_pictures_are_written_and_not_blank(report: Report):
-    from matplotlib.image import imread
-
+def test_pictures_are_those_of_the_figures(report: Report):
     assert {p.path.stem for p in report.pictures} == {"table1", "phases", "race-to-halt"}
-    for picture in report.pictures:
-        pixels = imread(picture.path)[..., :3]
-        assert min(pixels.shape[:2]) > 600
-        assert pixels.reshape(-1, 3).std(axis=0).min() > 0.05
-        assert picture.caption
-
-
-def test_tables_hold_every_row(report: Report):
-    with (report.folder / "rows.csv").open(encoding="utf-8", newline="") as stream:
-        read = list(csv.DictReader(stream))
-    assert len(read) == len(report.rows)
-    numbers = [(row.ours, line["ours"]) for row, line in zip(report.rows, read, strict=True)]
-    assert all(float(text) == ours for ours, text in numbers if isinstance(ours, float))
-    page = (report.folder / "report.md").read_text(encoding="utf-8")
-    assert all(picture.path.name in page for picture in report.pictures)
-
-
-def test_the_terminal_shows_places_verdicts_and_where_the_files_are(report: Report):
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(report)
-    text = console.export_text()
-    for word in ("II-E, Table II", "IV-C", "inconsistent", "gap", "unchecked", "race-to-halt.png", "rows:"):
-        assert word in text
-
-
-def test_json_has_no_numbers_that_json_lacks(report: Report):
-    told = json.loads(json.dumps(dse.reproduction.to_json(report), allow_nan=False))
-    assert len(told["rows"]) == len(report.rows)
 
 
 def test_the_page_tells_the_counts_of_this_run(report: Report):
