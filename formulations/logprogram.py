@@ -9,8 +9,9 @@ are then of order one, whatever the units.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
 from dse.models import arithmetic
@@ -140,6 +141,16 @@ def _mentioned(terms: tuple[Term, ...]) -> set[str]:
     return {n for t in terms for part in (t.exponents, *t.factors) for n in part if n}
 
 
+def _yielding(operation: Callable[[Expression, Any], Expression]) -> Callable[[Expression, Any], Expression]:
+    """Leave an operation with what is refused to the other operand, which stays refused."""
+
+    @wraps(operation)
+    def run(a: Expression, b: Any) -> Any:
+        return NotImplemented if isinstance(b, Refused) else operation(a, b)
+
+    return run
+
+
 class Expression:
     """A quantity as a sum of terms.
 
@@ -162,6 +173,7 @@ class Expression:
             self.program, () if c == 0 else (Term(math.copysign(1.0, c), math.log(abs(c)), {}),)
         )
 
+    @_yielding
     def __add__(self, other: Any) -> Expression:
         return Expression(self.program, self.terms + self.of(other).terms)
 
@@ -170,18 +182,21 @@ class Expression:
     def __neg__(self) -> Expression:
         return self * -1.0
 
+    @_yielding
     def __sub__(self, other: Any) -> Expression:
         return self + (-self.of(other))
 
     def __rsub__(self, other: Any) -> Expression:
         return Expression.__add__(-self, other)
 
+    @_yielding
     def __mul__(self, other: Any) -> Expression:
         pairs = ((a, b) for a in self.terms for b in self.of(other).terms)
         return Expression(self.program, tuple(a.times(b) for a, b in pairs))
 
     __rmul__ = __mul__
 
+    @_yielding
     def __truediv__(self, other: Any) -> Expression:
         inverse: Expression = self.of(other) ** -1.0
         return self * inverse
@@ -286,8 +301,11 @@ def exp(x: Expression) -> Expression:
     return Expression(x.program, (Term(1.0, 0.0, {name: 1.0}),))
 
 
-def maximum(a: Any, b: Any) -> Expression:
+def maximum(a: Any, b: Any) -> Expression | Refused:
     """Take the larger of two quantities that are positive or the number zero, exactly."""
+    refused = next((x for x in (a, b) if isinstance(x, Refused)), None)
+    if refused is not None:
+        return refused
     first = a if isinstance(a, Expression) else b
     program = first.program
     left, right = first.of(a), first.of(b)

@@ -119,7 +119,7 @@ def complete(
     if not lacking:
         return
     wrong = f"{label(spec)} has no {', '.join(lacking)}, which {reader.model.name} needs"
-    reasons = dict.fromkeys(chosen[prefix + n] for n in lacking if prefix + n in chosen)
+    reasons = dict.fromkeys(r for n in lacking if (r := chosen.get(prefix + n)))
     wrong += f" for {', or '.join(reasons)}" if reasons else ""
     decide = f'decide it: [decide] "machine.{prefix}{lacking[0]}" = {{ min = …, max = … }}'
     if key.endswith("]"):

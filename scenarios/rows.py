@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dse.models.structure import Column, Row, Structure, Table
 from dse.names import did_you_mean
-from dse.quantities import Quantity, examples
+from dse.quantities import Quantity, UnitError, examples, to_si
 from scenarios.errors import Findings, meant, shown
 from scenarios.labels import is_label
+
+# shares may be rounded to so much
+SUM = 1e-6
 
 
 @dataclass(slots=True)
@@ -60,7 +64,35 @@ def read(
     names = {t: [e.name for e in listed] for t, listed in entries.items()}
     for name, listed in entries.items():
         found.rows[name] = tuple(_row(e, names, settings, elsewhere, findings, found) for e in listed)
+        if listed and listed[0].table.whole:
+            _whole(listed, elsewhere, findings)
     return found
+
+
+def _whole(listed: Sequence[_Entry], elsewhere: Collection[str], findings: Findings) -> None:
+    """Note where the shares of a table do not sum to 1, or cannot always do so."""
+    table = listed[0].table
+    q = next(q for q in table.numbers if q.name == table.whole)
+    for e in listed:
+        if f"{table.name}.{e.name}.{q.name}" in elsewhere:
+            wrong = f"{q.name} of {e.told} is decided or swept, but all of them sum to 1"
+            findings.add(
+                f"{e.key}.{q.name}",
+                wrong,
+                "give it a value, and ask about each histogram in a file of its own",
+            )
+    if any(q.name not in e.data for e in listed):
+        return
+    try:
+        values = [to_si(e.data[q.name], q.unit) for e in listed]
+    except UnitError:
+        # noted where the number is read
+        return
+    whole = math.fsum(values)
+    if not abs(whole - 1.0) <= SUM:
+        wrong = f"the {q.name}s of {table.name} sum to {whole:.6g}, not to 1"
+        right = f"add the {table.dimension} that is missing, or divide counts by their sum"
+        findings.add(f"given.{table.name}", wrong, right)
 
 
 def _entries(table: Table, value: Any, findings: Findings) -> list[_Entry] | None:

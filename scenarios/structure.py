@@ -36,9 +36,12 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
     except UnknownName:
         findings.unknown("model", "model", shape.model, models.names())
         return None
-    if model.structure is None:
+    lists = model.structure
+    if lists is None or (lists.optional and not any(t.name in shape.given for t in lists.tables)):
         return Plain(Reader(model, findings), _flat_machine(_unnested(shape, model, findings), model))
-    return _expanded(shape, model, model.structure, findings, swept=swept)
+    if lists.optional:
+        shape = _flat_machine(shape, model)
+    return _expanded(shape, model, lists, findings, swept=swept)
 
 
 def _unnested(shape: Shape, model: Model, findings: Findings) -> Shape:
@@ -90,10 +93,20 @@ def _expanded(
         takes = f"change the lists; `dse models {model.name}` says what it takes"
         findings.add("given", wrong or right, right if wrong else takes)
         return None
+    _without_part(given, model, flat, findings)
     given |= listed.numbers
     decide, unasked = _decided(flat, shape, {*given, *shape.decide, *changed})
     made = shape.model_copy(update={"given": given, "decide": decide})
     return Plain(Reader(flat, findings, parts, unasked), made) if _distinct(flat, findings) else None
+
+
+def _without_part(given: dict[str, Any], model: Model, flat: Model, findings: Findings) -> None:
+    """Take out, and note, inputs that the question's lists leave without a part."""
+    used = {q.name for q in flat.inputs}
+    for name in [q.name for q in model.inputs if q.name in given and q.name not in used]:
+        wrong = f"{name} plays no part beside the lists of this question, which say it more exactly"
+        findings.add(f"given.{name}", wrong, "leave it out, or take the list out")
+        del given[name]
 
 
 def _given(

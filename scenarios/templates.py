@@ -51,7 +51,7 @@ def template(model: str) -> str:
     Raises UnknownName (a KeyError) where there is no such model.
     """
     m = models.get(model)
-    if m.structure is not None:
+    if m.structure is not None and not m.structure.optional:
         return starter(m, m.structure)
     decided = [q for q in m.inputs if _is_resource(q)]
     fixed = [q for q in m.inputs if q not in decided]

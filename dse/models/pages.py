@@ -40,7 +40,9 @@ def table(model: Model) -> str:
 def page(model: Model) -> str:
     """Return a model's whole page: title, source, the equations in words, and its tables."""
     # a model over lists has equations only once the lists are known
-    said = inspect.getdoc(model.equations) or "" if model.structure is None else ""
+    said = (
+        inspect.getdoc(model.equations) or "" if model.structure is None or model.structure.optional else ""
+    )
     parts = (
         f"# {model.name}: {model.title}",
         f"Source: {model.source}.",

@@ -30,6 +30,7 @@ class Table:
     "regions.a.flops" of the plain model. ``dimension``: what one row is ("region"). A number may be a list or
     a table of its own, one entry per setting of the machine, where ``per_setting`` names it: it becomes
     "phases.a.times.<setting>". ``any_of``: numbers of which at least one must be above 0, or the row is nothing.
+    ``whole``: the number whose values in all rows sum to 1.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Table:
     per_setting: tuple[str, ...] = ()
     required: bool = True
     any_of: tuple[str, ...] = ()
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class Structure:
     machines: str = ""
     least: int = 1
     settings: bool = False
+
+    @property
+    def optional(self) -> bool:
+        """Whether a question may do without any list, and then is a plain one."""
+        return not self.machines and not self.settings and not any(t.required for t in self.tables)
 
 
 @dataclass(frozen=True, slots=True)

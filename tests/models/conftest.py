@@ -74,6 +74,15 @@ EXAMPLES = {
         rows={"levels": (Row("full"), Row("low")), "cards": (Row("of 4"), Row("of 64"))},
         machines=("big", "small"),
     ),
+    "exabounds": Parts(
+        rows={
+            "data_reuse": (
+                Row("near", stated=frozenset({"distance", "share"})),
+                Row("far", stated=frozenset({"distance", "share"})),
+                Row("first", stated=frozenset({"share"})),
+            )
+        }
+    ),
     "dvfs": Parts(
         rows={
             "phases": (

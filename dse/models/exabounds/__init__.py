@@ -9,6 +9,7 @@ paper is corrected is said with the equation's number in the part that uses it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -17,14 +18,16 @@ from dse.models.exabounds import cost, performance, power, reliability, reuse, s
 from dse.models.exabounds.levels import LEVELS, SOURCE, of, product, units
 from dse.models.exabounds.metrics import LIMITS, METRICS
 from dse.models.exabounds.quantities import INPUTS, MACHINE
-from dse.models.families import nothing
+from dse.models.families import nothing, row_inputs
 from dse.models.model import Model
+from dse.models.structure import Parts, Structure
 
 __all__ = ["EXABOUNDS", "equations"]
 
 
 def equations(g: Any) -> Mapping[str, Any]:
     """Work by level (24), cycles per instruction (1)-(9), power (17)-(21), MTBF (22)-(24), cost (25), (26)."""
+    g = performance.prepared(g)
     parts = work.shares(g)
     extra = work.overhead(g)
     time = performance.duration(g, parts, extra)
@@ -66,8 +69,23 @@ def _levels(g: Any, parts: Mapping[str, Any], time: Any) -> Mapping[str, Any]:
         rated = of(m, "bit_rate", level)
         found[f"pin_power.{level}"] = 0.0 if rated is None else rated * technology.pin_energy(m, level)
     rate = m.frequency / performance.cycles(g, parts)
-    missed = performance.miss_rate(g, "L2") * of(g, "miss_rate", "L3") * of(g, "data_share", "core")
-    return found | {"memory_traffic": rate * missed * m.line_size}
+    missed = performance.from_memory(g) * of(g, "data_share", "core")
+    return {**found, "memory_traffic": rate * missed * m.line_size, **performance.misses(g)}
+
+
+def expand(parts: Parts) -> Model:
+    """Return the plain model of a question with these histograms, which take the place of its miss rates."""
+    given = {t.name: parts.rows.get(t.name, ()) for t in reuse.TABLES}
+    instead = {name for table, rows in given.items() if rows for name in reuse.INSTEAD[table]}
+    needed = tuple(name for table, rows in given.items() if rows for name in reuse.NEEDED[table])
+    more = tuple(q for t in reuse.TABLES for q in row_inputs(t, given[t.name]))
+    return replace(
+        EXABOUNDS,
+        inputs=(*(q for q in INPUTS if q.name not in instead), *more),
+        needs=lambda _: needed,
+        structure=None,
+        expand=None,
+    )
 
 
 EXABOUNDS = Model(
@@ -79,6 +97,8 @@ EXABOUNDS = Model(
     metrics=METRICS,
     limits=LIMITS,
     equations=equations,
+    structure=Structure(reuse.TABLES),
+    expand=expand,
     notes="\n\n".join(
         f"{m.__doc__}" for m in (work, performance, reuse, scaling, power, technology, reliability, cost)
     ),

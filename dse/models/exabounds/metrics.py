@@ -150,6 +150,15 @@ _TECHNOLOGY = (
     ),
     _q("area_available", "", "m^2", "area for circuits of a stack of dies; 0 where none is stated", "(27)"),
 )
+_CACHES = tuple(
+    _q("misses", "f", "", words, "(2)-(5)").at(cache=cache)
+    for cache, words in (
+        ("L1I", "misses per instruction fetched"),
+        ("L1D", "misses per access to data"),
+        ("L2", "misses of L2 per access to data"),
+        ("L3", "misses per access to data that memory serves, those of the last cache"),
+    )
+)
 _MONEY = (
     _q("cost", "$", "USD", "all that is paid: the parts below", "(25), (26) corrected"),
     _q("cost_hardware", "", "USD", "price of the hardware", "(25), (26) corrected"),
@@ -171,8 +180,9 @@ METRICS = (
     ),
     *_MONEY,
     *_TECHNOLOGY,
-    *_SCALING,
+    *_CACHES,
     *_LEVELS,
+    *_SCALING,
 )
 LIMITS = (
     ModelLimit(

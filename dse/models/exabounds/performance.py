@@ -32,11 +32,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from dse.models.arithmetic import maximum, per
-from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, largest, of, product, total
+from dse.models.exabounds import reuse
+from dse.models.exabounds.levels import ABOVE_CORE, CACHES, LEVELS, largest, of, product, total
+from dse.models.exabounds.work import share
 from dse.models.families import nothing
 
-# the parts that latencies and widths alone account for
-PARTS = ("base", "icache", "branch", "l1data", "l2data")
+# whose link leads to memory
+MEMORY = "socket"
 
 
 def miss_rate(g: Any, cache: str) -> Any:
@@ -52,9 +54,33 @@ def miss_rate(g: Any, cache: str) -> Any:
     return per(1.0, maximum(1.0, per(1.0, rate * per(measured, own) ** 0.5)))
 
 
-def stack(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the cycles per instruction by part, as plain numbers, queueing apart. ``parts``: 1/n̂ by level."""
-    m, base = g.machine, parts["core"]
+def from_memory(g: Any) -> Any:
+    """Return the misses per access to data that memory serves: those of L2, of which L3 may hold some."""
+    if hasattr(g, "memory_misses"):
+        return g.memory_misses
+    rate = miss_rate(g, "L2")
+    return rate if nothing(rate) else rate * of(g, "miss_rate", "L3")
+
+
+def misses(g: Any) -> Mapping[str, Any]:
+    """Return the misses per access by cache; those of L3 are what memory serves."""
+    return {f"misses.{c}": miss_rate(g, c) for c in CACHES[:3]} | {"misses.L3": from_memory(g)}
+
+
+def prepared(g: Any) -> Any:
+    """Return the question with what is used all over worked out once.
+
+    Miss rates by its histograms, ``stack`` (the cycles per instruction by part, queueing apart, as plain
+    numbers) and ``rest``, their sum. All else here takes what this returns.
+    """
+    made = reuse.resolved(g)
+    made.stack = _stack(made, share(g, "core"))
+    made.rest = total(made.stack.values())
+    return made
+
+
+def _stack(g: Any, base: Any) -> Mapping[str, Any]:
+    m = g.machine
     dram = getattr(m, "latency.DRAM") * m.frequency
     memory = of(g, "data_share", "core")
     mispredicted = g.control_share * g.misprediction_rate
@@ -69,13 +95,16 @@ def stack(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _second_level(g: Any, dram: Any, hidden: Any) -> Any:
     """Return the stall per access for misses of L2 (5); ``dram``: cycles to memory, ``hidden``: by reordering."""
-    missed, s = miss_rate(g, "L2"), of(g, "miss_rate", "L3")
+    missed = miss_rate(g, "L2")
     if nothing(missed):
         return 0.0
-    far = _beyond(dram, hidden) * s
-    if _is_one(s):
-        return far * missed
-    return (far + _beyond(getattr(g.machine, "latency.L3"), hidden) * (1.0 - s)) * missed
+    far, near = _beyond(dram, hidden), _beyond(getattr(g.machine, "latency.L3"), hidden)
+    if hasattr(g, "memory_misses"):
+        memory = g.memory_misses
+        held = 0.0 if of(g.machine, "cache", "L3") is None else missed - memory
+        return total([far * memory, 0.0 if nothing(held) else near * held])
+    s = of(g, "miss_rate", "L3")
+    return far * missed if _is_one(s) else (far * s + near * (1.0 - s)) * missed
 
 
 def _is_one(x: Any) -> bool:
@@ -103,10 +132,19 @@ def demand(g: Any, level: str) -> Any:
         of(g, "measured_buffer", level),
         of(g.machine, "buffer", level),
     )
+    lines = _lines(g) if level == MEMORY else 0.0
     if nothing(asked):
-        return 0.0
+        return lines
     rate = asked * g.machine.frequency
-    return rate if measured is None or own is None else rate * per(measured, own) ** 0.5
+    stated = rate if measured is None or own is None else rate * per(measured, own) ** 0.5
+    return total([stated, lines])
+
+
+def _lines(g: Any) -> Any:
+    """Return the data rate of what one core's caches miss by a histogram, byte/s, as long as nothing queues."""
+    if not hasattr(g, "memory_misses"):
+        return 0.0
+    return g.machine.frequency * g.machine.line_size * of(g, "data_share", "core") * g.memory_misses / g.rest
 
 
 def queues(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -129,7 +167,7 @@ def slow_down(g: Any, parts: Mapping[str, Any]) -> Any:
 
 def cycles(g: Any, parts: Mapping[str, Any]) -> Any:
     """Return the cycles per instruction with queueing, a plain number (7)."""
-    return total(stack(g, parts).values()) * slow_down(g, parts)
+    return g.rest * slow_down(g, parts)
 
 
 def duration(g: Any, parts: Mapping[str, Any], extra: Any) -> Any:
@@ -141,9 +179,8 @@ def duration(g: Any, parts: Mapping[str, Any], extra: Any) -> Any:
 
 def labelled(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the whole stack as metrics, cycles per instruction each."""
-    alone = stack(g, parts)
-    rest, slow = total(alone.values()), slow_down(g, parts)
-    found = {f"cpi.{name}": value / g.instruction for name, value in alone.items()}
+    rest, slow = g.rest, slow_down(g, parts)
+    found = {f"cpi.{name}": value / g.instruction for name, value in g.stack.items()}
     queueing = 0.0 * rest if nothing(slow - 1.0) else rest * (slow - 1.0)
     return found | {"cpi.bandwidth": queueing / g.instruction, "cpi": rest * slow / g.instruction}
 

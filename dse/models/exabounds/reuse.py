@@ -1,19 +1,102 @@
-"""Miss rates from reuse-distance histograms: how often an address is used again after so many others.
+"""Miss rates from reuse-distance histograms: how often data is used again after how much other data.
 
-``histogram`` holds, for each distance counted in lines of a cache (0: the line used last), the share of
-accesses that come back after that many other lines; ``cold`` is the share that never was used before. A
-fully associative cache of n lines that replaces the least recently used misses what comes back after n
-lines or more. What is found is given to a question as ``"miss_rate.L1D"`` and so on, or the rate at one
-size together with ``"measured_cache.L1D"``.
+A question states its histograms row by row (Table 2's D_data-reuse and D_instr-reuse):
+
+    [[given.data_reuse]]            share of the accesses before whose repetition ``distance`` bytes of
+    [[given.instruction_reuse]]     data are used, their own included; without a distance: used for the first time
+
+A cache that replaces the least recently used holds what comes back within its size,
+
+    misses(S) = Σ share [distance > S] + first use,
+
+which takes the place of miss rates and of the rule (9) between sizes. Data is looked for in L1D, then in
+L2, then in the core's part S/n_1 of an L3 that the cores of a die share. What all of them miss crosses the
+link of the socket, where memory is (B_2 of Table 4), a line per miss, and queues there by (6):
+
+    B_app = line F_mem misses/d_rest     [byte/cycle], besides what ``demand.socket`` states
+
+In Python ``histogram`` holds, for each distance counted in lines of a cache (0: the line used last), the
+share of accesses that come back after that many other lines; ``cold`` is the share of first uses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
+from dse.models.arithmetic import maximum, reaches
+from dse.models.exabounds.levels import SOURCE, of, total
+from dse.models.structure import Table
+from dse.quantities import Quantity
+
 SUM = 1e-6
+DATA, INSTRUCTIONS = "data_reuse", "instruction_reuse"
+# caches whose sizes a histogram needs, and inputs that it takes the place of
+NEEDED = {DATA: ("cache.L1D", "cache.L2"), INSTRUCTIONS: ("cache.L1I",)}
+INSTEAD = {
+    DATA: ("miss_rate.L1D", "miss_rate.L2", "miss_rate.L3", "measured_cache.L1D", "measured_cache.L2"),
+    INSTRUCTIONS: ("miss_rate.L1I", "measured_cache.L1I"),
+}
+_NUMBERS = (
+    Quantity(
+        "distance",
+        "",
+        "byte",
+        "data used from one use to the next, their own included; absent: used for the first time",
+        f"{SOURCE}, Table 2",
+        optional=True,
+    ),
+    Quantity(
+        "share", "D", "", "share of the accesses", f"{SOURCE}, Table 2", maximum=1.0, floor=1e-9, ceiling=1.0
+    ),
+)
+TABLES = tuple(
+    Table(
+        name,
+        "distance",
+        f"a histogram of how soon {what} used again",
+        _NUMBERS,
+        required=False,
+        whole="share",
+    )
+    for name, what in ((DATA, "data is"), (INSTRUCTIONS, "instructions are"))
+)
+Rows = Sequence[tuple[Any, Any]]
+
+
+def rows(g: Any, table: str) -> Rows:
+    """Return a question's histogram as pairs of distance (None: first use) and share; empty where it has none."""
+    names = [n.removesuffix(".share") for n in vars(g) if n.startswith(f"{table}.") and n.endswith(".share")]
+    return [(getattr(g, f"{n}.distance", None), getattr(g, f"{n}.share")) for n in names]
+
+
+def resolved(g: Any) -> Any:
+    """Return the question with its histograms read at the caches' sizes: as miss rates, and ``memory_misses``."""
+    made = SimpleNamespace(**vars(g))
+    m, data, instructions = g.machine, rows(g, DATA), rows(g, INSTRUCTIONS)
+    if instructions:
+        setattr(made, "miss_rate.L1I", _missed(instructions, of(m, "cache", "L1I")))
+    if data:
+        setattr(made, "miss_rate.L1D", _missed(data, of(m, "cache", "L1D")))
+        setattr(made, "miss_rate.L2", _missed(data, of(m, "cache", "L2")))
+        made.memory_misses = _missed(data, _farthest(m))
+    return made
+
+
+def _missed(found: Rows, size: Any) -> Any:
+    """Return the misses per access of a cache of ``size`` bytes."""
+    return total(
+        share if distance is None else share * (1.0 - reaches(size, distance)) for distance, share in found
+    )
+
+
+def _farthest(m: Any) -> Any:
+    """Return the size that holds what needs no memory: L2, or the core's part of L3 where that is more."""
+    own, shared = of(m, "cache", "L2"), of(m, "cache", "L3")
+    return own if shared is None else maximum(own, shared / of(m, "count", "die"))
 
 
 def checked(histogram: Sequence[float], cold: float = 0.0) -> np.ndarray:
