@@ -8,23 +8,12 @@ import pytest
 from brute_force import answer
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from method_questions import NBODY
 from oracle_conflicts import minimal_conflicts
 from oracle_reading import ask
 
 import dse
 
-# a machine on which every cost matters, to be varied by up to 5 either way
-BALANCED = {
-    "time_per_flop": 1e-9,
-    "time_per_word": 4e-8,
-    "time_per_message": 1e-5,
-    "energy_per_flop": 2e-10,
-    "energy_per_word": 3e-6,
-    "energy_per_message": 1e-5,
-    "memory_power_per_word": 2e-5,
-    "leakage_power": 0.05,
-    "max_message": 1000.0,
-}
 LIMITED = ("time", "energy", "power", "power_per_processor")
 
 
@@ -46,7 +35,8 @@ def questions(draw: st.DrawFn) -> dict[str, Any]:
         size["exponent"] = 2.807354922057604
     source: dict[str, Any] = {
         "model": model,
-        "machine": {name: value * factor(5) for name, value in BALANCED.items()},
+        # on this machine every cost matters
+        "machine": {name: value * factor(5) for name, value in NBODY.items()},
         "given": size,
         "decide": {"processors": {"max": float(round(300 * factor(10)))}, "memory": {}},
         "objective": {"minimize": "energy"},

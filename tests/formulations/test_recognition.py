@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from balanced_nbody import BALANCED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,18 +16,7 @@ from formulations.posynomial import LogMonomial, NotPosynomial, Ratio, Refused, 
 from formulations.problem import Kind, Problem, formulate
 from scenarios.question import Decision, Limit, Objective, Question
 
-MACHINE = {
-    "machine.time_per_flop": 1e-9,
-    "machine.time_per_word": 4e-8,
-    "machine.time_per_message": 1e-5,
-    "machine.energy_per_flop": 2e-10,
-    "machine.energy_per_word": 3e-6,
-    "machine.energy_per_message": 1e-5,
-    "machine.memory_power_per_word": 2e-5,
-    "machine.leakage_power": 0.05,
-    "machine.max_message": 1000.0,
-}
-NBODY = {**MACHINE, "bodies": 1e5, "flops_per_pair": 10.0}
+NBODY = {**BALANCED, "bodies": 1e5, "flops_per_pair": 10.0}
 P, M = Decision("processors", maximum=13300.0), Decision("memory")
 
 
@@ -76,7 +66,7 @@ def test_refusals_name_what_the_user_knows() -> None:
         "power (max) divides by a sum of 2 terms"
         in formulate(nbody("time", Limit("power", maximum=50.0))).refusal
     )
-    given_ones = {**MACHINE, "points": 1024.0, "all_to_all": "tree"}
+    given_ones = {**BALANCED, "points": 1024.0, "all_to_all": "tree"}
     fft = Question(models.get("fft"), given_ones, (Decision("processors"),), (Objective("energy"),))
     problem = formulate(fft)
     assert problem.kind is Kind.NLP

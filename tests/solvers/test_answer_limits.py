@@ -1,0 +1,181 @@
+"""What limits do to an answer: what they are worth, which are in conflict, and how close is close enough."""
+
+import dataclasses
+import math
+
+import pytest
+from balanced_nbody import BALANCED, LEAST, LINK, LINK_TIME, F, M, N, below, energy, nbody
+
+from results.solution import Solution, Status
+from scenarios.question import Decision, Limit
+from solvers.answer import answer
+
+
+def test_powers_of_two_and_next_change() -> None:
+    """At the reported limit value the answer changes, and not before."""
+    q = nbody(
+        "time",
+        Limit("energy", maximum=41.0),
+        p=Decision("processors", values=tuple(2.0**k for k in range(20))),
+    )
+    s = answer(q)
+    state = s.limits["energy"]
+    assert state.next_change is not None
+    for factor, changed in ((1 - 1e-4, False), (1 + 1e-4, True)):
+        moved = dataclasses.replace(q, limits=(Limit("energy", maximum=state.next_change * factor),))
+        assert (
+            answer(moved, neighbours=False).variables["processors"] != s.variables["processors"]
+        ) is changed
+    assert state.elasticity is None
+
+
+def test_elasticities_equal_central_differences() -> None:
+    """Multipliers against re-solving with each limit and parameter 1e-4 up and down (error of that: about 1e-7)."""
+    q = nbody("energy", Limit("time", maximum=0.05))
+    s = answer(q)
+    up, down = (answer(nbody("energy", Limit("time", maximum=0.05 * f))) for f in (1 + 1e-4, 1 - 1e-4))
+    assert up.objective is not None
+    assert down.objective is not None
+    slope = math.log(up.objective / down.objective) / math.log((1 + 1e-4) / (1 - 1e-4))
+    assert s.limits["time"].elasticity == pytest.approx(slope, abs=1e-6)
+    for name in ("machine.energy_per_word", "machine.time_per_flop"):
+        values = []
+        for f in (1 + 1e-4, 1 - 1e-4):
+            machine = {**BALANCED, name: BALANCED[name] * f}
+            got = answer(nbody("energy", Limit("time", maximum=0.05), machine=machine)).objective
+            assert got is not None
+            values.append(got)
+        slope = math.log(values[0] / values[1]) / math.log((1 + 1e-4) / (1 - 1e-4))
+        assert s.parameters[name] == pytest.approx(slope, abs=1e-6)
+
+
+def test_degenerate_optimum_reports_what_relaxing_buys() -> None:
+    """Cap on p and cap on memory meet at one corner of the 2D limit: three limits, two variables."""
+    m = 2000.0
+    q = nbody("time", p=below((N / m) ** 2), m=Decision("memory", maximum=m))
+    s = answer(q)
+    eased = answer(nbody("time", p=below((N / m) ** 2 * 1.0001), m=Decision("memory", maximum=m)))
+    assert s.objective is not None
+    assert eased.objective is not None
+    slope = math.log(eased.objective / s.objective) / math.log(1.0001)
+    state = s.limits["processors"]
+    assert state.one_sided
+    # one-sided difference over 1e-4: the second-order term is of that size
+    assert state.elasticity == pytest.approx(slope, abs=2e-4)
+
+
+def conflict_sets(s: Solution) -> set[frozenset[str]]:
+    return {frozenset(c) for c in s.conflicts}
+
+
+def test_conflict_names_all_minimal_sets_and_values_that_would_do() -> None:
+    q = nbody("energy", Limit("time", maximum=0.01), Limit("power", maximum=100.0), p=below(500.0))
+    s = answer(q)
+    assert s.status is Status.INFEASIBLE
+    # 500 processors need 0.2 s for the flops alone, however large their memory
+    assert conflict_sets(s) == {frozenset({"time", "power"}), frozenset({"time", "processors"})}
+    assert s.conflict["time"] is not None
+    assert s.conflict["power"] is None  # the processors are too few as well
+    would = nbody(
+        "energy",
+        Limit("time", maximum=s.conflict["time"] * (1 + 1e-7)),
+        Limit("power", maximum=100.0),
+        p=below(500.0),
+    )
+    assert answer(would).status is Status.OPTIMAL
+    too_tight = nbody(
+        "energy",
+        Limit("time", maximum=s.conflict["time"] * (1 - 1e-6)),
+        Limit("power", maximum=100.0),
+        p=below(500.0),
+    )
+    assert answer(too_tight).status is Status.INFEASIBLE
+
+
+def test_a_limit_exactly_at_its_minimum_is_feasible_and_just_below_is_not() -> None:
+    assert answer(nbody("time", Limit("energy", maximum=LEAST))).status is Status.OPTIMAL
+    assert answer(nbody("time", Limit("energy", maximum=LEAST * (1 - 1e-7)))).status is Status.INFEASIBLE
+
+
+def test_one_processor_pins_the_memory() -> None:
+    """p = 1 makes one copy and replication meet: a feasible set of a single point."""
+    s = answer(nbody("energy", p=Decision("processors", maximum=1.0)))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(energy(N), rel=1e-8)
+    assert s.variables["memory"] == pytest.approx(N, rel=1e-8)
+
+
+def test_idling_meets_a_power_cap_that_running_cannot() -> None:
+    """The least power of a run is 2.25 W; at 1 W the least-energy design runs and then waits: t = E*/P."""
+    capped = nbody("energy", Limit("power", maximum=1.0))
+    assert answer(capped).status is Status.INFEASIBLE
+    s = answer(dataclasses.replace(capped, idle=True, decide=(*capped.decide, Decision("stretch"))))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(LEAST, rel=1e-8)
+    assert s.metrics["time"] == pytest.approx(LEAST / 1.0, rel=1e-7)
+    assert s.metrics["power"] == pytest.approx(1.0, rel=1e-8)
+
+
+def test_no_value_would_do_where_another_conflict_remains() -> None:
+    """Energy below its minimum, and a deadline out of reach of the processors: no energy alone would do."""
+    q = nbody("energy", Limit("energy", maximum=LEAST / 2), Limit("time", maximum=0.01), p=below(50.0))
+    s = answer(q)
+    assert frozenset({"energy"}) in conflict_sets(s)
+    assert len(s.conflicts) > 1
+    assert s.conflict == {"energy": None}
+
+
+def test_a_dear_limit_is_met_without_its_slack() -> None:
+    """Power per processor almost flat in M: 1e-9 of slack in the cap would move M and look like a better design."""
+    machine = {**BALANCED, "machine.energy_per_flop": 1e-4}
+    fixed = F * (1e-4 + 1e-9 * 0.05) + 2e-5 * LINK_TIME
+
+    def power(m: float) -> float:
+        return (fixed + LINK / m + 2e-5 * 1e-9 * F * m) / (1e-9 * F + LINK_TIME / m)
+
+    s = answer(
+        nbody("memory", Limit("power_per_processor", maximum=power(5e3)), maximize=True, machine=machine)
+    )
+    assert s.status is Status.OPTIMAL
+    assert s.objective is not None
+    assert power(s.objective) <= power(5e3) * (1 + 1e-12)
+
+
+def test_the_search_box_is_no_limit() -> None:
+    """A problem whose best design lies far outside the ordinary search box: p = n², one word each."""
+    bodies = 1e12
+    q = nbody("time")
+    q = dataclasses.replace(q, given={**q.given, "bodies": bodies})
+    s = answer(q)
+    assert s.status is Status.OPTIMAL
+    assert s.variables["processors"] == pytest.approx(bodies**2, rel=1e-6)
+    assert answer(dataclasses.replace(q, limits=(Limit("time", maximum=1e-3),))).status is Status.OPTIMAL
+    whole = dataclasses.replace(q, decide=(Decision("processors", integer=True), M))
+    s = answer(whole)
+    assert s.status is Status.UNBOUNDED
+    assert "processors" in s.message
+
+
+def test_feasible_means_within_the_slack() -> None:
+    """5e-9 below the least energy is still feasible by the 1e-8 rule, 5e-8 is not."""
+    assert answer(nbody("time", Limit("energy", maximum=LEAST * (1 - 5e-9)))).status is Status.OPTIMAL
+    assert answer(nbody("time", Limit("energy", maximum=LEAST * (1 - 5e-8)))).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize(
+    "limit", [Limit("time", minimum=1.0, maximum=2.0), Limit("performance", maximum=N**2 * F / 1.0)]
+)
+def test_an_objective_held_by_a_limit_on_itself_leaves_ties_to_energy(limit: Limit) -> None:
+    s = answer(nbody("time", limit, p=below(1000.0)))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(1.0, rel=1e-8)
+    assert s.metrics["energy"] == pytest.approx(LEAST, rel=1e-8)
+
+
+def test_a_target_already_met_needs_no_halving() -> None:
+    machine = {n: v for n, v in BALANCED.items() if n != "machine.energy_per_flop"}
+    parameter = Decision("machine.energy_per_flop", minimum=2e-10 / 32, maximum=2e-10, base=2e-10)
+    q = nbody("halvings", Limit("efficiency", minimum=1e5), machine=machine, p=below(1000.0))
+    s = answer(dataclasses.replace(q, decide=(*q.decide, parameter)))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == s.bound == 0.0
