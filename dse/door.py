@@ -76,6 +76,7 @@ def explain(problem: Exception) -> int:
     """Say in one message what went wrong, and return the exit code for it."""
     from dse.fitting.errors import FittingError
     from dse.machines import MachineError
+    from dse.models import PluginError
     from dse.names import UnknownName
     from dse.quantities import UnitError
     from dse.workers import WorkersLost
@@ -86,7 +87,8 @@ def explain(problem: Exception) -> int:
         complain(f"dse: {problem}")
         return FAILED
     if isinstance(
-        problem, FittingError | MachineError | ScenarioError | StoreError | UnitError | UnknownName
+        problem,
+        FittingError | MachineError | PluginError | ScenarioError | StoreError | UnitError | UnknownName,
     ):
         complain(f"dse: {problem}")
         return WRONG

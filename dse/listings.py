@@ -25,11 +25,13 @@ def models(name: str | None, as_json: bool) -> int:
     from dse import models as catalogue
 
     if name is None:
-        found = [catalogue.get(n) for n in catalogue.names()]
+        found = list(catalogue.every())
         if as_json:
             say_json({m.name: {"title": m.title, "source": m.source} for m in found})
         else:
             show(table(("model", "what it costs", "source"), [(m.name, m.title, m.source) for m in found]))
+        for message in catalogue.broken():
+            complain(f"dse: {message}")
         return ANSWERED
     model = catalogue.get(name)
     if as_json:
@@ -53,11 +55,13 @@ def machines(name: str | None, as_json: bool) -> int:
     from dse.quantities import show as text
 
     if name is None:
-        found = [catalogue.get(n) for n in catalogue.names()]
+        found = list(catalogue.every())
         if as_json:
             say_json({m.name: {"title": m.title, "source": m.source} for m in found})
         else:
             show(table(("machine", "what it is", "source"), [(m.name, m.title, m.source) for m in found]))
+        for message in catalogue.broken():
+            complain(f"dse: {message}")
         return ANSWERED
     machine, known = catalogue.get(name), machine_parameters()
     if as_json:

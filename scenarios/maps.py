@@ -101,7 +101,7 @@ def settings(shape: Shape, model: Model, swept: Mapping[str, str], findings: Fin
 
 
 def _with_settings() -> list[str]:
-    return [n for n in machines.names() if machines.get(n).settings]
+    return [m.name for m in machines.every() if m.settings]
 
 
 def _menu(spec: Any, findings: Findings, key: str) -> Settings | None:

@@ -62,10 +62,10 @@ def _expanded(model: Model, structure: Structure) -> tuple[str, Model]:
     assert model.expand is not None, "a model over lists can be expanded"
     rows = {t.name: tuple(_row(t, name) for name in _ROWS) for t in structure.tables if t.required}
     if structure.settings:
-        menus = [n for n in machines.names() if machines.get(n).settings]
-        for name in sorted(menus, key=lambda n: not machines.get(n).parameters):
+        menus = [m for m in machines.every() if m.settings]
+        for machine in sorted(menus, key=lambda m: not m.parameters):
             try:
-                return shown(name), model.expand(Parts(rows, settings=machines.get(name).settings))
+                return shown(machine.name), model.expand(Parts(rows, settings=machine.settings))
             except ValueError:
                 # its settings do not state what these rows need
                 continue
@@ -95,8 +95,8 @@ def _fitting(flat: Model) -> list[str]:
     chosen = flat.needs(texts) if flat.needs is not None else ()
     wanted = [q.name for q in flat.machine if q.name in chosen or (not q.optional and q.default is None)]
     needed = {n.rpartition(".")[2] for n in wanted}
-    names = dict.fromkeys((*_FAVOURITES, *machines.names()))
-    return [n for n in names if needed <= machines.get(n).parameters.keys()]
+    found = [m.name for m in machines.every() if needed <= m.parameters.keys()]
+    return sorted(found, key=lambda n: (_FAVOURITES.index(n) if n in _FAVOURITES else len(_FAVOURITES)))
 
 
 def _scalar(flat: Model, q: Quantity) -> str:

@@ -7,6 +7,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from dse import machines, models
+from dse.models import plugins
 from dse.models.model import Model
 from dse.quantities import Quantity, examples
 from scenarios.schema import Shape
@@ -17,10 +18,11 @@ _FAVOURITE = "jaketown"
 
 
 def library() -> dict[str, Traversable]:
-    """Return the ready scenarios that come with the package: name -> file."""
+    """Return the ready scenarios: name -> file, ours first, then those that come with models of packages."""
     entries = files("scenarios").joinpath("library").iterdir()
     found = {e.name.removesuffix(".toml"): e for e in entries if e.name.endswith(".toml")}
-    return dict(sorted(found.items()))
+    theirs = {n: f for n, f in plugins.files("scenarios").items() if n not in found}
+    return dict(sorted(found.items())) | dict(sorted(theirs.items()))
 
 
 def json_schema() -> dict[str, Any]:
@@ -98,8 +100,9 @@ def _needed(m: Model) -> list[Quantity]:
 
 def _fitting(m: Model) -> list[str]:
     """Return the machines of the catalogue that have what the model needs, the favourite first."""
-    names = dict.fromkeys((_FAVOURITE, *machines.names()))
-    return [n for n in names if all(q.name in machines.get(n).parameters for q in _needed(m))]
+    needed = {q.name for q in _needed(m)}
+    found = [x.name for x in machines.every() if needed <= x.parameters.keys()]
+    return sorted(found, key=lambda n: n != _FAVOURITE)
 
 
 def _machines(m: Model) -> str:

@@ -1,18 +1,19 @@
-"""Machines by name: found among the files of this package, read when first asked for."""
+"""Machines by name: found among the files of this package and of installed ones, read when first asked for."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from dse.machines import settings
-from dse.models import machine_parameters
+from dse.models import machine_parameter, machine_parameters, plugins
 from dse.names import UnknownName, did_you_mean, unknown
 from dse.quantities import Quantity, to_si
 
@@ -45,10 +46,18 @@ class Machine:
 
 
 @lru_cache(maxsize=1)
+def _own() -> Mapping[str, Traversable]:
+    """Return the files of this package by the names of their machines."""
+    entries = {e.name: e for e in files("dse.machines").iterdir() if e.name.endswith(_SUFFIX)}
+    return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
+
+
 def names() -> tuple[str, ...]:
-    """Return the names of all machines, in alphabetical order, without reading any of them."""
-    entries = files("dse.machines").iterdir()
-    return tuple(sorted(e.name.removesuffix(_SUFFIX) for e in entries if e.name.endswith(_SUFFIX)))
+    """Return the names of all machines, in alphabetical order, without reading any of them.
+
+    Those of this package, and those that come with the models of installed packages.
+    """
+    return tuple(sorted({*_own(), *plugins.files("machines")}))
 
 
 def is_file(name: object) -> bool:
@@ -68,12 +77,36 @@ def get(name: str) -> Machine:
     return _read(resolve(name))
 
 
+def every() -> Iterator[Machine]:
+    """Go through the machines in alphabetical order; those of packages that cannot be read are left out."""
+    for name in names():
+        try:
+            yield get(name)
+        except MachineError:
+            continue
+
+
+def broken() -> tuple[str, ...]:
+    """Return a message for each machine of a package that cannot be read, or whose name is one of ours."""
+    found = []
+    for name, file in plugins.files("machines").items():
+        if name in _own():
+            found.append(f"machine file {file}: dse has a machine called {name!r}, and that one is used")
+            continue
+        try:
+            get(name)
+        except MachineError as problem:
+            found.append(str(problem))
+    return tuple(found)
+
+
 def resolve(name: str) -> str:
     """Return the full name of a machine given by name or alias; raises UnknownName as ``get`` does."""
     plain = re.sub(r"[\s_-]+", "-", name.strip().lower())
-    if plain in names():
+    if plain in _own() or plain in names():
         return plain
-    candidates = [n for n in names() if f"-{plain}-" in f"-{n}-"] if plain else []
+    # what a package brings does not change what a name meant without it
+    candidates = _candidates(plain, _own()) or _candidates(plain, names())
     if len(candidates) > 1:
         raise UnknownName(f"machine {name!r} is ambiguous: {', '.join(candidates)}")
     if not candidates:
@@ -81,9 +114,16 @@ def resolve(name: str) -> str:
     return candidates[0]
 
 
+def _candidates(alias: str, among: Iterable[str]) -> list[str]:
+    return [n for n in among if f"-{alias}-" in f"-{n}-"] if alias else []
+
+
 @cache
 def _read(name: str) -> Machine:
-    return _parse(name, files("dse.machines").joinpath(name + _SUFFIX).read_text(encoding="utf-8"))
+    if name in _own():
+        return _parse(name, _own()[name].read_text(encoding="utf-8"))
+    found = _from_file(str(plugins.files("machines")[name]))
+    return replace(found, name=name, title=name if found.title == found.name else found.title)
 
 
 def _from_file(path: str) -> Machine:
@@ -119,12 +159,12 @@ def _parse(name: str, text: str) -> Machine:
 
 
 def _value(name: str, entry: Mapping[str, Any]) -> float:
-    known = machine_parameters()
-    if name not in known:
-        raise ValueError(f"there is no machine parameter {name!r}{did_you_mean(name, known)}")
+    q = machine_parameter(name)
+    if q is None:
+        raise ValueError(f"there is no machine parameter {name!r}{did_you_mean(name, machine_parameters())}")
     if "value" not in entry:
         raise ValueError(f"parameter {name} has no value")
-    return _inside(known[name], to_si(entry["value"], known[name].unit))
+    return _inside(q, to_si(entry["value"], q.unit))
 
 
 def _inside(q: Quantity, value: float) -> float:

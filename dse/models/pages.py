@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dse.models.model import MACHINE_PREFIX, Model
-from dse.models.registry import get, names
+from dse.models.registry import built_in_names, get
 from dse.models.structure import Column, Structure
 from dse.quantities import Quantity
 
@@ -54,9 +54,9 @@ def page(model: Model) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write the page of every model to ``folder``, one ``<name>.md`` each."""
+    """Write the page of every model that comes with dse to ``folder``, one ``<name>.md`` each."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in names():
+    for name in built_in_names():
         (folder / f"{name}.md").write_text(page(get(name)), encoding="utf-8")
 
 

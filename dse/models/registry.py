@@ -1,11 +1,17 @@
-"""The models by name; a model's module is imported when it is first asked for."""
+"""The models by name; a model's module is imported when it is first asked for.
+
+Our own models, those of installed packages (``dse.models.plugins``) and those registered by a running program
+are found in the same way: an offer says where a model is, ``get`` imports it.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Iterable, Iterator, Mapping
 
+from dse.models import plugins
 from dse.models.dvfs_energy import CIRCUIT
 from dse.models.model import Model
+from dse.models.plugins import Offer, PluginError
 from dse.names import unknown
 from dse.quantities import Quantity
 
@@ -28,8 +34,8 @@ _registered: dict[str, Model] = {}
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all models, built-in ones first."""
-    return (*_BUILT_IN, *(n for n in _registered if n not in _BUILT_IN))
+    """Return the names of all models: built-in ones first, then those of packages, then those registered."""
+    return tuple(dict.fromkeys((*_BUILT_IN, *plugins.offers(), *_registered)))
 
 
 def built_in(name: str) -> bool:
@@ -37,14 +43,59 @@ def built_in(name: str) -> bool:
     return name in _BUILT_IN
 
 
+def built_in_names() -> tuple[str, ...]:
+    """Return the names of the models that come with dse."""
+    return tuple(_BUILT_IN)
+
+
 def get(name: str) -> Model:
-    """Return the model of that name; raises UnknownName (a KeyError) with a suggestion."""
+    """Return the model of that name.
+
+    Raises UnknownName (a KeyError) with a suggestion, and PluginError where a package's model cannot be used.
+    """
     if name not in _registered:
-        if name not in _BUILT_IN:
-            raise unknown("model", name, names())
-        module, _, attribute = _BUILT_IN[name].partition(":")
-        _registered[name] = getattr(import_module(module), attribute)
+        _registered[name] = _found(name)
     return _registered[name]
+
+
+def _found(name: str) -> Model:
+    if name in _BUILT_IN:
+        return plugins.load(Offer(name, _BUILT_IN[name]))
+    offered = plugins.offers().get(name, ())
+    if not offered:
+        raise unknown("model", name, names())
+    if len(offered) > 1:
+        packages = " and ".join(map(str, offered))
+        raise plugins.broken(offered[0], f"{packages} offer a model of that name")
+    model = plugins.load(offered[0])
+    try:
+        _check(model, _declared(_BUILT_IN))
+    except ValueError as problem:
+        raise plugins.broken(offered[0], str(problem)) from problem
+    return model
+
+
+def every() -> Iterator[Model]:
+    """Go through the models that can be used; ``broken`` says of which others there are."""
+    for name in names():
+        try:
+            yield get(name)
+        except PluginError:
+            continue
+
+
+def broken() -> tuple[str, ...]:
+    """Return a message for each model of a package that cannot be used, or that nobody can ask for."""
+    found = []
+    for name, offered in plugins.offers().items():
+        if name in _BUILT_IN:
+            found += [str(plugins.broken(o, "dse has a model of that name")) for o in offered]
+            continue
+        try:
+            get(name)
+        except PluginError as problem:
+            found.append(str(problem))
+    return tuple(found)
 
 
 def register(model: Model) -> None:
@@ -55,7 +106,7 @@ def register(model: Model) -> None:
     """
     if model.name in names() and get(model.name) is not model:
         raise ValueError(f"there is already a model called {model.name!r}")
-    _check(model)
+    _check(model, machine_parameters())
     _registered[model.name] = model
 
 
@@ -64,19 +115,27 @@ def machine_parameters() -> dict[str, Quantity]:
 
     Those of the models, and the constants of a circuit from which costs at a voltage follow.
     """
+    return _declared(m.name for m in every())
+
+
+def machine_parameter(name: str) -> Quantity | None:
+    """Return the machine parameter of that name; models of packages are asked only where ours have none."""
+    return _declared(_BUILT_IN).get(name) or machine_parameters().get(name)
+
+
+def _declared(models: Iterable[str]) -> dict[str, Quantity]:
     known = {q.name: q for q in CIRCUIT}
-    for name in names():
+    for name in models:
         for q in get(name).machine:
             known.setdefault(q.name, q)
     return known
 
 
-def _check(model: Model) -> None:
+def _check(model: Model, known: Mapping[str, Quantity]) -> None:
     inner = [q.name for q in (*model.inputs, *model.metrics)] + [x.name for x in model.limits]
     doubled = sorted({n for n in inner if inner.count(n) > 1})
     if doubled:
         raise ValueError(f"model {model.name!r} declares {', '.join(doubled)} more than once")
-    known = machine_parameters()
     for q in model.machine:
         if q.name in known and known[q.name].unit != q.unit:
             theirs = known[q.name].unit
