@@ -8,15 +8,13 @@ told to, have one thread each (Pyomo deadlocks in threads), and end when the cal
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from typing import Any, Self
 
-PARENT = "DSE_PARENT_PROCESS"
+from dse.processes import end_with_parent, environment
+
 HOST = "127.0.0.1"
 TALKATIVE = ("distributed.batched", "distributed.comm", "distributed.core")
 RESTARTS = 20
@@ -29,16 +27,7 @@ class WorkersLost(RuntimeError):
 
 def dask_setup(worker: Any) -> None:
     """Run in a worker when it starts (``--preload dse.workers``): end it when its parent ends."""
-    parent = int(os.environ.get(PARENT, "0"))
-    if parent:
-        threading.Thread(target=_follow, args=(parent,), daemon=True, name="follow-parent").start()
-
-
-def _follow(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.3)
-    # a thread may be deep in a solver: an ordinary exit would wait for it
-    os._exit(1)
+    end_with_parent()
 
 
 class LocalWorkers:
@@ -89,7 +78,7 @@ class LocalWorkers:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            env=_environment(),
+            env=environment(DASK_LOGGING__DISTRIBUTED="warning"),
             # Ctrl-C at the terminal is ours alone to handle
             start_new_session=True,
         )
@@ -125,16 +114,3 @@ class LocalWorkers:
             self.client.close(timeout=2)
         self._cluster.close(timeout=2)
         self._log.close()
-
-
-def _environment() -> dict[str, str]:
-    """Let a worker find the same modules, compute in one thread and keep quiet."""
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path),  # noqa: PTH109 - as a text
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "DASK_LOGGING__DISTRIBUTED": "warning",
-        PARENT: str(os.getpid()),
-    }

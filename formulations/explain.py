@@ -43,6 +43,8 @@ PRODUCT = (
     "programs (HiGHS) of least first factor for one value of the second after another, which cut its range in parts",
     "optimal, every part bounded by a program of its own",
 )
+SEARCHED = "feasible, never optimal; where a certified method applies, how far its answer is away"
+UNPROVED = ("a sampler, design by design", "feasible, never optimal")
 UNSTRUCTURED = (
     "enumeration where all is discrete; else interval branch and bound; last a global solver or a sampler",
     "optimal with bound by enumeration or intervals; feasible, never optimal, from a sampler",
@@ -85,6 +87,8 @@ def explain(problem: Problem, *, full: bool = False) -> str:
 def _why(problem: Problem) -> list[str]:
     if not problem.refusal:
         return []
+    if problem.kind is Kind.BLACK_BOX:
+        return [f"           the equations are not arithmetic: {problem.refusal}"]
     start = "no geometric program: " if problem.rows is not None else "not posynomial: "
     if is_linear(problem.question):
         start = "not linear: "
@@ -96,10 +100,17 @@ def _why(problem: Problem) -> list[str]:
 
 
 def _method(problem: Problem) -> list[str]:
+    asked = problem.question.search
+    if asked is not None and problem.variables:
+        many = "" if asked.workers == 1 else f" by {asked.workers} workers"
+        text = f"{asked.trials} trials of Optuna {asked.sampler}{many}, seed {asked.seed}, as [search] asks"
+        return [f"solved by  {text}", f"expect     {SEARCHED}"]
     # where all is discrete a scan may be the shorter way
     split = problem.cases and not all(v.discrete for v in problem.variables)
     without = problem.rows is None and not split and problem.kind is not Kind.EVALUATION
     how, proof = UNSTRUCTURED if without else EXPECT[problem.kind]
+    if problem.kind is Kind.BLACK_BOX:
+        how, proof = UNPROVED
     if problem.program is not None:
         how, proof = method(problem.program)
     elif _is_product(problem.question):

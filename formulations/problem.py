@@ -28,6 +28,7 @@ class Kind(StrEnum):
     MIGP = "MIGP"
     NLP = "NLP"
     MINLP = "MINLP"
+    BLACK_BOX = "black box"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,8 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     variables = tuple(_variable(question, d) for d in question.decide)
     if not variables:
         return Problem(question, Kind.EVALUATION, (), None, None)
+    if question.model.black_box:
+        return Problem(question, Kind.BLACK_BOX, variables, None, None, f"it {question.model.black_box}")
     discrete = any(v.discrete for v in variables)
     if is_linear(question):
         return _linear(question, variables, objective)

@@ -17,6 +17,7 @@ from scenarios.places import AxisValues, Place
 from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 from scenarios.reading import choice, plain_names
 from scenarios.schema import Shape
+from scenarios.searches import search
 
 
 def build(shape: Shape, roles: Roles) -> Grid | None:
@@ -77,6 +78,7 @@ def _question(shape: Shape, roles: Roles, place: Place) -> Question:
         gap=1e-6 if shape.gap is None else shape.gap,
         machines=place.machines,
         title=shape.title,
+        search=search(shape),
     )
 
 

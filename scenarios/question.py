@@ -61,6 +61,29 @@ class Objective:
     maximize: bool = False
 
 
+SAMPLERS = ("TPE", "NSGA-II", "NSGA-III", "CMA-ES", "random")
+ONE_OBJECTIVE = ("CMA-ES",)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How to look for designs without proof, instead of by a method that proves its answer.
+
+    ``sampler``: one of SAMPLERS; ``trials``: designs to try, those of earlier runs on the same study included;
+    ``storage``: file or URL of a database that keeps them (empty: nothing is kept) and ``study`` its name there;
+    ``workers``: processes that try at the same time; ``compare``: whether to say how far the best one is from what
+    a certified method finds, where one applies.
+    """
+
+    sampler: str = "NSGA-II"
+    trials: int = 2000
+    seed: int = 0
+    storage: str = ""
+    study: str = "dse"
+    workers: int = 1
+    compare: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A scenario at one grid point.
@@ -68,7 +91,7 @@ class Question:
     ``given`` holds every fixed parameter by the names of ``model.parameters()`` ("bodies",
     "machine.energy_per_flop"); decided ones are absent from it. ``objectives``: none (any feasible point),
     one, or several (a front). ``machines``: for a categorical choice of whole machines, each choice's
-    parameters by name, under ``machine_key``.
+    parameters by name, under ``machine_key``. ``search``: None where it is answered with a proof if possible.
     """
 
     model: Model
@@ -83,6 +106,7 @@ class Question:
     title: str = ""
     scenario_text: str = ""
     scenario_hash: str = ""
+    search: Search | None = None
 
 
 def machine_key(decision: str, machine: str) -> str:

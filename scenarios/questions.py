@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import names, points, structure
+from scenarios import black_boxes, names, points, searches, structure
 from scenarios.errors import Findings, ScenarioError
 from scenarios.grids import Grid
 from scenarios.question import Question
@@ -17,6 +17,7 @@ def check(shape: Shape, findings: Findings, *, swept: bool = True) -> Grid | Non
 
     ``swept``: whether [sweep] counts. Returns the grid (one point where nothing is swept), if all is well.
     """
+    searches.check(shape, findings)
     asked = structure.plain(shape, findings, swept=swept)
     if asked is None:
         return None
@@ -44,4 +45,4 @@ def _grid(scenario: Scenario, *, swept: bool) -> Grid:
         raise ScenarioError(findings.problems)
     text, mark = scenario.text, scenario.hash
     bases = {i: replace(q, scenario_text=text, scenario_hash=mark) for i, q in found.bases.items()}
-    return replace(found, bases=bases)
+    return black_boxes.marked(replace(found, bases=bases))

@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from numbers import Real
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
+
+from dse.names import did_you_mean
+from scenarios.question import SAMPLERS, Search
+
+USUAL = Search()
+MOST = 10_000_000
+DATABASES = ("sqlite", "postgresql")
+FILES = (".db", ".sqlite", ".sqlite3")
+STORAGE_EXAMPLES = 'write a file such as "study.db", or "postgresql://user@host/database"'
 
 
 def _wrong(wrong: str, right: str) -> PydanticCustomError:
@@ -84,6 +94,49 @@ def _spacing(value: Any) -> str:
     return value
 
 
+def _sampler(value: Any) -> str:
+    if not isinstance(value, str) or value not in SAMPLERS:
+        hint = did_you_mean(value, SAMPLERS).removeprefix("; ") if isinstance(value, str) else ""
+        raise _wrong("this is no sampler", f"{hint} " * bool(hint) + f"there are: {', '.join(SAMPLERS)}")
+    return value
+
+
+def _positive(value: Any) -> int:
+    number = _count(value)
+    if not 1 <= number <= MOST:
+        raise _wrong(f"{number} is not possible", f"write a whole number from 1 to {MOST}")
+    return number
+
+
+def _seed(value: Any) -> int:
+    number = _count(value)
+    if not 0 <= number < 2**32:
+        raise _wrong(f"{number} is no seed", "write a whole number from 0 to 4294967295")
+    return number
+
+
+def _storage(value: Any) -> str:
+    text = _text(value)
+    scheme, sign, rest = text.partition("://")
+    known = scheme.partition("+")[0] in DATABASES and rest if sign else text.endswith(FILES)
+    if not known:
+        # nothing of a URL is repeated: it may hold a password
+        wrong = f"no trials can be kept in a {scheme!r} database" if sign else "this is no place for trials"
+        raise _wrong(wrong, STORAGE_EXAMPLES)
+    if sign and _password(text):
+        # the scenario's text stands in every result
+        wrong = "a password does not belong into a question, which every result repeats"
+        raise _wrong(wrong, "leave it out of the URL and put it into PGPASSWORD or ~/.pgpass")
+    return text
+
+
+def _password(url: str) -> bool:
+    try:
+        return urlsplit(url).password is not None
+    except ValueError:
+        return True
+
+
 def _machine(value: Any) -> str | dict[str, Any]:
     if isinstance(value, str | dict):
         return value
@@ -100,6 +153,15 @@ Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
 Names = Annotated[tuple[str, ...], PlainValidator(_names, json_schema_input_type=str | list[str])]
 Values = Annotated[tuple[float | str, ...], PlainValidator(_values, json_schema_input_type=list[float | str])]
 Factors = Annotated[tuple[float, ...], PlainValidator(_factors, json_schema_input_type=list[float])]
+Sampler = Annotated[
+    str,
+    PlainValidator(
+        _sampler, json_schema_input_type=Literal["TPE", "NSGA-II", "NSGA-III", "CMA-ES", "random"]
+    ),
+]
+Positive = Annotated[int, PlainValidator(_positive, json_schema_input_type=float)]
+Seed = Annotated[int, PlainValidator(_seed, json_schema_input_type=float)]
+Storage = Annotated[str, PlainValidator(_storage, json_schema_input_type=str)]
 Spacing = Annotated[str, PlainValidator(_spacing, json_schema_input_type=str)]
 MachineEntry = Annotated[
     str | dict[str, Any],
@@ -190,6 +252,25 @@ class Sweep(Part):
     """Multiples of the value in the file or the machine catalogue, instead of values."""
 
 
+class Searching(Part):
+    """Looking for good designs without proof."""
+
+    sampler: Sampler = USUAL.sampler
+    """Who proposes designs: TPE, NSGA-II (unless said otherwise), NSGA-III, CMA-ES (one objective only) or random."""
+    trials: Positive = USUAL.trials
+    """How many designs are tried (2000 unless set), those that the storage has already included."""
+    seed: Seed = USUAL.seed
+    """Where random numbers start (0 unless set); the same seed gives the same answer as long as one worker tries."""
+    storage: Storage | None = None
+    """Where trials are kept and continued: a file such as "study.db", or the URL of a PostgreSQL database."""
+    study: Text = USUAL.study
+    """Name of the study in the storage ("dse" unless set); a study holds the trials of one question."""
+    workers: Positive = USUAL.workers
+    """How many processes try designs at the same time (1 unless set)."""
+    compare: Flag = USUAL.compare
+    """Whether to answer with a certified method too, where there is one, and say how far apart the two are."""
+
+
 class Shape(Part):
     """A scenario's keys."""
 
@@ -209,6 +290,8 @@ class Shape(Part):
     """What is minimised or maximised; without it any design within the limits is an answer."""
     limits: dict[str, Bounds] = {}
     """Limits on metrics and decided quantities."""
+    search: Searching | None = None
+    """Look for designs with a sampler, without proof, instead of with a method that proves its answer."""
     sweep: dict[str, Sweep] = {}
     """Axes over which the question is asked again and again."""
     waive: Names = ()

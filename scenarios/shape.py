@@ -10,16 +10,17 @@ from pydantic import ValidationError
 
 from dse.names import did_you_mean
 from scenarios.errors import Findings, Problem, meant, shown
-from scenarios.schema import Bounds, Decide, Front, Goal, Part, Shape, Sweep, flattened
+from scenarios.schema import Bounds, Decide, Front, Goal, Part, Searching, Shape, Sweep, flattened
 
 Place = tuple[str | int, ...]
 
-_PARTS: dict[str, type[Part]] = {"decide": Decide, "limits": Bounds, "sweep": Sweep}
+_PARTS: dict[str, type[Part]] = {"decide": Decide, "limits": Bounds, "sweep": Sweep, "search": Searching}
 _TABLES = {
     "given": "write a table: [given] and below it bodies = 1e6",
     "decide": "write a table such as { min = 1, max = 64 }; a fixed value belongs under [given]",
     "limits": 'write a table such as { max = "10 s" }',
     "sweep": 'write a table such as { path = "limits.time.max", values = [1, 2] }',
+    "search": 'write a table such as { sampler = "TPE", trials = 500 }',
     "objective": 'write a table such as { minimize = "energy" }',
 }
 

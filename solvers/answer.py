@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dse import models
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.problem import Kind, formulate, no_halvings
 from formulations.program import Program
 from results import families
 from results.solution import LimitState, Solution, Status
+from results.store import StoreError
 from scenarios.question import HALVINGS, Question
 from solvers import (
     cases,
@@ -39,18 +41,30 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
     """Answer a question with at most one objective.
 
     ``neighbours``: for integer problems also look for the limit values at which the answer next changes (slower).
-    Never raises for a well-formed question: what goes wrong becomes status ``error`` with its message.
+    Never raises for a well-formed question: what goes wrong becomes status ``error`` with its message. Only a
+    database that is asked to keep the trials of a sampler, and cannot, is a StoreError.
     """
     began = time.perf_counter()
     try:
         solution = _answer(question, neighbours)
+    except StoreError:
+        raise
     except Exception as problem:
-        message = f"{type(problem).__name__}: {problem}"
-        if isinstance(problem, ZeroDivisionError):
-            message = "the objective or a limit divides by zero at every design: is a cost parameter 0?"
-        solution = Solution(Status.ERROR, message=message, certificate="the solver failed")
+        solution = _failed(question, problem)
     solution = dataclasses.replace(solution, seconds=time.perf_counter() - began)
     return called_by_name(question, solution, _units(question))
+
+
+def _failed(question: Question, problem: Exception) -> Solution:
+    """What a failure comes to: a stranger's equations that no method here can run go to a sampler."""
+    model = question.model
+    if question.decide and not models.built_in(model.name) and not model.black_box:
+        box = dataclasses.replace(model, black_box=f"raises {type(problem).__name__}: {problem}")
+        return answer(dataclasses.replace(question, model=box))
+    message = f"{type(problem).__name__}: {problem}"
+    if isinstance(problem, ZeroDivisionError):
+        message = "the objective or a limit divides by zero at every design: is a cost parameter 0?"
+    return Solution(Status.ERROR, message=message, certificate="the solver failed")
 
 
 def called_by_name(question: Question, solution: Solution, units: Mapping[str, str]) -> Solution:
@@ -77,6 +91,10 @@ def _answer(question: Question, neighbours: bool, *, brief: bool = False) -> Sol
     Nor, where no neighbours are asked for, with why there is none: of many points nobody reads that of a losing choice.
     """
     told = neighbours or not brief
+    if question.decide and (question.search is not None or question.model.black_box):
+        from solvers import sampled  # slow to import, and most questions never come here
+
+        return sampled.answer(question, _checked, lambda q: answer(q, neighbours=False))
     if choices.categorical(question):
         return choices.best_of(
             question,

@@ -48,6 +48,9 @@ class Model:
     proven); it returns one entry per metric and one ratio (<= 1) per limit; a limit is absent where the machine
     does not state what it needs. ``notes``: what else its page should say.
 
+    ``black_box``: why the equations take plain numbers only, one design at a time (a table is looked up, a
+    simulator called); empty where they are arithmetic that symbols, intervals and arrays may run through.
+
     ``one_of``: groups of optional inputs of which a question gives exactly one. ``needs``: the optional
     machine parameters that become necessary with the texts chosen for such inputs as are choices among names.
     """
@@ -67,6 +70,7 @@ class Model:
     unused: Callable[[Mapping[str, str]], Container[str]] | None = None
     structure: Structure | None = None
     expand: Callable[[Parts], Model] | None = None
+    black_box: str = ""
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""
@@ -81,11 +85,19 @@ def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[
     """Run a model's equations on any arithmetic.
 
     ``values``: one entry per name of ``model.parameters()`` (absent ones must not be needed by the
-    equations): floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities. ``labels``:
-    flop, word, message, instruction.
+    equations): floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities; of a black box
+    floats, or arrays that are gone through one design after another. ``labels``: flop, word, message, instruction.
     """
+    if model.black_box:
+        from dse.models import pointwise  # with NumPy, which listing models does without
+
+        return pointwise.run(lambda at: _run(model, at, labels), values)
+    return _run(model, values, labels)
+
+
+def _run(model: Model, values: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[str, Any]:
     cut = len(MACHINE_PREFIX)
     machine = {n[cut:]: v for n, v in values.items() if n.startswith(MACHINE_PREFIX)}
     inputs = {n: v for n, v in values.items() if not n.startswith(MACHINE_PREFIX)}
-    counted = {"flop": 1.0, "word": 1.0, "message": 1.0, "instruction": 1.0} | labels
+    counted = {"flop": 1.0, "word": 1.0, "message": 1.0, "instruction": 1.0} | dict(labels)
     return model.equations(SimpleNamespace(machine=SimpleNamespace(**machine), **inputs, **counted))

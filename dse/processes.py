@@ -1,0 +1,37 @@
+"""Processes that work for this one: what they see around them, and that they end when it does."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+PARENT = "DSE_PARENT_PROCESS"
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Let a process find the same modules, compute in one thread and know its parent; ``more`` joins it."""
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path),  # noqa: PTH109 - as a text
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        **more,
+        PARENT: str(os.getpid()),
+    }
+
+
+def end_with_parent() -> None:
+    """End this process, whatever it does then, when the one that started it has ended."""
+    parent = int(os.environ.get(PARENT, "0"))
+    if parent:
+        threading.Thread(target=_follow, args=(parent,), daemon=True, name="follow-parent").start()
+
+
+def _follow(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.3)
+    # a thread may be deep in a solver: an ordinary exit would wait for it
+    os._exit(1)

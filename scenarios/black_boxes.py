@@ -1,0 +1,41 @@
+"""Models of a user's own whose equations are not arithmetic: found out before anything relies on it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from dse import models
+from dse.models.witness import refusal
+from scenarios.grids import Grid
+from scenarios.question import STRETCH, combinations
+
+MOST = 200
+
+
+def marked(grid: Grid) -> Grid:
+    """Return a grid whose model says that it is a black box, if it is one.
+
+    Where equations look at a number that is decided or swept, nothing but plain numbers tells what they mean.
+    The models that come with dse are known not to. Texts are tried in all combinations, up to 200.
+    """
+    model = next(iter(grid.bases.values())).model
+    if models.built_in(model.name) or model.black_box:
+        return grid
+    why = next(filter(None, _refusals(grid)), "")
+    if not why:
+        return grid
+    box = replace(model, black_box=why)
+    return replace(grid, bases={i: replace(q, model=box) for i, q in grid.bases.items()})
+
+
+def _refusals(grid: Grid) -> itertools.chain[str]:
+    swept = [t.name for a, t in zip(grid.axes, grid.targets, strict=True) if a.numeric and t.kind == "given"]
+    texts = [range(n) if not a.numeric else (0,) for a, n in zip(grid.axes, grid.shape, strict=True)]
+    asked = itertools.islice(itertools.product(*texts), MOST)
+    every = itertools.chain.from_iterable(combinations(grid.question(index)) for index in asked)
+    tried = (
+        refusal(q.model, q.given, [*swept, *(d.name for d in q.decide if d.name != STRETCH.name)])
+        for _, q in itertools.islice(every, MOST)
+    )
+    return itertools.chain(tried)

@@ -1,0 +1,206 @@
+"""Designs as a sampler sees them: a parameter for each decision, and what a design is worth."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import optuna
+
+from formulations import evaluation
+from scenarios.question import Decision, Question, combinations, fixed
+from solvers import boxes
+from solvers.boxes import FEASIBLE, LIFT, Array
+
+MOST_COMBINATIONS = 200
+LONGEST_COUNT = 1000
+"""A whole number that may be 0 and is at most this is spread evenly, a larger one by ratio."""
+FAR = 1e300
+UNKNOWN = 1e3
+"""Violation where a limit is not a number; the largest of any other limit is log(FAR), about 690."""
+
+Distribution = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A parameter of a study: its name there, the decision it stands for, its distribution, and back to the value."""
+
+    name: str
+    decision: str
+    distribution: Distribution
+    decode: Callable[[Any], float | str]
+
+    def suggest(self, trial: optuna.Trial) -> Any:
+        """Let a sampler propose a value."""
+        d = self.distribution
+        if isinstance(d, optuna.distributions.CategoricalDistribution):
+            return trial.suggest_categorical(self.name, d.choices)
+        if isinstance(d, optuna.distributions.IntDistribution):
+            return trial.suggest_int(self.name, d.low, d.high, log=d.log)
+        assert isinstance(d, optuna.distributions.FloatDistribution), "there are three kinds"
+        return trial.suggest_float(self.name, d.low, d.high, log=d.log)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A design: the question that its choices among names leave, these choices, and the numbers, SI."""
+
+    question: Question
+    chosen: Mapping[str, str]
+    x: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a design is worth.
+
+    ``violation``: 0 where all limits hold, else the sum of the logarithms of their ratios; ``goals``: the
+    objectives in their own senses. ``failure``: why the model could not be evaluated, empty where it could.
+    """
+
+    violation: float
+    goals: tuple[float, ...]
+    failure: str = ""
+
+
+class Designs:
+    """All designs of a question; ``empty``: intervals prove that none meets all limits."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self._left: dict[tuple[str, ...], Question] = {}
+        numbers = replace(question, decide=tuple(d for d in question.decide if d.choices is None))
+        where = boxes.space(numbers)
+        kept = _kept(question, where.names, (where.low, where.high))
+        self.empty = kept is None
+        low, high = (where.low, where.high) if kept is None else kept
+        ends = dict(zip(where.names, zip(low, high, where.high, strict=True), strict=True))
+        self.knobs = tuple(_knob(question, d, ends.get(d.name)) for d in question.decide)
+
+    def design(self, params: Mapping[str, Any]) -> Design:
+        """Return the design that the values of a study's parameters stand for."""
+        values = {k.decision: k.decode(params[k.name]) for k in self.knobs}
+        chosen = {d.name: str(values[d.name]) for d in self.question.decide if d.choices is not None}
+        key = tuple(chosen.values())
+        if key not in self._left:
+            self._left[key] = fixed(self.question, chosen) if chosen else self.question
+        left = self._left[key]
+        return Design(left, chosen, {d.name: float(values[d.name]) for d in left.decide})
+
+
+def worth(design: Design) -> Worth:
+    """Evaluate a design in plain floats; a model that fails makes it worthless."""
+    question = design.question
+    x = {n: np.float64(v) for n, v in design.x.items()}
+    worst = tuple(-FAR if g.maximize else FAR for g in question.objectives)
+    try:
+        with np.errstate(all="ignore"):
+            at = evaluation.metrics(question, x)
+            rows = [float(r) for r in evaluation.ratios(question, x, at).values()]
+            goals = [float(evaluation.objective(question, x, at, i)) for i in range(len(worst))]
+    except Exception as problem:  # a stranger's code may raise anything
+        return Worth(2 * UNKNOWN, worst, f"{type(problem).__name__}: {problem}")
+    missed = sum(_missed(r) for r in rows) + UNKNOWN * sum(math.isnan(g) for g in goals)
+    told = (w if math.isnan(g) else min(max(g, -FAR), FAR) for g, w in zip(goals, worst, strict=True))
+    return Worth(missed, tuple(told))
+
+
+def _missed(ratio: float) -> float:
+    if math.isnan(ratio):
+        return UNKNOWN
+    return math.log(min(ratio, FAR)) if ratio > 1 + FEASIBLE else 0.0
+
+
+def _kept(question: Question, names: Sequence[str], box: tuple[Array, Array]) -> tuple[Array, Array] | None:
+    """What intervals leave of the box, over all choices among names together; None where nothing is left."""
+    if question.model.black_box:
+        return box
+    every = list(itertools.islice(combinations(question), MOST_COMBINATIONS + 1))
+    if len(every) > MOST_COMBINATIONS:
+        return box
+    low, high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
+    for _, left in every:
+        try:
+            where = boxes.space(left)
+            kept = boxes.tighten(left, where) if left.decide else (where.low, where.high)
+        except Exception:  # intervals refuse: nothing is known, and nothing is cut off
+            return box
+        for j, name in enumerate(names):
+            if kept is None:
+                break
+            if name in where.names:
+                i = where.names.index(name)
+                low[j], high[j] = min(low[j], kept[0][i]), max(high[j], kept[1][i])
+    some = [j for j, name in enumerate(names) if any(d.name == name for _, q in every for d in q.decide)]
+    if some and np.all(low[some] > high[some]):
+        return None
+    # what plays no part in any choice that is left keeps its own box
+    part = low <= high
+    return np.where(part, low, box[0]), np.where(part, high, box[1])
+
+
+def _knob(question: Question, d: Decision, ends: tuple[float, float, float] | None) -> Knob:
+    made = optuna.distributions
+    if d.choices is not None:
+        return Knob(d.name, d.name, made.CategoricalDistribution(d.choices), str)
+    assert ends is not None, "a number has ends"
+    low, high, whole = float(ends[0]), float(ends[1]), float(ends[2])
+    low, high = _asked(low, high, d)
+    menu = evaluation.quantity(question.model, d.name).menu
+    if d.values is not None:
+        inside = [i for i, v in enumerate(d.values) if low <= v <= high] or range(len(d.values))
+        if menu:
+            names = tuple(menu[int(d.values[i]) - 1] for i in inside)
+            return Knob(d.name, d.name, made.CategoricalDistribution(names), partial(_entry, menu))
+        where = made.IntDistribution(inside[0], inside[-1])
+        return Knob(f"{d.name}, place in its list", d.name, where, partial(_listed, d.values))
+    if d.integer:
+        return _whole(d.name, math.ceil(low), math.floor(high), menu)
+    if low > 0:
+        return Knob(d.name, d.name, made.FloatDistribution(low, high, log=True), float)
+    if whole <= 1:
+        return Knob(d.name, d.name, made.FloatDistribution(low, high), float)
+    share = made.FloatDistribution(0.0, 1.0)
+    return Knob(f"{d.name}, part of its range", d.name, share, partial(_spread, whole))
+
+
+def _whole(name: str, low: int, high: int, menu: Sequence[str]) -> Knob:
+    made = optuna.distributions
+    if menu:
+        names = tuple(menu[i - 1] for i in range(low, high + 1))
+        return Knob(name, name, made.CategoricalDistribution(names), partial(_entry, menu))
+    if low >= 1:
+        return Knob(name, name, made.IntDistribution(low, high, log=True), float)
+    if high <= LONGEST_COUNT:
+        return Knob(name, name, made.IntDistribution(low, high), float)
+    return Knob(f"{name} + 1", name, made.IntDistribution(low + 1, high + 1, log=True), _less_one)
+
+
+def _asked(low: float, high: float, d: Decision) -> tuple[float, float]:
+    """The ends without the slack that limits have, where that leaves anything."""
+    least = low if d.minimum is None else max(low, d.minimum)
+    most = high if d.maximum is None else min(high, d.maximum)
+    return (least, most) if least <= most else (low, high)
+
+
+def _entry(menu: Sequence[str], name: str) -> float:
+    return menu.index(name) + 1.0
+
+
+def _listed(values: Sequence[float], place: int) -> float:
+    return values[place]
+
+
+def _less_one(number: int) -> float:
+    return number - 1.0
+
+
+def _spread(high: float, share: float) -> float:
+    """Spread a quantity that may be 0 more densely near it, over its whole box (so that studies can be continued)."""
+    return high * math.expm1(LIFT * share) / math.expm1(LIFT)
