@@ -3,16 +3,17 @@
 A model run on :class:`Linear` symbols returns each metric as N/D with N and D affine in its unknowns, or a
 :class:`Refused` with the reason. A maximum, a pick from a menu, a difference of picks and an indicator become
 atoms of their own, which ``formulations.program`` defines by rows. Nothing about a model is declared by hand.
+Coefficients may be those of many points at once (``formulations.many``).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dse.models import arithmetic
+from formulations import many
 from formulations.posynomial import NotPosynomial, Refused
 from scenarios.question import Decision
 
@@ -84,12 +85,12 @@ class Affine:
         if not kept or any(b == 0.0 for _, b in kept):
             return None
         first = kept[0][0] / kept[0][1]
-        return first if all(math.isclose(a, first * b, rel_tol=1e-14) for a, b in kept) else None
+        return first if all(many.close(a, first * b, 1e-14) for a, b in kept) else None
 
 
 def number(value: float) -> Affine:
     """A constant."""
-    return Affine({}, float(value))
+    return Affine({}, many.number(value))
 
 
 ONE = number(1.0)
@@ -220,7 +221,7 @@ def _operand(value: Any) -> Linear | Refused:
         return Refused(value.reason)
     if isinstance(value, Linear | Refused):
         return value
-    return constant(float(value))
+    return constant(value)
 
 
 def _inverse(x: Linear) -> Linear | Refused:
@@ -283,7 +284,7 @@ def _maximum(a: Linear, b: Any) -> Linear | Refused:
     if isinstance(other, Refused):
         return other
     if a.value is not None and other.value is not None:
-        return constant(max(a.value, other.value))
+        return constant(many.largest([a.value, other.value]))
     a, other = _over_one(a, other), _over_one(other, a)
     share = other.denominator.over(a.denominator)
     if share is None:
@@ -330,8 +331,8 @@ def _pick(which: Linear, values: Sequence[float]) -> Linear | Refused:
     name = picker(which)
     if name is None:
         return Refused("a pick by more than one decided quantity")
-    chosen = {atom: float(values[round(c) - 1]) for atom, c in which.numerator.terms.items()}
-    if not all(math.isfinite(c) for c in chosen.values()):
+    chosen = {atom: many.number(values[round(c) - 1]) for atom, c in which.numerator.terms.items()}
+    if not all(many.finite(c) for c in chosen.values()):
         return Refused("a menu with an infinite entry")
     return Linear(Affine({a: c for a, c in chosen.items() if c != 0.0}))
 

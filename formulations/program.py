@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
-from formulations import evaluation
+from formulations import evaluation, many
 from formulations.affine import (
     ONE,
     Affine,
@@ -30,16 +30,16 @@ from formulations.affine import (
     Product,
     Some,
     atoms,
-    linear,
     number,
     symbol,
 )
 from formulations.evaluation import RowKey
+from formulations.many import Many
 from formulations.posynomial import NotPosynomial
+from formulations.stated import named, stated
 from scenarios.question import Decision, Question
 
 Array = NDArray[np.float64]
-TIES = ("time", "energy", "cost")
 BIG = 1e7
 BOX = 1e12
 HAIR = 1e-9
@@ -88,7 +88,7 @@ class Program:
         for i, atom in enumerate(self.columns):
             if isinstance(atom, str):
                 q = evaluation.quantity(self.question.model, atom)
-                found[i] = self.high[i] < q.maximum
+                found[i] = bool((self.high[..., i] < q.maximum).all())
         return found
 
     def column(self, name: str) -> Array:
@@ -114,21 +114,17 @@ class Program:
 
 
 def program(question: Question, objective: int = 0) -> Program:
-    """Write a question as a program; raises NotPosynomial where its arithmetic is not affine."""
-    x = {d.name: symbol(d) for d in question.decide}
-    at = evaluation.metrics(question, x)
-    limits = {
-        key: _named(f"the limit {key.name} ({key.side})", value)
-        for key, value in evaluation.ratios(question, x, at).items()
-    }
-    goals = [_goal(question, x, at, i) for i in range(len(question.objectives))]
-    goal, sign = goals.pop(objective) if goals else (None, 1)
-    ties = {n: at[n] for n in TIES if isinstance(at.get(n), Linear)}
+    """Write a question as a program; raises NotPosynomial where its arithmetic is not affine.
+
+    Where what is given are numbers of many points (``formulations.many``), arrays whose numbers differ have one more
+    dimension before the others, for the points.
+    """
+    s = stated(question, objective)
     try:
-        return _Builder(question, x).build(limits, goal, sign, ties, goals)
+        return _Builder(question, s.x).build(s.limits, s.goal, s.sign, s.ties, s.others)
     except NotPosynomial:
         # a metric that only settles ties is no reason to have no answer
-        return _Builder(question, x).build(limits, goal, sign, {}, goals)
+        return _Builder(question, s.x).build(s.limits, s.goal, s.sign, {}, s.others)
 
 
 def product(question: Question) -> Program | None:
@@ -145,29 +141,11 @@ def product(question: Question) -> Program | None:
     if not isinstance(value, Product):
         return None
     limits = {
-        key: _named(f"the limit {key.name} ({key.side})", ratio)
+        key: named(f"the limit {key.name} ({key.side})", ratio)
         for key, ratio in evaluation.ratios(question, x, at).items()
     }
     one, other = sorted(value.factors, key=lambda f: f.numerator.is_constant)
     return _Builder(question, x).build(limits, one, 1, {}, [(other, 1)])
-
-
-def _goal(
-    question: Question, x: Mapping[str, Linear], at: Mapping[str, Any], which: int
-) -> tuple[Linear, int]:
-    """What of an objective is minimised, and its sign."""
-    wanted = question.objectives[which]
-    goal = _named(f"the objective {wanted.name}", evaluation.objective(question, x, at, which))
-    # what is 0 at every design has no reciprocal, and nothing to be greatest
-    nothing = goal.numerator.is_constant and goal.numerator.constant == 0.0
-    return (Linear(goal.denominator, goal.numerator), -1) if wanted.maximize and not nothing else (goal, 1)
-
-
-def _named(what: str, value: object) -> Linear:
-    try:
-        return linear(value)
-    except NotPosynomial as refusal:
-        raise NotPosynomial(f"{what} holds {refusal}") from None
 
 
 def is_linear(question: Question) -> bool:
@@ -203,15 +181,15 @@ class _Builder:
         self._bounds()
         self._define(pulled)
         exact = tuple(
-            (self.place[a], np.array([self.vector(f) for f in a.arguments]))
+            (self.place[a], self._matrix(list(a.arguments)))
             for a in self.columns
             if isinstance(a, Maximum) and a in pulled
         )
         return Program(
             self.question,
             self.columns,
-            self.low,
-            self.high,
+            _packed(self.low),
+            _packed(self.high),
             self.integer,
             tuple(r[0] for r in self.rows),
             self._matrix([r[1] for r in self.rows]),
@@ -227,14 +205,15 @@ class _Builder:
         )
 
     def _matrix(self, forms: list[Affine]) -> Array:
-        return np.array([self.vector(f) for f in forms]).reshape(len(forms), len(self.columns) + 1)
+        if not forms:
+            return np.zeros((0, len(self.columns) + 1))
+        return np.stack(np.broadcast_arrays(*(self.vector(f) for f in forms)), axis=-2)
 
     def vector(self, form: Affine) -> Array:
-        found = np.zeros(len(self.columns) + 1)
+        numbers: list[Any] = [0.0] * len(self.columns)
         for atom, c in form.terms.items():
-            found[self.place[atom]] = c
-        found[-1] = form.constant
-        return found
+            numbers[self.place[atom]] = c
+        return _packed([*numbers, form.constant])
 
     def _pulled(self, stated: list[Linear]) -> set[Atom]:
         """The atoms that something profits from being larger than they have to be."""
@@ -267,15 +246,16 @@ class _Builder:
 
     def _bounds(self) -> None:
         ends = [self._end(atom) for atom in self.columns]
-        self.low = np.array([e[0] for e in ends])
-        self.high = np.array([e[1] for e in ends])
+        self.low: list[Any] = [e[0] for e in ends]
+        self.high: list[Any] = [e[1] for e in ends]
         self.integer = np.array([e[2] for e in ends], dtype=bool)
         for i, atom in enumerate(self.columns):
             if isinstance(atom, Maximum):
                 spans = [self._range(f) for f in atom.arguments]
-                self.low[i] = max(e[0] for e in spans)
+                self.low[i] = many.largest(e[0] for e in spans)
                 # a hair more, so that rounding forbids nothing
-                self.high[i] = max(e[1] for e in spans) + HAIR * max(abs(e[1]) for e in spans)
+                self.high[i] = many.largest(e[1] for e in spans)
+                self.high[i] = self.high[i] + HAIR * many.largest(abs(e[1]) for e in spans)
 
     def _end(self, atom: Atom) -> tuple[float, float, bool]:
         if isinstance(atom, str):
@@ -306,7 +286,9 @@ class _Builder:
                 self.rows += [(None, left, right, False) for left, right in self._difference(atom)]
         amounts = [atom for atom in self.columns if isinstance(atom, Some)]
         self.amounts: list[tuple[int, int, float]] = []
-        widest, ends = (self._own_ends(), self._implied()) if amounts else (self.high, self.high)
+        if amounts and any(isinstance(c, Many) for c in self._numbers()):
+            raise NotPosynomial("whether there is any of an amount, at many points at once")
+        widest, ends = (self._own_ends(), self._implied()) if amounts else (np.zeros(0), np.zeros(0))
         for atom in amounts:
             found = self._indicator(atom, atom in pulled, self._most(atom.amount, ends))
             self.amounts.append((len(self.rows), self.place[atom], min(self._most(atom.amount, widest), BIG)))
@@ -325,6 +307,12 @@ class _Builder:
             yield picks[0], own.plus(picks[1])
             yield own.plus(picks[0]).plus(picks[1]), number(2.0)
 
+    def _numbers(self) -> Iterator[Any]:
+        """All numbers of the rows so far and of the ends of columns."""
+        yield from (*self.low, *self.high)
+        for _, left, right, _ in self.rows:
+            yield from (*left.terms.values(), left.constant, *right.terms.values(), right.constant)
+
     def _decision(self, name: str) -> Decision:
         return next(d for d in self.question.decide if d.name == name)
 
@@ -342,7 +330,7 @@ class _Builder:
 
     def _own_ends(self) -> Array:
         """Upper ends of all columns, those of a maximum from its arguments."""
-        high = self.high.copy()
+        high = np.array(self.high)
         for i, atom in enumerate(self.columns):
             if isinstance(atom, Maximum):
                 high[i] = max(self._range(f)[1] for f in atom.arguments)
@@ -355,7 +343,7 @@ class _Builder:
         for _ in range(PASSES):
             before = high.copy()
             for row in rows:
-                _tighten(row, self.low, high, self.integer)
+                _tighten(row, np.array(self.low), high, self.integer)
             if (high == before).all():
                 break
         return high
@@ -378,6 +366,13 @@ def _tighten(row: Array, low: Array, high: Array, integer: NDArray[np.bool_]) ->
         if a[i] > 0:
             end = -(total - own) / a[i]
             high[i] = min(high[i], math.floor(end + 1e-9) if integer[i] else end)
+
+
+def _packed(numbers: list[Any]) -> Array:
+    """An array of numbers; of many points the first dimension is theirs."""
+    if not any(isinstance(c, Many) for c in numbers):
+        return np.array(numbers, dtype=float)
+    return np.stack(np.broadcast_arrays(*(many.plain(c) for c in numbers)), axis=-1)
 
 
 def branches(p: Program) -> Iterator[Array]:

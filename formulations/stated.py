@@ -1,0 +1,60 @@
+"""A question whose arithmetic is affine, in affine forms: what a program is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from formulations import evaluation
+from formulations.affine import Linear, linear, symbol
+from formulations.evaluation import RowKey
+from formulations.posynomial import NotPosynomial
+from scenarios.question import Question
+
+TIES = ("time", "energy", "cost")
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A question in affine forms: decided variables, limits, what is minimised (and its sign), ties, other goals."""
+
+    x: Mapping[str, Linear]
+    limits: Mapping[RowKey, Linear]
+    goal: Linear | None
+    sign: int
+    ties: Mapping[str, Linear]
+    others: list[tuple[Linear, int]]
+
+
+def stated(question: Question, objective: int = 0) -> Stated:
+    """Run the model on affine forms; raises NotPosynomial where its arithmetic is not affine."""
+    x = {d.name: symbol(d) for d in question.decide}
+    at = evaluation.metrics(question, x)
+    limits = {
+        key: named(f"the limit {key.name} ({key.side})", value)
+        for key, value in evaluation.ratios(question, x, at).items()
+    }
+    goals = [_goal(question, x, at, i) for i in range(len(question.objectives))]
+    goal, sign = goals.pop(objective) if goals else (None, 1)
+    ties = {n: at[n] for n in TIES if isinstance(at.get(n), Linear)}
+    return Stated(x, limits, goal, sign, ties, goals)
+
+
+def _goal(
+    question: Question, x: Mapping[str, Linear], at: Mapping[str, Any], which: int
+) -> tuple[Linear, int]:
+    """What of an objective is minimised, and its sign."""
+    wanted = question.objectives[which]
+    goal = named(f"the objective {wanted.name}", evaluation.objective(question, x, at, which))
+    # what is 0 at every design has no reciprocal, and nothing to be greatest
+    nothing = goal.numerator.is_constant and goal.numerator.constant == 0.0
+    return (Linear(goal.denominator, goal.numerator), -1) if wanted.maximize and not nothing else (goal, 1)
+
+
+def named(what: str, value: object) -> Linear:
+    """Read a number of a question; a refusal says ``what`` it is."""
+    try:
+        return linear(value)
+    except NotPosynomial as refusal:
+        raise NotPosynomial(f"{what} holds {refusal}") from None
