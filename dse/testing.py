@@ -249,7 +249,7 @@ class ModelContract:
         texts = {n: scenarios.library()[n].read_text(encoding="utf-8") for n in self._names("scenarios")}
         texts[f"dse new {self.model}"] = scenarios.template(self.model)
         for name, text in texts.items():
-            assert scenarios.grid(scenarios.from_text(text, name)).question, name
+            assert scenarios.grid(scenarios.from_text(text, name)).size >= 1, name
 
 
 def _value(q: Quantity, typical: float | None, chance: random.Random) -> float | str:

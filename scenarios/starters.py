@@ -96,7 +96,7 @@ def _fitting(flat: Model) -> list[str]:
     wanted = [q.name for q in flat.machine if q.name in chosen or (not q.optional and q.default is None)]
     needed = {n.rpartition(".")[2] for n in wanted}
     found = [m.name for m in machines.every() if needed <= m.parameters.keys()]
-    return sorted(found, key=lambda n: (_FAVOURITES.index(n) if n in _FAVOURITES else len(_FAVOURITES)))
+    return sorted(found, key=lambda n: _FAVOURITES.index(n) if n in _FAVOURITES else len(_FAVOURITES))
 
 
 def _scalar(flat: Model, q: Quantity) -> str:
