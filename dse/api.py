@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Source = Scenario | str | Path | Mapping[str, Any]
 
-__all__ = ["Model", "Scenario", "evaluate", "front", "load", "open", "register", "solve", "sweep"]
+__all__ = ["Model", "Scenario", "evaluate", "front", "load", "open", "register", "report", "solve", "sweep"]
 
 
 def load(source: Source) -> Scenario:
@@ -29,16 +29,20 @@ def load(source: Source) -> Scenario:
     return source if isinstance(source, Scenario) else scenarios.load(source)
 
 
-def solve(scenario: Source) -> Solution:
+def solve(scenario: Source, **search: Any) -> Solution:
     """Answer a scenario: the best design with its certificate, or why there is none.
 
-    Raises ScenarioError where the scenario is wrong, sweeps axes (see ``sweep``) or has several objectives
+    ``search``: keys of the scenario's [search], which they stand in for: ``sampler="TPE"``, ``trials``, ``seed``,
+    ``storage``, ``study``, ``workers``, ``compare``. A sampler then answers, without proof.
+
+    Raises StoreError where trials are to be kept and cannot be, and ScenarioError where the scenario is wrong, sweeps axes (see ``sweep``) or has several objectives
     (see ``front``).
     """
     from scenarios.questions import question
+    from scenarios.searches import searched
     from solvers.answer import answer
 
-    asked = load(scenario)
+    asked = searched(load(scenario), search)
     _one_answer(asked)
     return answer(question(asked))
 
@@ -63,18 +67,20 @@ def sweep(
     client: Any = None,
     workers: int | None = None,
     progress: bool | Report | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
 
     ``store``: path of a Zarr store, filled chunk by chunk and continued where it exists; None: in memory.
     ``client``: a Dask client; else ``workers`` processes of this machine. ``progress``: True, False, a
-    function (done, total), or None for a bar where there is a terminal.
+    function (done, total), or None for a bar where there is a terminal. ``metrics``: names of those to keep
+    beside the answers; None: all.
 
     Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeps.sweep``.
     """
     from dse import sweeps
 
-    return sweeps.sweep(load(scenario), store, client, workers, progress)
+    return sweeps.sweep(load(scenario), store, client, workers, progress, metrics)
 
 
 def front(
@@ -82,25 +88,36 @@ def front(
     points: int | None = None,
     tolerance: float | None = None,
     progress: bool | Report | None = None,
+    **search: Any,
 ) -> xr.Dataset:
     """Find the Pareto front of a scenario with several objectives: a dataset along ``front``.
 
-    ``points``, ``tolerance``: how finely, instead of what the scenario says. Raises ScenarioError.
+    ``points``, ``tolerance``: how finely, instead of what the scenario says. ``search``: keys of [search] as in
+    ``solve``, for a front that a sampler finds. Raises ScenarioError, and StoreError as ``solve`` does.
     """
     from dse import fronts
+    from scenarios.searches import searched
 
-    return fronts.front(load(scenario), points, tolerance, progress)
+    return fronts.front(searched(load(scenario), search), points, tolerance, progress)
 
 
-def evaluate(scenario: Source) -> xr.Dataset:
-    """Compute all metrics of a scenario in which nothing is decided, over its grid if it has one.
+def evaluate(
+    scenario: Source,
+    store: str | Path | None = None,
+    metrics: Sequence[str] | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    progress: bool | Report | None = None,
+) -> xr.Dataset:
+    """Compute metrics of a scenario in which nothing is decided, over its grid if it has one: all, or those named.
 
     All points at once, as arrays; they are read-only, ``copy(deep=True)`` makes one's own. Limits play no part.
-    Raises ScenarioError where something is decided.
+    ``store``: a Zarr store to fill chunk by chunk instead, for grids that no memory holds; ``client``, ``workers``
+    and ``progress`` are then as in ``sweep``. Raises ScenarioError where something is decided.
     """
     from dse import evaluating
 
-    return evaluating.evaluate(load(scenario))
+    return evaluating.evaluate(load(scenario), store, metrics, client, workers, progress)
 
 
 def open(store: str | Path) -> xr.Dataset:
@@ -111,3 +128,18 @@ def open(store: str | Path) -> xr.Dataset:
     import results.store
 
     return results.store.open(store)
+
+
+def report(source: Source, file: str | Path, points: int | None = None) -> Path:
+    """Write one self-contained HTML page about a store, or about the answer to a scenario; returns its path.
+
+    ``points``: of a front, how many. Raises ScenarioError, StoreError (also where the page cannot be written).
+    """
+    from dse import reports
+    from results import page
+    from results.store import explained
+
+    stored = isinstance(source, str | Path) and Path(source).is_dir()
+    made = reports.of_store(source) if stored else reports.of_scenario(load(source), points)
+    with explained(Path(file), "write"):
+        return page.save(made, file)

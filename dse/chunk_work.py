@@ -27,6 +27,7 @@ from formulations.evaluation import RowKey
 from results.chunks import ChunkIndex
 from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
+from scenarios.question import Search
 from solvers import batched, series
 from solvers.answer import answer
 from solvers.program_front import ProgramFront
@@ -41,7 +42,7 @@ class Study:
     """All that a worker needs to compute any chunk of a sweep.
 
     ``text`` and ``file``: the scenario as written. ``store``: where results go, None: they are handed back.
-    ``model``: a model that only the caller knows.
+    ``model``: a model that only the caller knows. ``only``: names of the variables to keep (None: all).
     """
 
     text: str
@@ -50,6 +51,7 @@ class Study:
     store: str | None = None
     model: Model | None = None
     version: str = VERSION
+    only: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +76,34 @@ class Ready:
     front: Callable[[tuple[int, ...], RowKey], ProgramFront | None]
 
 
-def ready(grid: scenarios.Grid) -> Ready:
-    """Decide how a grid is answered; all processes decide alike."""
+def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
+    """Decide how a grid is answered; all processes decide alike. ``only``: the variables to keep (None: all)."""
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
+        if searched:
+            return None
         try:
             return series.front(grid.question(start), key)
         except Exception:  # whatever it is, the points are then solved (and fail) one by one
             return None
 
-    path = batched.path(grid)
-    plan = results.dataset.layout(grid, {"method": METHOD if path is None else path.method})
+    searched = _searched(grid)
+    # a black box is run design by design anyway, and so each failure keeps its message
+    apart = searched or next(iter(grid.bases.values())).model.black_box
+    path = None if apart else batched.path(grid)
+    plan = results.dataset.layout(grid, {"method": searched or (METHOD if path is None else path.method)})
+    if only is not None:
+        plan = results.dataset.only(plan, only)
     return Ready(grid, plan, path, lru_cache(maxsize=FRONTS)(front))
+
+
+def _searched(grid: scenarios.Grid) -> str:
+    """Say how a sampler answers every point, where it does; a black box is evaluated where nothing is decided."""
+    base = next(iter(grid.bases.values()))
+    if not base.decide or not (base.search or base.model.black_box):
+        return ""
+    asked = base.search or Search()
+    return f"each point by itself: {asked.trials} trials of Optuna {asked.sampler}, seed {asked.seed}"
 
 
 @lru_cache(maxsize=4)
@@ -93,7 +111,7 @@ def prepared(study: Study) -> Ready:
     """Read a study's scenario in this process."""
     if study.model is not None and study.model.name not in dse.models.names():
         dse.models.register(study.model)
-    return ready(scenarios.grid(scenarios.from_text(study.text, study.file)))
+    return ready(scenarios.grid(scenarios.from_text(study.text, study.file)), study.only)
 
 
 def solve_chunk(study: Study, index: ChunkIndex) -> Finished:
@@ -111,11 +129,19 @@ def solve_chunk(study: Study, index: ChunkIndex) -> Finished:
 
 def solved(at: Ready, study: Study, index: ChunkIndex, told: Callable[[int], None] | None = None) -> Finished:
     """Solve a chunk in this process; ``told`` is called with the number of points solved so far."""
-    # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
-    with _one_at_a_time:
-        region = results.chunks.block(at.plan.shape, study.chunks, index)
-        arrays = _point_by_point(at, region, told) if at.path is None else _at_once(at, at.path, region)
+    region = results.chunks.block(at.plan.shape, study.chunks, index)
+    if at.path is not None and side_by_side(at):
+        arrays = _at_once(at, at.path, region)
+    else:
+        # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
+        with _one_at_a_time:
+            arrays = _point_by_point(at, region, told) if at.path is None else _at_once(at, at.path, region)
     return written(study, index, arrays)
+
+
+def side_by_side(at: Ready) -> bool:
+    """Tell whether chunks of this grid may be computed in several threads of one process."""
+    return bool(getattr(at.path, "threads", False))
 
 
 def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
@@ -141,7 +167,8 @@ def _at_once(at: Ready, path: batched.Path, region: tuple[slice, ...]) -> Arrays
     """Answer a block by one vectorised call, and what that leaves over one by one."""
     began = time.perf_counter()
     arrays, left = path.solve(at.plan, region)
-    arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
+    if "seconds" in arrays:
+        arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
     one = (1,) * left.ndim
     for where in map(tuple, np.argwhere(left).tolist()):
         place = tuple(s.start + i for s, i in zip(region, where, strict=True))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import queue
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import results.chunks
 import results.dataset
-from dse.chunk_work import Finished, Study, places, prepared, solve_chunk, solve_point, written
+from dse.chunk_work import Finished, Ready, Study, places, prepared, solve_chunk, solve_point, solved, written
 from dse.workers import LocalWorkers, WorkersLost
 from results.chunks import ChunkIndex
 from results.solution import Solution, Status
@@ -44,6 +45,28 @@ def through_dask(
         refill()
     for index in deadly:
         yield _point_by_point(client, local, study, index)
+
+
+def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator[Finished]:
+    """Compute chunks in threads of this process, one for each core, and give them back as they finish."""
+    from dask.system import CPU_COUNT
+
+    waiting = iter(todo)
+    with ThreadPoolExecutor(CPU_COUNT) as pool:
+
+        def more(count: int) -> set[Future[Finished]]:
+            return {pool.submit(solved, at, study, index) for index in itertools.islice(waiting, count)}
+
+        running = more(2 * CPU_COUNT)
+        try:
+            while running:
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for one in ended:
+                    yield one.result()
+                running |= more(len(ended))
+        finally:
+            for one in running:
+                one.cancel()
 
 
 def _next(ended: queue.SimpleQueue[Any], client: Any, local: LocalWorkers | None) -> Any:

@@ -1,41 +1,51 @@
 """All metrics of a scenario over its grid at once, as arrays: no loop over the points.
 
-An input on an axis becomes an array along its own dimension. The equations spread it only as far as the other
-inputs they meet it with, and a metric keeps the shape they give it: what depends on few axes costs few numbers.
+In memory a metric keeps the shape that the equations give it: what depends on few axes costs few numbers. Into a
+store it goes chunk by chunk, whatever the size of the grid.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import results.dataset
 import scenarios
-from formulations import evaluation
-from results.dataset import LIMIT
+from dse import sweeps
+from dse.progress import Report
+from formulations import evaluation, over_grid
+from formulations.over_grid import Array, Spread
+from results.dataset import Layout
 from scenarios import Grid, Scenario
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from results.dataset import Layout, Variable
-    from scenarios.question import Question
+    from results.dataset import Variable
 
-Array = np.ndarray[Any, Any]
 Metrics = Mapping[str, Any]
 
 
-def evaluate(asked: Scenario) -> xr.Dataset:
-    """Compute all metrics of a scenario in which nothing is decided, over its grid if it has one.
+def evaluate(
+    asked: Scenario,
+    store: str | Path | None = None,
+    metrics: Sequence[str] | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    progress: bool | Report | None = None,
+) -> xr.Dataset:
+    """Compute metrics of a scenario in which nothing is decided, over its grid if it has one.
 
-    Limits play no part. The arrays are read-only, since those of metrics that do not depend on every axis
-    repeat fewer numbers than they show (and some share theirs): ``copy(deep=True)`` makes arrays to write to.
+    Limits play no part. ``metrics``: names of those wanted (None: all). ``store``: a Zarr store that is filled chunk
+    by chunk, and continued where it exists; ``client``, ``workers`` and ``progress`` are then as in
+    ``dse.sweeps.sweep``. Without a store the arrays are read-only, since those of metrics that do not depend on every
+    axis repeat fewer numbers than they show (and some share theirs): ``copy(deep=True)`` makes arrays to write to.
 
-    Raises ScenarioError where something is decided.
+    Raises ScenarioError where something is decided, or where there is a store and nothing is swept; UnknownName for
+    a metric that the model does not have.
     """
     grid = scenarios.grid(asked)
     decided = grid.decided()
@@ -43,25 +53,22 @@ def evaluate(asked: Scenario) -> xr.Dataset:
         wrong = f"{', '.join(decided)} is to be decided, and nothing is when a scenario is evaluated"
         right = "give it a value under [given], or use dse.solve or dse.sweep"
         raise scenarios.ScenarioError([scenarios.Problem(asked.file, "decide", wrong, right)])
-    plan = _metrics_only(results.dataset.layout(grid, {"method": "evaluated as arrays"}))
+    whole = results.dataset.layout(grid, {"method": "evaluated as arrays"})
+    names = results.dataset.metrics_named(whole, metrics)
+    if store is not None:
+        return sweeps.run(asked, grid, store, client, workers, progress, names)
+    plan = results.dataset.only(whole, names)
     keys = [n for v in plan.variables for n in (v.elements.values() if v.elements else (v.key,))]
+    spread = over_grid.spread(grid)
     # names and whole machines differ in more than one number: one call for each of them
-    apart = [not a.numeric or t.structural for a, t in zip(grid.axes, grid.targets, strict=True)]
-    found = _joined(grid, keys, apart) if any(apart) else _at(grid, (0,) * len(apart), apart)
+    found = _joined(spread, keys) if any(spread.apart) else _at(spread, _everywhere(grid))
     # a view: nothing is copied, whatever the shape
     arrays = {v.name: np.broadcast_to(_values(v, found, plan), plan.shape_of(v)) for v in plan.variables}
     return results.dataset.to_dataset(plan, arrays)
 
 
-def _metrics_only(plan: Layout) -> Layout:
-    further = {name: n for name, n in plan.further.items() if name != LIMIT}
-    return replace(
-        plan,
-        coordinates=tuple(c for c in plan.coordinates if c.name != LIMIT),
-        variables=tuple(v for v in plan.variables if v.role in {"metric", "family"}),
-        limits=(),
-        further=further,
-    )
+def _everywhere(grid: Grid) -> over_grid.Region:
+    return tuple(slice(0, n) for n in grid.shape)
 
 
 def _values(variable: Variable, found: Metrics, plan: Layout) -> Any:
@@ -77,35 +84,20 @@ def _values(variable: Variable, found: Metrics, plan: Layout) -> Any:
     return whole
 
 
-def _joined(grid: Grid, keys: Sequence[str], apart: Sequence[bool]) -> dict[str, Array]:
-    """Evaluate once for each combination of the axes that stand ``apart``, into arrays of the whole grid."""
-    arrays = {key: np.empty(grid.shape) for key in keys}
-    for region in _regions(grid.shape, apart):
-        # an axis that stands apart keeps its dimension, of length 1
-        found = _at(grid, tuple(s.start for s in region), apart)
+def _joined(spread: Spread, keys: Sequence[str]) -> dict[str, Array]:
+    """Evaluate once for each combination of the axes that stand apart, into arrays of the whole grid."""
+    arrays = {key: np.empty(spread.grid.shape) for key in keys}
+    for region in spread.pieces(_everywhere(spread.grid)):
+        found = _at(spread, region)
         for key in keys:
             arrays[key][region] = found.get(key, np.nan)
     return arrays
 
 
-def _regions(shape: Sequence[int], apart: Sequence[bool]) -> Iterator[tuple[slice, ...]]:
-    pieces = [
-        [slice(i, i + 1) for i in range(n)] if alone else [slice(0, n)]
-        for n, alone in zip(shape, apart, strict=True)
-    ]
-    return itertools.product(*pieces)
-
-
-def _at(grid: Grid, start: tuple[int, ...], apart: Sequence[bool]) -> Metrics:
-    """Evaluate the question at ``start`` with every axis that is not ``apart`` opened up to all its values.
+def _at(spread: Spread, region: over_grid.Region) -> Metrics:
+    """Evaluate the question at a piece of the grid.
 
     Beside the metrics stands what was given: families may have elements of both kinds.
     """
-    question: Question = grid.question(start)
-    given: dict[str, Any] = dict(question.given)
-    for i, (axis, aim) in enumerate(zip(grid.axes, grid.targets, strict=True)):
-        if aim.kind == "given" and not apart[i]:
-            shape = [1] * len(apart)
-            shape[i] = -1
-            given[aim.name] = np.asarray(axis.values, float).reshape(shape)
-    return given | evaluation.metrics(replace(question, given=given), {})
+    question = spread.question(region)
+    return {**question.given, **evaluation.metrics(question, {})}

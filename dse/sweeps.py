@@ -7,19 +7,20 @@ store itself and reports only that it is done, so that results never pass throug
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dse.models
 import results.chunks
+import results.dataset
 import results.memory
 import results.store
 import scenarios
 from dse import chunk_work
 from dse.chunk_work import Finished, Study
-from dse.dispatch import through_dask
+from dse.dispatch import through_dask, through_threads
 from dse.models.model import Model
 from dse.progress import Report, reporting
 from dse.version import VERSION
@@ -39,31 +40,59 @@ def sweep(
     client: Any = None,
     workers: int | None = None,
     progress: bool | Report | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> xr.Dataset:
     """Solve a scenario at every point of its grid and return the labelled dataset.
 
     ``store``: a Zarr store that is filled as chunks finish, and continued where it exists; None: in memory.
     ``client``: a Dask client whose workers to use; else ``workers`` processes of this machine (default: one
     for each core; 1, or a small grid: the calling process). ``progress``: see ``dse.progress.reporting``.
+    ``metrics``: names of those to keep beside the answers (None: all).
 
     Raises ScenarioError where nothing is swept or there are several objectives, StoreError for a store that
     belongs to another question or cannot be written (NoRoom: the disk is full), WorkersLost where the workers
-    or their cluster end. A point that fails is recorded as ``error`` with its message.
+    or their cluster end, UnknownName for a metric that the model does not have. A point that fails is recorded as
+    ``error`` with its message.
     """
     grid = scenarios.grid(scenario)
     _check(scenario, grid)
-    ready = chunk_work.ready(grid)
+    only = None if metrics is None else _answers_and(metrics, results.dataset.layout(grid))
+    return run(scenario, grid, store, client, workers, progress, only)
+
+
+def _answers_and(metrics: Sequence[str], plan: Layout) -> tuple[str, ...]:
+    kept = results.dataset.metrics_named(plan, metrics)
+    return tuple(v.name for v in plan.variables if v.role not in {"metric", "family"} or v.name in kept)
+
+
+def run(
+    scenario: scenarios.Scenario,
+    grid: scenarios.Grid,
+    store: str | Path | None,
+    client: Any,
+    workers: int | None,
+    progress: bool | Report | None,
+    only: tuple[str, ...] | None,
+) -> xr.Dataset:
+    """Compute the variables named in ``only`` (None: all) at every point of a grid; see ``sweep``."""
+    if not grid.axes:
+        raise _nothing_swept(scenario)
+    ready = chunk_work.ready(grid, only)
     plan, kind = ready.plan, "point" if ready.path is None else ready.path.kind
     where = _Target(plan, scenario, store, kind)
     todo = [i for i, _ in results.chunks.chunk_slices(plan.shape, where.chunks) if i not in where.done]
-    study = Study(scenario.text, scenario.file, where.chunks, where.path, _own_model(scenario))
+    study = Study(scenario.text, scenario.file, where.chunks, where.path, _own_model(scenario), only=only)
     tally = _Tally(plan, where)
     # a block at once is computed by threads: helper processes would only share the cores with them
     few = kind == "array" or math.prod(plan.shape) < FEW_POINTS
     crowd = _crowd(client, 1 if workers is None and few else workers, len(todo))
     with reporting(progress) as report:
         report(tally.points, tally.total)
-        if crowd == 0:
+        if crowd == 0 and workers is None and chunk_work.side_by_side(ready):
+            for finished in through_threads(ready, study, todo):
+                tally.count(finished)
+                report(tally.points, tally.total)
+        elif crowd == 0:
             for index in todo:
                 tally.count(
                     chunk_work.solved(ready, study, index, lambda n: report(tally.points + n, tally.total))
@@ -79,13 +108,16 @@ def sweep(
 
 def _check(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
     if not grid.axes:
-        key, wrong, right = "sweep", "no axis is swept", "add [sweep.NAME], or use dse solve"
-    elif len(grid.question((0,) * len(grid.axes)).objectives) > 1:
+        raise _nothing_swept(scenario)
+    if len(grid.question((0,) * len(grid.axes)).objectives) > 1:
         key, wrong = "objective", "a front at every point of a sweep is not possible yet"
         right = "keep one objective, or leave [sweep] out and use dse front"
-    else:
-        return
-    raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
+        raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
+
+
+def _nothing_swept(scenario: scenarios.Scenario) -> scenarios.ScenarioError:
+    right = "add [sweep.NAME], or use dse solve"
+    return scenarios.ScenarioError([scenarios.Problem(scenario.file, "sweep", "no axis is swept", right)])
 
 
 def _crowd(client: Any, workers: int | None, chunks: int) -> int:

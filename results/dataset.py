@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.names import unknown
 from results import families, provenance, variables
 from results.limits import base_name, limit_names
 from results.solution import Solution, Status
@@ -29,7 +30,7 @@ from results.variables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     import xarray as xr
 
@@ -45,7 +46,9 @@ __all__ = [
     "Variable",
     "blank",
     "layout",
+    "metrics_named",
     "objectives",
+    "only",
     "to_arrays",
     "to_dataset",
 ]
@@ -113,6 +116,36 @@ def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None) -> Layou
     about = provenance.attributes(grid, question) | dict(attributes or {})
     further = ({LIMIT: len(limits)} if limits else {}) | {d.name: len(d.labels) for d in own.values()}
     return Layout({a.name: len(a.values) for a in axes}, tuple(coordinates), found, limits, about, further)
+
+
+def only(plan: Layout, names: Container[str]) -> Layout:
+    """Return the layout with these variables only, and no dimension that none of them has."""
+    kept = tuple(v for v in plan.variables if v.name in names)
+    used = {d for v in kept for d in v.dims} | set(plan.sizes)
+    return replace(
+        plan,
+        coordinates=tuple(c for c in plan.coordinates if c.name in used),
+        variables=kept,
+        limits=plan.limits if LIMIT in used else (),
+        further={name: n for name, n in plan.further.items() if name in used},
+    )
+
+
+def metrics_named(plan: Layout, metrics: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the variables that hold these metrics (None: all metrics there are).
+
+    Raises UnknownName for a name that is no metric.
+    """
+    held = [v for v in plan.variables if v.role in {"metric", "family"}]
+    if metrics is None:
+        return tuple(v.name for v in held)
+    # a family bears the name of what it consists of, which may be a metric too: that is then meant
+    inside = {name: v.name for v in held for name in (v.key, *v.elements.values())}
+    known = inside | {v.key: v.name for v in held if v.role == "metric"} | {v.name: v.name for v in held}
+    for name in metrics:
+        if name not in known:
+            raise unknown("metric", name, known)
+    return tuple(dict.fromkeys(known[name] for name in metrics))
 
 
 def objectives(dataset: xr.Dataset) -> dict[str, bool]:

@@ -98,14 +98,20 @@ def _per_array(b: Any, a: Any) -> Any:
 
 
 @singledispatch
-def at_most(value: Any, bound: float) -> Any:
+def at_most(value: Any, bound: Any) -> Any:
     """Read ``value <= bound`` as a ratio <= 1; a bound of zero or below asks for a value of zero or below."""
+    if isinstance(bound, np.ndarray):
+        positive = bound > 0
+        return np.where(positive, value / np.where(positive, bound, 1.0), 1.0 + value - bound)
     return value / bound if bound > 0 else 1.0 + value - bound
 
 
 @singledispatch
-def at_least(value: Any, bound: float) -> Any:
+def at_least(value: Any, bound: Any) -> Any:
     """Read ``value >= bound`` as a ratio <= 1."""
+    if isinstance(bound, np.ndarray):
+        positive = bound > 0
+        return np.where(positive, np.where(positive, bound, 1.0) / value, 1.0 + bound - value)
     return bound / value if bound > 0 else 1.0 + bound - value
 
 

@@ -1,0 +1,204 @@
+"""Nothing decided: a block of points evaluated as arrays, piece by piece so that a piece stays in the cache.
+
+What arrays cannot say (a division by zero, an overflow: in plain floats these are errors with a message) is left to
+be answered point by point.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation, over_grid
+from formulations.evaluation import RowKey
+from formulations.over_grid import Region, Spread
+from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout
+from results.limits import base_name
+from results.solution import Status
+from results.variables import Variable
+from scenarios.grids import Grid
+from scenarios.question import Question
+from solvers.answer import BINDS, HOLDS
+
+PIECE = 32_768
+"""Points of a piece: its dozen arrays of 256 kB stay in a cache of a few MB."""
+FEW = 64
+"""A piece of so few points that cannot be evaluated is not cut further: its points are answered one by one."""
+AGREE = 1e-12
+"""Arrays and floats may round differently in a few dozen operations."""
+
+
+def way(grid: Grid) -> Evaluated | None:
+    """Return this way if nothing is decided at any point and the model's equations take arrays.
+
+    A black box does not: it is asked once for each point, in processes of its own.
+    """
+    if any(question.decide or question.model.black_box for question in _corners(grid)):
+        return None
+    spread = over_grid.spread(grid)
+    return Evaluated(spread) if _takes_arrays(spread) else None
+
+
+def _corners(grid: Grid) -> Iterator[Question]:
+    """Go through the questions along the axes of names: numbers do not change what is decided."""
+    named = [range(n) if not a.numeric else (0,) for a, n in zip(grid.axes, grid.shape, strict=True)]
+    return (grid.question(index) for index in itertools.product(*named))
+
+
+def _takes_arrays(spread: Spread) -> bool:
+    """Try the equations on the first two values of each axis: a model of the user's may know plain floats only."""
+    region = tuple(
+        slice(0, 1 if alone else min(2, n)) for alone, n in zip(spread.apart, spread.grid.shape, strict=True)
+    )
+    with np.errstate(all="ignore"):
+        try:
+            plain = evaluation.metrics(spread.grid.question((0,) * len(region)), {})
+        except Exception:  # whatever it is: what happens at this point is no reason to refuse the others
+            return True
+        try:
+            found = evaluation.metrics(spread.question(region), {})
+            firsts = {n: float(np.ravel(v)[0]) for n, v in found.items()}
+        except Exception:
+            return False
+    return plain.keys() == firsts.keys() and all(
+        np.isclose(firsts[n], float(plain[n]), rtol=AGREE, atol=0.0, equal_nan=True) for n in plain
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The way itself; see ``solvers.batched.path.Path``. Several threads may use it at once."""
+
+    spread: Spread
+    method: str = "evaluated as arrays; nothing was decided"
+    kind: str = "array"
+    threads: bool = True
+
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
+        """Evaluate a block: only the variables that are in ``plan``.
+
+        Without a status among them limits play no part, and a number that does not exist is inf or NaN, as in NumPy.
+        """
+        shape = tuple(s.stop - s.start for s in region)
+        arrays = blank(plan, shape)
+        left = np.zeros(shape, bool)
+        judged = any(v.role == "status" for v in plan.variables)
+        for piece in self.spread.pieces(region, PIECE):
+            for done, found in self._numbers(piece, judged=judged):
+                at = tuple(
+                    slice(p.start - s.start, p.stop - s.start) for p, s in zip(done, region, strict=True)
+                )
+                if found is None:
+                    left[at] = True
+                else:
+                    _fill(plan, found, {n: a[at] for n, a in arrays.items()}, judged=judged)
+        return arrays, left
+
+    def _numbers(self, piece: Region, *, judged: bool) -> Iterator[tuple[Region, Found | None]]:
+        """Evaluate a piece; where that fails somewhere, the parts of it in which it does not (None: it does)."""
+        question = self.spread.question(piece)
+        if not judged:
+            with np.errstate(all="ignore"):
+                yield piece, Found(question, evaluation.metrics(question, {}), {})
+            return
+        found = None
+        try:
+            with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
+                at = evaluation.metrics(question, {})
+                found = Found(question, at, evaluation.ratios(question, {}, at))
+        except Exception:  # whatever it is, the points at which it happens are answered (and fail) one by one
+            sides = [s.stop - s.start for s in piece]
+            longest = int(np.argmax(sides))
+            if np.prod(sides) > FEW:
+                middle = piece[longest].start + sides[longest] // 2
+                for half in (slice(piece[longest].start, middle), slice(middle, piece[longest].stop)):
+                    part = (*piece[:longest], half, *piece[longest + 1 :])
+                    yield from self._numbers(part, judged=judged)
+                return
+        yield piece, found
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The numbers of a piece: metrics ``at`` it, and its limits as ratios."""
+
+    question: Question
+    at: Mapping[str, Any]
+    ratios: Mapping[RowKey, Any]
+
+
+def blank(plan: Layout, shape: tuple[int, ...]) -> Arrays:
+    """Arrays of what a block's variables are where nothing was computed; in one go also of texts."""
+    return {
+        v.name: np.zeros(plan.shape_of(v, shape), v.numpy_dtype)
+        if v.fill in {"", 0}
+        else np.full(plan.shape_of(v, shape), v.fill, v.numpy_dtype)
+        for v in plan.variables
+    }
+
+
+def _fill(plan: Layout, found: Found, into: Mapping[str, Any], *, judged: bool) -> None:
+    """Put the numbers of a piece where they belong."""
+    for variable in plan.variables:
+        array = into[variable.name]
+        if variable.role == "metric" and variable.key in found.at:
+            array[...] = found.at[variable.key]
+        elif variable.role == "family":
+            _fill_family(variable, found, array)
+        elif variable.role == "objective" and found.question.objectives:
+            array[...] = evaluation.objective(found.question, {}, found.at)
+    if judged:
+        _judge(plan, found, into)
+
+
+def _fill_family(variable: Variable, found: Found, array: Any) -> None:
+    numbers = {**found.question.given, **found.at}
+    for place, name in variable.elements.items():
+        if name in numbers:
+            array[(..., *place)] = numbers[name]
+
+
+def _judge(plan: Layout, found: Found, into: Mapping[str, Any]) -> None:
+    """Say at each point whether all limits hold, and the state of each of them."""
+    states = next((into[v.name] for v in plan.variables if v.role == "binding"), None)
+    clash = next(into[v.name] for v in plan.variables if v.role == "status")
+    broken: Any = np.zeros(clash.shape, bool)
+    places = {name: i for i, name in enumerate(plan.limits)}
+    for key, ratio in found.ratios.items():
+        name = evaluation.label(key, found.ratios)
+        slack = 1.0 - np.asarray(ratio)
+        applies = _applies(found, key)
+        new = (slack < -HOLDS) & applies & ~broken
+        if states is not None:
+            if name in places:
+                here = states[..., places[name]]
+                state = np.where(applies, np.where(np.abs(slack) <= BINDS, BINDING, SLACK), NOT_APPLICABLE)
+                # that another side of the same name is in conflict was said before
+                here[...] = np.where(here == CONFLICTING, CONFLICTING, state)
+            _tell_conflict(states, new, base_name(name), plan.limits)
+        broken |= new
+    clash[...] = np.where(broken, STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.EVALUATED])
+
+
+def _tell_conflict(states: Any, where: Any, name: str, limits: tuple[str, ...]) -> None:
+    """Mark the limit that is broken first, under all its names."""
+    for i, other in enumerate(limits):
+        if name in {other, base_name(other)}:
+            states[..., i][np.broadcast_to(where, states.shape[:-1])] = CONFLICTING
+
+
+def _applies(found: Found, key: RowKey) -> Any:
+    """Return where a limit is a limit: not where its bound says nothing, nor where its value does not exist."""
+    value = found.ratios[key]
+    if key.side != "model":
+        given = found.question.given.get(key.name, np.nan)
+        value = found.at.get(key.name, given)
+        if key.side == "min":
+            low = evaluation.bounds(found.question)[key.name][0]
+            return ~np.isnan(np.asarray(value)) & (np.asarray(low, float) != over_grid.NO_BOUND)
+    return ~np.isnan(np.asarray(value))
