@@ -1,5 +1,6 @@
 """A model over lists of every kind, known while a test asks for it."""
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -113,6 +114,22 @@ def _data(changes: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in every.items() if v is not None}
 
 
+def _refused(data: dict[str, Any]) -> tuple[Problem, ...]:
+    """What a scenario is refused for, in words of its own."""
+    with pytest.raises(ScenarioError) as caught:
+        load(data)
+    assert "pydantic" not in str(caught.value)
+    assert "http" not in str(caught.value)
+    assert all(p.wrong and p.right for p in caught.value.problems)
+    return caught.value.problems
+
+
+def _single(found: tuple[Problem, ...]) -> Problem:
+    assert len(found) == 1, found
+    assert found[0].file == "scenario"
+    return found[0]
+
+
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Model:
     """The toy model, known for the length of a test."""
@@ -129,23 +146,40 @@ def ask(toy: Model) -> Ask:
 @pytest.fixture
 def complaints(toy: Model) -> Callable[..., tuple[Problem, ...]]:
     """All mistakes of the toy's question with some entries changed."""
-
-    def refused(**changes: Any) -> tuple[Problem, ...]:
-        with pytest.raises(ScenarioError) as caught:
-            load(_data(changes))
-        assert all(p.wrong and p.right for p in caught.value.problems)
-        return caught.value.problems
-
-    return refused
+    return lambda **changes: _refused(_data(changes))
 
 
 @pytest.fixture
 def complaint(complaints: Callable[..., tuple[Problem, ...]]) -> Complain:
     """The only mistake of the toy's question with some entries changed."""
+    return lambda **changes: _single(complaints(**changes))
 
-    def refused(**changes: Any) -> Problem:
-        found = complaints(**changes)
-        assert len(found) == 1, found
-        return found[0]
 
-    return refused
+@pytest.fixture(scope="session")
+def good() -> dict[str, Any]:
+    """A scenario without a mistake; tests that spoil it make a copy."""
+    return {
+        "model": "nbody",
+        "machine": "jaketown",
+        "given": {"bodies": 1e6, "flops_per_pair": 20},
+        "decide": {"processors": {"max": 64}, "memory": {"max": "16 GiB"}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": "10 s"}},
+    }
+
+
+@pytest.fixture
+def problems(good: dict[str, Any]) -> Callable[..., tuple[Problem, ...]]:
+    """All mistakes of the good scenario with some entries replaced (None: left out)."""
+
+    def found(**changes: Any) -> tuple[Problem, ...]:
+        data = copy.deepcopy(good) | changes
+        return _refused({k: v for k, v in data.items() if v is not None})
+
+    return found
+
+
+@pytest.fixture
+def only(problems: Callable[..., tuple[Problem, ...]]) -> Callable[..., Problem]:
+    """The only mistake of the good scenario with some entries replaced."""
+    return lambda **changes: _single(problems(**changes))

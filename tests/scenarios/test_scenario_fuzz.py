@@ -10,15 +10,6 @@ from hypothesis import strategies as st
 
 from scenarios import Scenario, ScenarioError, grid, load
 
-GOOD: dict[str, Any] = {
-    "model": "nbody",
-    "machine": "jaketown",
-    "given": {"bodies": 1e6, "flops_per_pair": 20},
-    "decide": {"processors": {"max": 64}, "memory": {"max": "16 GiB"}},
-    "objective": {"minimize": "energy"},
-    "limits": {"time": {"max": "10 s"}},
-}
-
 WORDS = ["energy", "time", "processors", "memory", "machine.energy_per_flop", "jaketown", "10 s", "16 GiB"]
 KEYS = ["min", "max", "values", "powers_of", "max_halvings", "integer", "path", "start", "stop", "num"]
 KEYS += [
@@ -58,11 +49,11 @@ PLACES += [("sweep", "study"), ("sweep", "other")]
 
 @settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
-    st.dictionaries(st.sampled_from(SECTIONS), junk, max_size=2),
-    st.dictionaries(st.sampled_from(PLACES), junk, max_size=3),
+    whole=st.dictionaries(st.sampled_from(SECTIONS), junk, max_size=2),
+    parts=st.dictionaries(st.sampled_from(PLACES), junk, max_size=3),
 )
-def test_nothing_in_a_mapping_leads_to_another_error(whole: Any, parts: Any) -> None:
-    data = copy.deepcopy(GOOD) | whole
+def test_nothing_in_a_mapping_leads_to_another_error(good: dict[str, Any], whole: Any, parts: Any) -> None:
+    data = copy.deepcopy(good) | whole
     for (section, name), value in parts.items():
         entries = data.setdefault(section, {})
         if isinstance(entries, dict):
