@@ -20,6 +20,7 @@ import oracle_reading as reading
 import oracle_roofline
 import oracle_settings
 import oracle_station
+import oracle_systems
 from brute_force import answer
 from oracle_conflicts import minimal_conflicts
 from oracle_equations import Ask, Best
@@ -30,6 +31,7 @@ LISTED = {
     "partition": oracle_partition,
     "dvfs": oracle_settings,
     "sockets": oracle_station,
+    "exabounds": oracle_systems,
 }
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 COLUMNS = (
@@ -114,7 +116,8 @@ def listed_questions(source: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
     """The single questions behind a file: itself, points of its grid, or of its front."""
     if "sweep" in source:
         for index in reading.indices(source, 4):
-            yield " ".join(map(str, index)), oracle_listed.at_point(source, index)
+            at_point = oracle_systems.at_point if source["model"] == "exabounds" else oracle_listed.at_point
+            yield " ".join(map(str, index)), at_point(source, index)
     elif isinstance(source["objective"].get("minimize"), list):
         first, second = source["objective"]["minimize"]
         least = {**source, "objective": {"minimize": first}}

@@ -68,9 +68,8 @@ def _levels(g: Any, parts: Mapping[str, Any], time: Any) -> Mapping[str, Any]:
         found[f"core_limit.{level}"] = inf if given is None or nothing(asked) else per(given, asked)
         rated = of(m, "bit_rate", level)
         found[f"pin_power.{level}"] = 0.0 if rated is None else rated * technology.pin_energy(m, level)
-    rate = m.frequency / performance.cycles(g, parts)
     missed = performance.from_memory(g) * of(g, "data_share", "core")
-    return {**found, "memory_traffic": rate * missed * m.line_size, **performance.misses(g)}
+    return {**found, "memory_traffic": m.frequency / g.rest * missed * m.line_size, **performance.misses(g)}
 
 
 def expand(parts: Parts) -> Model:

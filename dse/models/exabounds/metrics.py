@@ -37,7 +37,7 @@ _RUN = (
         "memory_traffic",
         "",
         "byte/s",
-        "bandwidth to memory that one core needs, given its misses",
+        "bandwidth to memory that one core needs so as not to wait for it, given its misses",
         ", question 2 of 5.1",
     ),
 )
@@ -116,6 +116,13 @@ _LEVELS = (
 )
 _POWER = (
     _q("idle_power", "", "W", "power of the whole system while its cores only leak", "(19)"),
+    _q(
+        "power_processors",
+        "",
+        "W",
+        "power of all cores: what delivery and all else leave for them",
+        ", question 1 of 5.1",
+    ),
     _q("power_dynamic", "", "W", "dynamic power of all cores", "(17)"),
     _q("power_leakage", "", "W", "leakage power of all cores", "(17)"),
     _q("power_memory", "", "W", "power of all memory", "(19)"),

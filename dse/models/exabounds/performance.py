@@ -127,47 +127,50 @@ def bandwidth(machine: Any, level: str) -> Any:
 
 def demand(g: Any, level: str) -> Any:
     """Return the data rate that one core at work asks of a level's link, byte/s; plain 0 where there is none."""
+    stated = _stated(g, level)
+    lines = _lines(g, level)
+    return total([stated, 0.0 if nothing(lines) else lines * g.machine.frequency / g.rest])
+
+
+def _stated(g: Any, level: str) -> Any:
     asked, measured, own = (
         of(g, "demand", level),
         of(g, "measured_buffer", level),
         of(g.machine, "buffer", level),
     )
-    lines = _lines(g) if level == MEMORY else 0.0
     if nothing(asked):
-        return lines
-    rate = asked * g.machine.frequency
-    stated = rate if measured is None or own is None else rate * per(measured, own) ** 0.5
-    return total([stated, lines])
-
-
-def _lines(g: Any) -> Any:
-    """Return the data rate of what one core's caches miss by a histogram, byte/s, as long as nothing queues."""
-    if not hasattr(g, "memory_misses"):
         return 0.0
-    return g.machine.frequency * g.machine.line_size * of(g, "data_share", "core") * g.memory_misses / g.rest
+    rate = asked * g.machine.frequency
+    return rate if measured is None or own is None else rate * per(measured, own) ** 0.5
 
 
-def queues(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return demand over supply of every level whose link is known and used. ``parts``: 1/n̂ by level."""
+def _lines(g: Any, level: str) -> Any:
+    """Return the data that one instruction moves over a level's link by a histogram, byte; plain 0 where none."""
+    if level != MEMORY or not hasattr(g, "memory_misses") or nothing(g.memory_misses):
+        return 0.0
+    return g.machine.line_size * of(g, "data_share", "core") * g.memory_misses
+
+
+def waits(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the cycles per instruction that every link allows which is known and used. ``parts``: 1/n̂ by level."""
     found: dict[str, Any] = {}
     cores: Any = 1.0
     for level in LEVELS:
         # cores at work below one unit of the level
         cores = cores if level == "core" else per(cores, parts[level])
-        asked, given = demand(g, level), bandwidth(g.machine, level)
-        if given is not None and not nothing(asked):
-            found[level] = per(asked * cores, given)
+        stated, lines, given = _stated(g, level), _lines(g, level), bandwidth(g.machine, level)
+        if given is not None and not (nothing(stated) and nothing(lines)):
+            moved = [
+                0.0 if nothing(stated) else g.rest * stated,
+                0.0 if nothing(lines) else lines * g.machine.frequency,
+            ]
+            found[level] = per(total(moved) * cores, given)
     return found
-
-
-def slow_down(g: Any, parts: Mapping[str, Any]) -> Any:
-    """Return by how much limited bandwidth stretches every instruction, at least 1."""
-    return largest([1.0, *queues(g, parts).values()])
 
 
 def cycles(g: Any, parts: Mapping[str, Any]) -> Any:
     """Return the cycles per instruction with queueing, a plain number (7)."""
-    return g.rest * slow_down(g, parts)
+    return largest([g.rest, *waits(g, parts).values()])
 
 
 def duration(g: Any, parts: Mapping[str, Any], extra: Any) -> Any:
@@ -179,10 +182,10 @@ def duration(g: Any, parts: Mapping[str, Any], extra: Any) -> Any:
 
 def labelled(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the whole stack as metrics, cycles per instruction each."""
-    rest, slow = g.rest, slow_down(g, parts)
     found = {f"cpi.{name}": value / g.instruction for name, value in g.stack.items()}
-    queueing = 0.0 * rest if nothing(slow - 1.0) else rest * (slow - 1.0)
-    return found | {"cpi.bandwidth": queueing / g.instruction, "cpi": rest * slow / g.instruction}
+    whole = cycles(g, parts)
+    queueing = whole - g.rest if waits(g, parts) else 0.0 * g.rest
+    return found | {"cpi.bandwidth": queueing / g.instruction, "cpi": whole / g.instruction}
 
 
 def roofline(g: Any, work_rate: Any, level: str, cores: Any) -> Mapping[str, Any]:

@@ -112,6 +112,7 @@ def metrics(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
     found = {f"power.{level}": full.unit[level] for level in LEVELS}
     found |= {f"power_added.{level}": many[level] * added[level] for level in LEVELS}
     of_all = {
+        "power_processors": many["core"] * full.unit["core"],
         "power_dynamic": many["core"] * dynamic,
         "power_leakage": total([none, many["core"] * leak if not nothing(leak) else 0.0]),
         "power_memory": _summed(none, many, full.memory),

@@ -23,7 +23,7 @@ from typing import Any
 
 from dse.models.arithmetic import maximum, per, reaches
 from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, below, largest, of, product
-from dse.models.exabounds.performance import cycles, duration, queues
+from dse.models.exabounds.performance import cycles, duration, waits
 from dse.models.exabounds.work import down, share
 from dse.models.families import nothing
 
@@ -33,12 +33,12 @@ def metrics(g: Any, parts: Mapping[str, Any], time: Any, extra: Any) -> Mapping[
     rate = per(g.instructions, time)
     own = g.instructions * product(parts[level] for level in ABOVE_CORE)
     useful, wasted = (1.0, 0.0) if nothing(extra) else (per(own, own + extra), per(extra, own + extra))
-    waiting = queues(g, parts)
+    waiting = waits(g, parts)
     weak = rate * wasted / g.instructions
     found = {"weak_scaling": weak, **_laws(g, parts)}
     for level in ABOVE_CORE:
         many = of(g.machine, "count", level)
-        gain = _in_use(g, level) * (useful - _queueing(waiting, level))
+        gain = _in_use(g, level) * (useful - _queueing(g, waiting, level))
         alone = duration(g, {**parts, level: share(g, level, 1.0)}, extra)
         more = maximum(many - 1.0, 1e-9)
         found |= {
@@ -58,11 +58,11 @@ def _in_use(g: Any, level: str) -> Any:
     return reaches(parallelism, of(g.machine, "count", level) * (1.0 - down(g.machine, below(level))))
 
 
-def _queueing(waiting: Mapping[str, Any], level: str) -> Any:
+def _queueing(g: Any, waiting: Mapping[str, Any], level: str) -> Any:
     """Return 1 where the link that slows most is at this level or above it, and does slow; else 0."""
     outer = [q for where, q in waiting.items() if LEVELS.index(where) >= LEVELS.index(level)]
     inner = [q for where, q in waiting.items() if LEVELS.index(where) < LEVELS.index(level)]
-    return reaches(largest(outer), largest([1.0, *inner])) if outer else 0.0
+    return reaches(largest(outer), largest([g.rest, *inner])) if outer else 0.0
 
 
 def _laws(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -85,8 +85,8 @@ def effective_area(m: Any) -> Any:
 def density(m: Any) -> Any:
     """Return transistors per area, 1/m²; None where nothing says so."""
     if hasattr(m, "transistor_density"):
-        return m.transistor_density
-    return per(getattr(m, "transistors.die"), m.die_area) if _has_both(m) else None
+        return m.density_gain * m.transistor_density
+    return m.density_gain * per(getattr(m, "transistors.die"), m.die_area) if _has_both(m) else None
 
 
 def _has_both(m: Any) -> bool:
