@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dse.models.arithmetic import per
 from dse.models.model import ModelLimit
+from dse.models.totals import totals
 from dse.quantities import Quantity
 
 SOURCE = "Demmel et al. 2013"
@@ -157,16 +157,8 @@ def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[st
 
 def summary(time: Any, energy: Any, work: Any, processors: Any) -> dict[str, Any]:
     """Return the metrics that follow from time, energy, all flops (``work``) and the number of processors."""
-    power = per(energy, time)
-    return {
-        "time": time,
-        "energy": energy,
-        "power": power,
-        "performance": per(work, time),
-        "efficiency": per(work, energy),
-        "energy_delay": energy * time,
-        "power_per_processor": power / processors,
-    }
+    found = totals(time, energy, work)
+    return found | {"power_per_processor": found["power"] / processors}
 
 
 def full_messages(g: Any, words: Any) -> Any:

@@ -35,6 +35,7 @@ from dse.models.dvfs_phases import PHASES, RATES, TIMES, Phase, Plan, Setting, c
 from dse.models.families import choose, entry, only_expanded, row
 from dse.models.model import Model, Unknown
 from dse.models.structure import Parts, Structure
+from dse.models.totals import totals
 from dse.quantities import Quantity
 
 # two times or energies that differ by less are equal: the same product in another order
@@ -142,12 +143,7 @@ def equations(g: Any, plan: Plan) -> Mapping[str, Any]:
     flops = _flops(g, plan)
     places, race_time, race_energy = _race(g, plan, costs)
     found = {
-        "time": time,
-        "energy": energy,
-        "power": per(energy, time),
-        "performance": per(flops, time),
-        "efficiency": per(flops, energy),
-        "energy_delay": energy * time,
+        **totals(time, energy, flops),
         "energy_compute": sum(picked("compute")),
         "energy_data": sum(picked("data")),
         "energy_constant": sum(picked("constant")),

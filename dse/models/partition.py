@@ -50,6 +50,7 @@ from dse.models.partition_quantities import (
     TRANSFERS,
 )
 from dse.models.structure import Parts, Row, Structure
+from dse.models.totals import totals
 from dse.quantities import Quantity
 
 
@@ -185,12 +186,7 @@ def equations(work: Work, g: Any) -> Mapping[str, Any]:
     link = g.link_energy_per_byte * link_bytes
     energy = dynamic + static + link
     found = {
-        "time": time,
-        "energy": energy,
-        "power": per(energy, time),
-        "performance": per(flops, time),
-        "efficiency": per(flops, energy),
-        "energy_delay": energy * time,
+        **totals(time, energy, flops),
         "energy_dynamic": dynamic,
         "energy_static": static,
         "energy_link": link,

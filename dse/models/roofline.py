@@ -27,6 +27,7 @@ from typing import Any
 
 from dse.models.arithmetic import maximum, per, reaches
 from dse.models.model import Model
+from dse.models.totals import totals
 from dse.quantities import Quantity
 
 SOURCE = "Choi et al. 2014"
@@ -212,12 +213,7 @@ def equations(g: Any) -> Mapping[str, Any]:
     energy_constant = m.constant_power * time
     energy = dynamic + energy_constant
     return {
-        "time": time,
-        "energy": energy,
-        "power": per(energy, time),
-        "performance": per(flops, time),
-        "efficiency": per(flops, energy),
-        "energy_delay": energy * time,
+        **totals(time, energy, flops),
         "bandwidth": per(data, time),
         "energy_flop": energy_flop,
         "energy_data": energy_data,
