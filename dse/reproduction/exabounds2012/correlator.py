@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dse.models.exabounds import workloads
 from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, below
 from dse.reproduction.exabounds2012.rows import derived, holds, printed
 from dse.reproduction.exabounds2012.systems import BLUE_GENE_P, PLAIN, SUPPLIED, catalogue, of, plain
 from dse.reproduction.report import Row
 
-STATIONS, CHANNELS, POLARISATIONS, SAMPLING = 3300, 17000, 2, 1e9
-STATION_RATE = 36e12
+STATIONS, CHANNELS, POLARISATIONS = workloads.ANTENNAS, workloads.CHANNELS, workloads.POLARISATIONS
+SAMPLING, STATION_RATE = workloads.GROUPS_PER_SECOND, workloads.MULTIPLIES_PER_SECOND
 WORKLOAD = 120e12
 
 
@@ -21,14 +22,9 @@ def rows() -> list[Row]:
     return [*_counts(), *_listing(), *_work()]
 
 
-def pairs(stations: int) -> int:
-    """Return the baselines that the two loops over stations visit, each with itself included."""
-    return sum(stations - first for first in range(stations))
-
-
 def correlations() -> float:
-    """Return the correlations of one sample group: pairs, channels, and products of polarisations."""
-    return float(pairs(STATIONS) * CHANNELS * POLARISATIONS**2)
+    """Return the correlations of one sample group."""
+    return workloads.get("central-correlator").given["instructions"]
 
 
 def listed(stations: int) -> list[tuple[int, int]]:
@@ -48,7 +44,7 @@ def blue_gene() -> Mapping[str, float]:
 
 
 def _counts() -> list[Row]:
-    group = STATIONS * CHANNELS * POLARISATIONS
+    group = workloads.samples(STATIONS, CHANNELS, POLARISATIONS)
     whole = STATIONS * (STATIONS + 1) // 2 * CHANNELS * POLARISATIONS**2
     cores = 36_000
     second = plain({"frequency": 1e9, "count.system": float(cores)}, instructions=STATION_RATE)
@@ -80,7 +76,7 @@ def _listing() -> list[Row]:
     chans = float((CHANNELS**2 - CHANNELS) // 2 + CHANNELS)
     stations = float((STATIONS**2 - STATIONS) // 2 + STATIONS)
     return [
-        derived("f3_bl", "3300 stations", chans, float(pairs(STATIONS)), "baseline", corrected=stations),
+        derived("f3_bl", "3300 stations", chans, float(workloads.pairs(STATIONS)), "baseline", corrected=stations),
         derived(
             "f3_index",
             "numbers for 10 stations",
