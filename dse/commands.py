@@ -1,4 +1,4 @@
-"""Commands that answer: solve, sweep, front, reproduce."""
+"""Commands that answer: solve, front, reproduce."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, WRONG, complain
+from dse.search_options import searching
 from dse.terminal import say, say_json, show, table
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
-NOT_STORES = frozenset({".csv", ".nc", ".parquet", ".png", ".svg", ".pdf", ".json", ".toml", ".txt"})
 PICTURES = frozenset({".png", ".svg", ".pdf"})
 FRONT_HELP = "A .csv, .png, .svg, .pdf, .zarr or .json file; may be repeated."
 FRONT_FILES = PICTURES | {".csv", ".json", ".zarr"}
@@ -68,18 +68,20 @@ def mistakes(problem: ScenarioError) -> dict[str, Any]:
 
 @click.command()
 @SCENARIO
+@searching
 @AS_JSON
 @mistakes_as_json
-def solve(scenario: str, as_json: bool) -> int:
+def solve(scenario: str, as_json: bool, search: dict[str, Any]) -> int:
     """Answer one question.
 
     Shows the best design, what limits it, what relaxing a limit would buy, and a certificate.
 
-    FILE is a scenario file, or the name of a ready scenario (`dse scenarios` lists them).
+    FILE is a scenario file, or the name of a ready scenario (`dse scenarios` lists them). --sampler and the options
+    after it stand in for its [search]: the answer is then feasible, never optimal.
     """
     from dse import api
 
-    solution = api.solve(scenario)
+    solution = api.solve(scenario, **search)
     _show_solution(solution, as_json)
     return CODES[solution.status.value]
 
@@ -97,142 +99,6 @@ def _show_solution(solution: Solution, as_json: bool) -> None:
 
 @click.command()
 @SCENARIO
-@click.option("-o", "--output", required=True, metavar="STORE", help="Zarr store to fill, or to continue.")
-@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler to use, such as tcp://10.0.0.1:8786.")
-@click.option("--workers", type=click.IntRange(1), help="Processes on this machine (default: one per core).")
-@click.option("--summary", is_flag=True, help="Also print the range of every variable.")
-@click.option(
-    "--plot", "pictures", multiple=True, metavar="PICTURE", help="Draw the objective: .png, .svg or .pdf."
-)
-@AS_JSON
-@mistakes_as_json
-def sweep(
-    scenario: str,
-    output: str,
-    scheduler: str | None,
-    workers: int | None,
-    summary: bool,
-    pictures: tuple[str, ...],
-    as_json: bool,
-) -> int:
-    """Answer a question at every point of its grid.
-
-    Interrupt it at will: the same command continues where it stopped.
-    """
-    from dse import api
-
-    if Path(output).suffix in NOT_STORES:
-        raise click.UsageError(f"a sweep fills a Zarr store (a folder): name it {Path(output).stem}.zarr")
-    if any(Path(p).suffix not in PICTURES for p in pictures):
-        raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
-    if scheduler and workers:
-        raise click.UsageError(
-            "--workers starts processes here and --scheduler uses others: give one of them"
-        )
-    asked = api.load(scenario)
-    if pictures:
-        _check_picture(asked)
-    try:
-        if scheduler:
-            with connected(scheduler) as client:
-                dataset = api.sweep(asked, output, client=client, progress=True)
-        else:
-            dataset = api.sweep(asked, output, workers=workers, progress=True)
-    except KeyboardInterrupt:
-        complain(f"interrupted; {output} keeps what is done, and the same command continues")
-        return INTERRUPTED
-    for picture in pictures:
-        from results import plot
-
-        plot.save(plot.sweep(dataset), Path(picture))
-    told = _sweep_record(dataset, output)
-    if as_json:
-        say_json(told)
-    else:
-        _show_sweep(told, dataset if summary else None)
-    return FAILED if told["statuses"].get("error") else ANSWERED
-
-
-def _check_picture(asked: Scenario) -> None:
-    """Refuse to draw, before anything is solved, what no picture can show; raises UsageError."""
-    import scenarios
-    from results import axes
-
-    refusal = axes.undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
-    if refusal:
-        raise click.UsageError(
-            f"--plot: {refusal}; leave --plot out, and draw parts of the store in Python: "
-            "results.plot.sweep(dse.open(STORE).isel(NAME=0))"
-        )
-
-
-def connected(address: str) -> Any:
-    """Return a Dask client for a scheduler; raises UsageError (no address) or WorkersLost (no answer)."""
-    from distributed import Client
-    from distributed.comm import resolve_address
-
-    from dse.workers import WorkersLost
-
-    try:
-        return Client(resolve_address(address), timeout=10, set_as_default=False)
-    except OSError as problem:
-        raise WorkersLost(f"no Dask scheduler answers at {address}") from problem
-    except ValueError as problem:
-        raise click.UsageError(f"{address!r} is no address of a Dask scheduler: {problem}") from problem
-
-
-def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
-    import numpy as np
-
-    from results.dataset import STATUS_CODES
-
-    status = dataset["status"].values
-    counts = {s.value: int(np.count_nonzero(status == code)) for s, code in STATUS_CODES.items()}
-    return {
-        "store": store,
-        "title": dataset.attrs.get("title", ""),
-        "axes": {str(d): dataset.sizes[d] for d in dataset["status"].dims},
-        "points": int(status.size),
-        "statuses": {name: n for name, n in counts.items() if n},
-        "solve_seconds": float(np.nansum(dataset["seconds"].values)),
-        "messages": sorted(set(np.unique(dataset["message"].values[status == 5]).tolist()))[:5],
-    }
-
-
-def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
-    axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
-    counts = ", ".join(f"{n} {name}" for name, n in told["statuses"].items())
-    say(f"{told['points']} points ({axes}): {counts}")
-    for message in told["messages"]:
-        say(f"  error: {message}")
-    if dataset is not None:
-        show(table(("variable", "least", "greatest", "what it is"), _ranges(dataset)))
-    say(f"Stored in {told['store']}; in Python: dse.open({told['store']!r})")
-
-
-def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
-    """Return name, least and greatest value and meaning of every variable; of codes all that occur, by name."""
-    import numpy as np
-
-    from dse.quantities import show as text
-    from results import axes
-
-    rows = []
-    for name, array in dataset.data_vars.items():
-        values, about = array.values, str(array.attrs.get("long_name", ""))
-        if "flag_values" in array.attrs:
-            seen = set(np.unique(values).tolist())
-            found = [meant for code, meant in axes.codes(array).items() if code in seen and code >= 0]
-            rows.append((str(name), ", ".join(found), "", about))
-        elif values.dtype.kind == "f" and np.isfinite(values).any():
-            unit = axes.unit_of(array)
-            least, greatest = text(float(np.nanmin(values)), unit), text(float(np.nanmax(values)), unit)
-            rows.append((str(name), least, greatest, about))
-    return [row for row in rows if row[1]]
-
-
-@click.command()
-@SCENARIO
 @click.option(
     "-o",
     "--output",
@@ -243,19 +109,30 @@ def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
 )
 @click.option("--points", type=click.IntRange(2), help=POINTS_HELP)
 @click.option("--tolerance", type=click.FloatRange(0, min_open=True), help=TOLERANCE_HELP)
+@searching
 @AS_JSON
 @mistakes_as_json
 def front(
-    scenario: str, outputs: tuple[str, ...], points: int | None, tolerance: float | None, as_json: bool
+    scenario: str,
+    outputs: tuple[str, ...],
+    points: int | None,
+    tolerance: float | None,
+    as_json: bool,
+    search: dict[str, Any],
 ) -> int:
-    """Find the Pareto front of several objectives."""
+    """Find the Pareto front of several objectives.
+
+    --sampler and the options after it stand in for the [search] of the file: every point is then feasible, and
+    nothing proves that no design is better.
+    """
     from dse import api, fronts
+    from scenarios.searches import searched
 
     for output in outputs:
         if Path(output).suffix not in FRONT_FILES:
             kinds = ", ".join(sorted(FRONT_FILES))
             raise click.UsageError(f"{output}: what kind of file is meant? The name may end in {kinds}")
-    found = fronts.find(api.load(scenario), points, tolerance)
+    found = fronts.find(searched(api.load(scenario), search), points, tolerance)
     if found.refusal is not None:
         _show_solution(found.refusal, as_json)
         return CODES[found.refusal.status.value]

@@ -65,6 +65,10 @@ def find(
     if points is None and tolerance is None and asked:
         points, tolerance = asked.points, asked.tolerance
     _check(scenario, question, points, tolerance)
+    if question.decide and (question.search is not None or question.model.black_box):
+        from dse import sampled_fronts
+
+        return sampled_fronts.find(question, points)
     most = points or (MOST_POINTS if tolerance else POINTS)
     with reporting(progress, "solves") as report:
         search = Search(question, report, 3 * most)
@@ -94,6 +98,9 @@ def _check(
     elif tolerance is not None and len(question.objectives) > 2:
         key, wrong = "objective.front", "a tolerance is for neighbours on a curve, and so for two objectives"
         right = "say how many points instead"
+    elif tolerance is not None and (question.search is not None or question.model.black_box):
+        key, wrong = "objective.front", "a sampler cannot promise how near neighbours come"
+        right = "say how many points at most instead"
     else:
         return
     raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])

@@ -179,6 +179,11 @@ def _evaluated(question: Question) -> Solution:
     )
 
 
+def checked(question: Question, outcome: Outcome) -> Solution:
+    """Return an outcome as an answer: re-evaluated in plain floats, with names and units."""
+    return called_by_name(question, _checked(question, outcome), _units(question))
+
+
 def _checked(question: Question, outcome: Outcome) -> Solution:
     """Re-evaluate the model in plain floats at the point and judge the outcome by that alone."""
     x = dict(outcome.x or {})

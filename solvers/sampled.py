@@ -34,7 +34,7 @@ def answer(
     best = sampler.polished(question, sampler.best_of(found))
     compare = asked.compare and not question.model.black_box
     if best is None or best.worth.violation > 0:
-        return _nothing(question, found, certified(replace(question, search=None)) if compare else None)
+        return nothing(question, found, certified(replace(question, search=None)) if compare else None)
     text = f"no proof of optimality: {effort(question, found)}"
     left = best.design.question
     told = checked(
@@ -47,14 +47,15 @@ def answer(
     return beside(question, told, certified(replace(question, search=None)))
 
 
-def effort(question: Question, found: Found) -> str:
-    """Say what was done, and why no proof was tried."""
-    near = "" if question.model.black_box else ", and a local search from the best"
+def effort(question: Question, found: Found, *, polished: bool = True) -> str:
+    """Say what was done, and why no proof was tried; ``polished``: whether a local search followed."""
+    near = "" if question.model.black_box or not polished else ", and a local search from the best"
     box = f"; the model is a black box (it {question.model.black_box})" if question.model.black_box else ""
     return found.effort + near + box
 
 
-def _nothing(question: Question, found: Found, proof: Solution | None) -> Solution:
+def nothing(question: Question, found: Found, proof: Solution | None) -> Solution:
+    """Say that no design was found, or, where a certified method says so, that there is none."""
     message = f"no design that meets all limits in {effort(question, found)}"
     if found.empty:
         message = "interval arithmetic: no part of the box can meet all limits"

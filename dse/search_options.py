@@ -1,0 +1,45 @@
+"""Options of commands that may be answered by a sampler: one for each key of [search]."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., int])
+KEYS = ("sampler", "trials", "seed", "storage", "study", "workers", "compare")
+
+_OPTIONS = (
+    click.option(
+        "--sampler", metavar="NAME", help="Search without proof: TPE, NSGA-II, NSGA-III, CMA-ES, random."
+    ),
+    click.option("--trials", type=int, help="Designs the sampler tries (default 2000)."),
+    click.option("--seed", type=int, help="Where its random numbers start (default 0)."),
+    click.option(
+        "--storage",
+        metavar="FILE|URL",
+        help="Keep its trials, and continue them: study.db, or postgresql://user@host/database.",
+    ),
+    click.option("--study", metavar="NAME", help='Name of the study in the storage (default "dse").'),
+    click.option("--workers", type=int, help="Processes that try designs at the same time (default 1)."),
+    click.option(
+        "--compare/--no-compare",
+        default=None,
+        help="Whether to say how far the sampler is from a certified method, where there is one (it is said).",
+    ),
+)
+
+
+def searching(command: Command) -> Command:
+    """Give a command these options; it gets those that were used in ``search``, by the keys of [search]."""
+
+    @functools.wraps(command)
+    def run(**options: Any) -> int:
+        search = {key: options.pop(key) for key in KEYS}
+        return command(**options, search={key: v for key, v in search.items() if v is not None})
+
+    for option in reversed(_OPTIONS):
+        run = option(run)
+    return cast("Command", run)
