@@ -1,0 +1,51 @@
+"""What goes wrong with files and stores, said so that a user can act on it."""
+
+from __future__ import annotations
+
+import errno
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full; what is stored stays valid, free some space and run it again",
+    errno.EDQUOT: "the disk quota is used up; what is stored stays valid",
+    errno.EFBIG: "a file would exceed the size allowed; what is stored stays valid",
+    errno.EROFS: "the file system is read-only; choose a path that can be written",
+    errno.EACCES: "no permission; choose a path that can be written",
+    errno.EPERM: "not permitted; choose a path that can be written",
+    errno.ENOTDIR: "a part of the path is a file, not a directory",
+    errno.EEXIST: "a part of the path is a file, not a directory",
+}
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+# what the libraries behind an object store raise that is no OSError
+_FAR = frozenset({"botocore", "aiobotocore", "aiohttp"})
+
+
+class StoreError(Exception):
+    """A store cannot be created, written or read; the message says which, why, and what would help."""
+
+
+class NoRoom(StoreError):
+    """The disk or the quota is full; what is stored stays valid."""
+
+
+class StoreBusy(StoreError):
+    """Another sweep is filling the store."""
+
+
+@contextmanager
+def explained(target: object, what: str) -> Iterator[None]:
+    """Turn what the system says about a path into a StoreError that a user can act on."""
+    try:
+        yield
+    except OSError as problem:
+        why = _REASONS.get(problem.errno or 0, str(problem))
+        kind = NoRoom if problem.errno in _FULL else StoreError
+        raise kind(f"cannot {what} {target}: {why}") from problem
+    except Exception as problem:
+        if type(problem).__module__.partition(".")[0] not in _FAR:
+            raise
+        raise StoreError(f"cannot {what} {target}: {problem}; what is stored stays valid") from problem
