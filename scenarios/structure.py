@@ -37,6 +37,9 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
         findings.unknown("model", "model", shape.model, models.names())
         return None
     lists = model.structure
+    if shape.idle and lists is not None:
+        wrong = f"{model.name} knows no idling: what its parts draw as time passes is in its own equations"
+        findings.add("idle", wrong, "leave it out")
     if lists is None or (lists.optional and not any(t.name in shape.given for t in lists.tables)):
         return Plain(Reader(model, findings), _flat_machine(_unnested(shape, model, findings), model))
     if lists.optional:

@@ -1,11 +1,12 @@
 """Every wrong scenario is refused with file, key, what is wrong and what would be right; all at once."""
 
+import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from scenarios import Problem, Scenario, ScenarioError, from_text, load
+from scenarios import Problem, Scenario, ScenarioError, from_text, load, template
 from scenarios.questions import question
 
 Problems, Only = Callable[..., tuple[Problem, ...]], Callable[..., Problem]
@@ -165,3 +166,13 @@ def test_bytes_need_a_word_size(only: Only) -> None:
     assert found.key == "decide.memory.max"
     assert "bytes" in found.wrong
     assert "machine.word_size" in found.right
+
+
+@pytest.mark.parametrize("model", ["blocks", "dvfs", "exabounds", "partition", "sockets"])
+def test_models_over_lists_know_no_idling(model: str) -> None:
+    data = tomllib.loads(template(model))
+    load(data | {"idle": False})
+    with pytest.raises(ScenarioError) as caught:
+        load(data | {"idle": True})
+    (found,) = caught.value.problems
+    assert (found.key, found.wrong.startswith(f"{model} knows no idling")) == ("idle", True)
