@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,9 @@ def parts(solution: Facts) -> list[Part]:
         Part("limits", ("limit", "asked", "value", "room", "worth"), _limits(solution)),
         Part(_worth(solution), ("1 % more of", solution.objective_name), _parameters(solution)),
         Part(
-            "alternatives", ("choice", solution.objective_name or "objective", "remark"), _choices(solution)
+            "alternatives",
+            ("choice", solution.objective_name or "objective", "beside the chosen", "remark"),
+            _choices(solution),
         ),
     ]
     return [part for part in found if part.rows]
@@ -140,7 +143,16 @@ def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:
     reached = "" if told.objective is None else words.value(told.objective, unit)
     remark = told.status.value + (f": {', '.join(told.conflict)} conflict" if told.conflict else "")
     chosen = all(solution.variables.get(n) == c for n, c in told.choice.items())
-    return ", ".join(told.choice.values()), reached, remark + (" (chosen)" if chosen else "")
+    beside = "" if chosen else _beside(solution, told.objective)
+    return ", ".join(told.choice.values()), reached, beside, remark + (" (chosen)" if chosen else "")
+
+
+def _beside(solution: Facts, objective: float | None) -> str:
+    """Say how many times the chosen one's objective another choice has; nothing where that says nothing."""
+    base = solution.objective
+    if objective is None or not base or not math.isfinite(objective / base) or objective / base < 0:
+        return ""
+    return f"{objective / base:.3g} times"
 
 
 def renderable(solution: Facts) -> RenderableType:

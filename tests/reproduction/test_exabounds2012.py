@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from dse.models.exabounds import workloads
 from dse.reproduction import Report
 from dse.reproduction.exabounds2012 import correlator, formulas, table_one
 from dse.reproduction.exabounds2012.systems import cell, exa, idle_cell, processors
@@ -94,7 +95,7 @@ def test_the_printed_time_between_failures_is_its_integral():
 
 
 def test_the_listing_of_the_correlator_visits_every_pair_once():
-    assert len(set(correlator.listed(7))) == len(correlator.listed(7)) == correlator.pairs(7) == 28
+    assert len(set(correlator.listed(7))) == len(correlator.listed(7)) == workloads.pairs(7) == 28
     assert correlator.defined(13) == 13
 
 

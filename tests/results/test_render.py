@@ -273,3 +273,16 @@ def test_json_takes_numpy_numbers():
         Status.OPTIMAL, objective=np.float64(1.5), variables={"p": np.int64(3)}, gap=np.float32(0)
     )
     assert json.loads(json.dumps(to_json(solution)))["variables"] == {"p": 3}
+
+
+def test_choices_stand_beside_the_chosen_one(optimal: Solution):
+    """How many times its objective the others have; nothing where one has none."""
+    others = (
+        Alternative({"machine": "jaketown"}, Status.OPTIMAL, 7421.1),
+        Alternative({"machine": "arm"}, Status.OPTIMAL, 22263.3),
+        Alternative({"machine": "wasp"}, Status.INFEASIBLE, None, {"time": 1.0}),
+    )
+    told = dataclasses.replace(optimal, alternatives=others)
+    assert lines_with(told, "choice") == ["choice energy beside the chosen remark"]
+    assert lines_with(told, "arm") == ["arm 22.2633 kJ 3 times optimal"]
+    assert lines_with(told, "wasp") == ["wasp infeasible: time conflict"]
