@@ -24,7 +24,7 @@ UNITS = {
     "A": 1.0, "K": 1.0, "W": 1.0, "kW": 1e3, "MW": 1e6, "W/GiB": 1 / 2**30, "cycle": 1.0, "byte": 1.0, "bit": 1 / 8,
     "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "GB/s": 1e9, "Gbit/s": 1e9 / 8, "mohm": 1e-3, "uohm": 1e-6,
     "mm^2": 1e-6, "1/m^2": 1.0, "FIT": 1e-9 / 3600, "USD": 1.0, "USD/W": 1.0, "USD/Hz": 1.0, "USD/kWh": 1 / 3.6e6,
-    "instruction/s": 1.0,
+    "instruction/s": 1.0, "%": 0.01,
 }  # fmt: skip
 CHUNK = 200_000
 COARSE = 3000
@@ -86,7 +86,7 @@ def _best(source: Mapping[str, Any], kind: str | None, decide: Values, goal: str
     m = machine(own if kind is None else own | {"base": kind})
     given = dict(source["given"])
     rows = [
-        (number(r["distance"]) if "distance" in r else math.inf, float(r["share"]))
+        (number(r["distance"]) if "distance" in r else math.inf, number(r["share"]))
         for r in given.pop("data_reuse")
     ]
     if any(name.startswith(UNREAD) for name in given):
