@@ -35,8 +35,8 @@ def solve(scenario: Source, **search: Any) -> Solution:
     ``search``: keys of the scenario's [search], which they stand in for: ``sampler="TPE"``, ``trials``, ``seed``,
     ``storage``, ``study``, ``workers``, ``compare``. A sampler then answers, without proof.
 
-    Raises StoreError where trials are to be kept and cannot be, and ScenarioError where the scenario is wrong, sweeps axes (see ``sweep``) or has several objectives
-    (see ``front``).
+    Raises ScenarioError where the scenario is wrong, sweeps axes (see ``sweep``) or has several objectives
+    (see ``front``), and StoreError where trials are to be kept and cannot be.
     """
     from scenarios.questions import question
     from scenarios.searches import searched
@@ -68,19 +68,21 @@ def sweep(
     workers: int | None = None,
     progress: bool | Report | None = None,
     metrics: Sequence[str] | None = None,
+    patience: float | None = None,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
 
     ``store``: path of a Zarr store, filled chunk by chunk and continued where it exists; None: in memory.
     ``client``: a Dask client; else ``workers`` processes of this machine. ``progress``: True, False, a
     function (done, total), or None for a bar where there is a terminal. ``metrics``: names of those to keep
-    beside the answers; None: all.
+    beside the answers; None: all. ``patience``: seconds that a client's cluster may be without any worker before
+    WorkersLost is raised; None: for ever.
 
     Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeps.sweep``.
     """
     from dse import sweeps
 
-    return sweeps.sweep(load(scenario), store, client, workers, progress, metrics)
+    return sweeps.sweep(load(scenario), store, client, workers, progress, metrics, patience)
 
 
 def front(
@@ -108,16 +110,17 @@ def evaluate(
     client: Any = None,
     workers: int | None = None,
     progress: bool | Report | None = None,
+    patience: float | None = None,
 ) -> xr.Dataset:
     """Compute metrics of a scenario in which nothing is decided, over its grid if it has one: all, or those named.
 
     All points at once, as arrays; they are read-only, ``copy(deep=True)`` makes one's own. Limits play no part.
-    ``store``: a Zarr store to fill chunk by chunk instead, for grids that no memory holds; ``client``, ``workers``
-    and ``progress`` are then as in ``sweep``. Raises ScenarioError where something is decided.
+    ``store``: a Zarr store to fill chunk by chunk instead, for grids that no memory holds; ``client``, ``workers``,
+    ``progress`` and ``patience`` are then as in ``sweep``. Raises ScenarioError where something is decided.
     """
     from dse import evaluating
 
-    return evaluating.evaluate(load(scenario), store, metrics, client, workers, progress)
+    return evaluating.evaluate(load(scenario), store, metrics, client, workers, progress, patience)
 
 
 def open(store: str | Path) -> xr.Dataset:
@@ -139,7 +142,9 @@ def report(source: Source, file: str | Path, points: int | None = None) -> Path:
     from results import page
     from results.store import explained
 
-    stored = isinstance(source, str | Path) and Path(source).is_dir()
-    made = reports.of_store(source) if stored else reports.of_scenario(load(source), points)
+    if isinstance(source, str | Path) and Path(source).is_dir():
+        made = reports.of_store(source)
+    else:
+        made = reports.of_scenario(load(source), points)
     with explained(Path(file), "write"):
         return page.save(made, file)
