@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dse.api import load as load
     from dse.api import open as open
     from dse.api import register as register
+    from dse.api import report as report
     from dse.api import solve as solve
     from dse.api import sweep as sweep
     from dse.fitting import fit as fit
@@ -33,6 +34,7 @@ _WHERE = {
     "models": "dse.models:",
     "open": "dse.api:open",
     "register": "dse.api:register",
+    "report": "dse.api:report",
     "solve": "dse.api:solve",
     "sweep": "dse.api:sweep",
 }

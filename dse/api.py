@@ -124,13 +124,31 @@ def evaluate(
 
 
 def open(store: str | Path) -> xr.Dataset:
-    """Open the dataset of a sweep's store, finished or not (status 0: not computed yet).
+    """Open a dataset: that of a sweep's store, finished or not (status 0: not computed yet), or an exported one.
 
-    Raises StoreError where there is none.
+    ``store``: a Zarr store of a sweep, a front or dataset written as .zarr, or a NetCDF file (.nc). Raises StoreError
+    where there is none.
     """
-    import results.store
+    import results.reading
 
-    return results.store.open(store)
+    return results.reading.open(store)
+
+
+def export(
+    source: Source | Solution | xr.Dataset, path: str | Path, columns: Sequence[str] | None = None
+) -> Path:
+    """Write results as the format that ``path`` ends in, units and provenance with them; returns the path.
+
+    ``source``: a dataset, a solution, the path of a store or of a file that ``open`` takes, a .json file that
+    ``dse solve --json`` printed, or a scenario, which is answered first. ``path``: .csv, .jsonl, .parquet, .md, .tex,
+    .nc, .zarr, .png, .svg or .pdf. ``columns``: the axes and variables that a table has, in this order. Large
+    stores are read and written piece by piece.
+
+    Raises ScenarioError, and StoreError where something cannot be read, written, or shown in that format.
+    """
+    from dse import exporting
+
+    return exporting.export(source, path, columns)
 
 
 def report(source: Source, file: str | Path, points: int | None = None) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dse import commands, fit_command, inspecting, listings
+from dse import commands, fit_command, inspecting, listings, report_command, sweep_command
 from dse.door import Door
 
 
@@ -32,8 +32,10 @@ def main() -> None:
 
 for _command in (
     commands.solve,
-    commands.sweep,
+    sweep_command.sweep,
+    sweep_command.evaluate,
     commands.front,
+    report_command.report,
     inspecting.check,
     inspecting.explain,
     fit_command.fit,

@@ -1,0 +1,182 @@
+"""A dataset as the columns of one table: what a page plots, filters and lists."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import axes, segments
+from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FRONT = "front"
+DIGITS = 6
+MOST_POINTS = 20_000
+STRUCTURE = frozenset({"status", "seconds", "message", "elasticity", "binding", "joined", "gap"})
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One quantity at every point, in the unit that it is shown in.
+
+    ``role``: "axis", "objective", "decided", "metric" or "bound". ``values``: numbers, None where there is none;
+    of codes and names their place in ``labels``. ``about``: its meaning and source.
+    """
+
+    name: str
+    label: str
+    unit: str
+    role: str
+    values: tuple[float | None, ...]
+    labels: tuple[str, ...] = ()
+    log: bool = False
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All points of a dataset.
+
+    ``dims``: the swept axes with their lengths, in the order of the points; ``kind``: "front" or "sweep". ``status``:
+    words of every point; ``limits``: of every point the limits that bind, or that conflict where nothing is feasible.
+    ``joined``: what lies between a point of a front and the next (1: a straight segment). ``left_out``: how many points
+    of the dataset are not here.
+    """
+
+    kind: str
+    dims: Mapping[str, int]
+    columns: tuple[Column, ...]
+    status: tuple[str, ...]
+    limits: tuple[tuple[str, ...], ...]
+    joined: tuple[int, ...] = ()
+    left_out: int = 0
+    senses: Mapping[str, bool] = field(default_factory=dict)
+
+
+def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = MOST_POINTS) -> Table:
+    """Make the table of a front or a sweep.
+
+    ``decided``: names of decided quantities, the others are metrics. ``most``: of longer sweeps every second, third, …
+    value of the longest axes is taken, the first and the last among them.
+    """
+    points = dataset["status"].size
+    thin = _thinned(dataset, most)
+    dims = tuple(map(str, thin["status"].dims))
+    front = dims == (FRONT,)
+    goals = objectives(dataset)
+    words = {code: status.value for status, code in STATUS_CODES.items()} | {0: "not computed"}
+    return Table(
+        kind=FRONT if front else "sweep",
+        dims={d: thin.sizes[d] for d in dims},
+        columns=tuple(_columns(thin, dims, goals, frozenset(decided))),
+        status=tuple(words[int(c)] for c in thin["status"].values.ravel()),
+        limits=_telling_limits(thin, dims),
+        joined=tuple(int(c) for c in segments.codes(thin)) if front and "joined" in thin else (),
+        left_out=points - thin["status"].size,
+        senses=goals,
+    )
+
+
+def _thinned(dataset: xr.Dataset, most: int) -> xr.Dataset:
+    while dataset["status"].size > most:
+        sizes = {str(d): dataset.sizes[d] for d in dataset["status"].dims}
+        longest = max(sizes, key=sizes.__getitem__)
+        keep = np.unique(
+            np.linspace(0, sizes[longest] - 1, max(2, (sizes[longest] + 1) // 2)).round().astype(int)
+        )
+        dataset = dataset.isel({longest: keep})
+    return dataset
+
+
+def _columns(
+    dataset: xr.Dataset, dims: Sequence[str], goals: Mapping[str, bool], decided: frozenset[str]
+) -> Iterator[Column]:
+    shape = tuple(dataset.sizes[d] for d in dims)
+    for place, dim in enumerate(dims):
+        if dim != FRONT:
+            along = [1] * len(shape)
+            along[place] = shape[place]
+            axis = dataset[dim]
+            spread = np.broadcast_to(np.asarray(axis.values).reshape(along), shape)
+            yield _column(axis, dim, "axis", spread)
+    named = [str(n) for n in dataset.data_vars if n not in STRUCTURE]
+    # the objective stands under its own name, too
+    named = [n for n in named if n != "objective" or not set(goals) & set(named)]
+    rank = {"objective": 0, "decided": 1, "metric": 2, "bound": 3}
+    roles = {n: _role(n, goals, decided) for n in named}
+    order = {name: place for place, name in enumerate(goals)}
+    for name in sorted(named, key=lambda n: (rank[roles[n]], order.get(n, 0))):
+        array = dataset[name].transpose(*dims, ...)
+        for label, values in _elements(array, dims):
+            yield _column(dataset[name], label, roles[name], values)
+
+
+def _role(name: str, goals: Mapping[str, bool], decided: frozenset[str]) -> str:
+    if name in goals or name == "objective":
+        return "objective"
+    if name == "bound":
+        return "bound"
+    return "decided" if name in decided or any(d.startswith(f"{name}.") for d in decided) else "metric"
+
+
+def _elements(array: xr.DataArray, dims: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Go through what a variable holds at a point: itself, or each element of a family."""
+    beyond = [str(d) for d in array.dims if d not in dims]
+    name = str(array.name)
+    if not beyond:
+        yield name, array.values
+        return
+    for at in itertools.product(*(range(array.sizes[d]) for d in beyond)):
+        which = [
+            str(array[d].values[i]) if d in array.coords else str(i + 1)
+            for d, i in zip(beyond, at, strict=True)
+        ]
+        yield f"{name} {', '.join(which)}", array.isel(dict(zip(beyond, at, strict=True))).values
+
+
+def _column(array: xr.DataArray, name: str, role: str, values: Any) -> Column:
+    flat = np.asarray(values).ravel()
+    about = "; ".join(str(array.attrs[k]) for k in ("long_name", "source") if array.attrs.get(k))
+    label = axes.words(name)
+    if flat.dtype.kind not in "fiub":
+        texts = tuple(dict.fromkeys(map(str, flat.tolist())))
+        return Column(
+            name, label, "", role, tuple(float(texts.index(str(v))) for v in flat), texts, about=about
+        )
+    numbers = flat.astype(float)
+    if "flag_values" in array.attrs or "choices" in array.attrs:
+        found = _coded(array, numbers)
+        return Column(name, label, "", role, found[0], found[1], about=about)
+    factor, unit = axes.prefix(numbers, array)
+    return Column(
+        name, label, unit, role, tuple(map(_rounded, numbers * factor)), (), axes.wide(numbers), about
+    )
+
+
+def _coded(array: xr.DataArray, numbers: Any) -> tuple[tuple[float | None, ...], tuple[str, ...]]:
+    texts = axes.codes(array)
+    places = {code: float(i) for i, code in enumerate(texts)}
+    return tuple(places.get(float(v)) for v in numbers), tuple(texts.values())
+
+
+def _rounded(number: float) -> float | None:
+    return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None
+
+
+def _telling_limits(dataset: xr.Dataset, dims: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Of every point the limits that say why it is as it is."""
+    size = int(dataset["status"].size)
+    if "binding" not in dataset or LIMIT not in dataset:
+        return ((),) * size
+    names = [str(n) for n in dataset[LIMIT].values]
+    codes = dataset["binding"].transpose(*dims, LIMIT).values.reshape(size, len(names))
+    telling: list[list[bool]] = np.isin(codes, (BINDING, CONFLICTING)).tolist()
+    told: list[tuple[str, ...]] = [tuple(itertools.compress(names, row)) for row in telling]
+    return tuple(told)

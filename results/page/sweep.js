@@ -1,0 +1,107 @@
+"use strict";
+// A sweep: one quantity over one or two of its axes, a slider for each of the others.
+function startSweep() {
+  const names = Object.keys(D.dims), sizes = Object.values(D.dims);
+  const axisOf = (k) => COLUMNS.find((c) => c.role === "axis" && c.name === names[k]);
+  const stride = sizes.map((_, k) => sizes.slice(k + 1).reduce((a, b) => a * b, 1));
+  const things = COLUMNS.map((c, at) => at).filter((at) => COLUMNS[at].role !== "axis");
+  const longest = names.map((_, k) => k).sort((a, b) => sizes[b] - sizes[a]);
+  const choose = { what: things.find((at) => COLUMNS[at].role === "objective") ?? things[0], x: longest[0],
+    y: names.length > 1 ? longest[1] : -1, at: sizes.map(() => 0) };
+  const box = document.getElementById("sweep");
+  const point = (place) => place.reduce((sum, i, k) => sum + i * stride[k], 0);
+  const coordinate = (k, i) => { const c = axisOf(k); const at = point(choose.at.map((_, m) => (m === k ? i : 0))); return c.labels.length ? plain(shown(c, at)) : c.values[at]; };
+
+  function select(id, word, options, value, on) {
+    return make("label", {}, `${word} `, make("select", { id, onchange: (e) => { on(Number(e.target.value)); controls(); draw(); } },
+      ...options.map(([v, text]) => make("option", { value: v, selected: v === value }, text))));
+  }
+
+  function controls() {
+    const every = names.map((_, k) => [k, title(axisOf(k))]);
+    const made = [select("sweep-what", "shown", things.map((at) => [at, title(COLUMNS[at])]), choose.what, (v) => { choose.what = v; }),
+      select("sweep-x", "across", every, choose.x, (v) => { if (v === choose.y) choose.y = choose.x; choose.x = v; })];
+    if (names.length > 1) made.push(select("sweep-y", "up", [[-1, "(nothing: a line)"], ...every], choose.y,
+      (v) => { if (v === choose.x) choose.x = choose.y < 0 ? choose.x : choose.y; choose.y = v === choose.x ? -1 : v; }));
+    names.forEach((name, k) => {
+      if (k === choose.x || k === choose.y) return;
+      const told = make("output", {}, said(k));
+      made.push(make("label", {}, `${axisOf(k).label} `, make("input", { type: "range", min: 0, max: sizes[k] - 1, step: 1, value: choose.at[k],
+        "aria-label": axisOf(k).label, "data-axis": name, oninput: (e) => { choose.at[k] = Number(e.target.value); told.textContent = said(k); draw(); } }), told));
+    });
+    document.getElementById("sweep-controls").replaceChildren(...made);
+  }
+
+  function said(k) {
+    const c = axisOf(k);
+    return `${shown(c, point(choose.at.map((_, m) => (m === k ? choose.at[k] : 0))))} ${c.unit}`.trim();
+  }
+
+  function cell(i, j) {
+    return point(choose.at.map((v, k) => (k === choose.x ? i : k === choose.y ? j : v)));
+  }
+
+  const axis = (k) => { const c = axisOf(k); return { title: { text: plain(title(c)) }, automargin: true, ...numbers(c) }; };
+  const count = (k) => (k < 0 ? 1 : sizes[k]);
+
+  function marks() {
+    const groups = new Map();
+    for (let i = 0; i < count(choose.x); i++) for (let j = 0; j < count(choose.y); j++) {
+      const at = cell(i, j), value = COLUMNS[choose.what].values[at];
+      if (choose.y < 0 && value === null) continue;
+      const gone = value === null;
+      const told = gone ? (D.status[at] === "infeasible" && D.limits[at].length ? `no design: ${D.limits[at].join(", ")}` : D.status[at]) : null;
+      if (!gone) continue;
+      if (!groups.has(told)) groups.set(told, []);
+      groups.get(told).push([i, j, at]);
+    }
+    return [...groups].map(([told, list], n) => ({ type: "scatter", mode: "markers", name: plain(told), x: list.map((p) => coordinate(choose.x, p[0])),
+      y: list.map((p) => coordinate(choose.y, p[1])), customdata: list.map((p) => p[2]), hovertemplate: `${plain(told)}<extra></extra>`,
+      marker: { symbol: ["x-thin-open", "cross-thin-open", "asterisk-open", "hash-open", "y-up-open"][n % 5], size: 8, color: "#57606a" } }));
+  }
+
+  function map(c) {
+    const z = [], custom = [];
+    for (let j = 0; j < count(choose.y); j++) {
+      z.push([]); custom.push([]);
+      for (let i = 0; i < count(choose.x); i++) { const at = cell(i, j); z[j].push(c.values[at] === null ? null : logged(c) ? Math.log10(c.values[at]) : c.values[at]); custom[j].push(at); }
+    }
+    const bar = { title: { text: plain(title(c)), side: "right" } };
+    if (c.labels.length) Object.assign(bar, { tickvals: c.labels.map((_, k) => k), ticktext: c.labels.map(plain) });
+    else if (logged(c)) { const all = z.flat().filter((v) => v !== null); if (all.length) Object.assign(bar, ticks(Math.min(...all), Math.max(...all))); }
+    const text = custom.map((row) => row.map((at) => `${plain(c.label)} ${plain(shown(c, at))} ${plain(c.unit)}`));
+    return { type: "heatmap", z, text, customdata: custom, x: [...Array(count(choose.x)).keys()].map((i) => coordinate(choose.x, i)),
+      y: [...Array(count(choose.y)).keys()].map((j) => coordinate(choose.y, j)), colorscale: "Cividis", colorbar: bar, hoverongaps: false,
+      hovertemplate: "%{text}<extra></extra>" };
+  }
+
+  function line(c) {
+    const places = [...Array(count(choose.x)).keys()];
+    const values = places.map((i) => c.values[cell(i, 0)]);
+    return { type: "scatter", mode: "lines+markers", x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.labels[v]))) : values,
+      customdata: places.map((i) => cell(i, 0)), line: { color: PALETTE[0] }, connectgaps: false, hovertemplate: "%{y}<extra></extra>",
+      marker: { symbol: places.map((i) => SYMBOLS[D.status[cell(i, 0)]] || "circle"), size: 7 } };
+  }
+
+  function stars() {
+    const list = [...pinned].filter((at) => names.every((_, k) => k === choose.x || k === choose.y || Math.floor(at / stride[k]) % sizes[k] === choose.at[k]));
+    const c = COLUMNS[choose.what];
+    return { type: "scatter", mode: "markers", name: "side by side", customdata: list, x: list.map((at) => coordinate(choose.x, Math.floor(at / stride[choose.x]) % sizes[choose.x])),
+      y: list.map((at) => (choose.y < 0 ? (c.labels.length ? plain(shown(c, at)) : c.values[at]) : coordinate(choose.y, Math.floor(at / stride[choose.y]) % sizes[choose.y]))),
+      hoverinfo: "skip", marker: { symbol: "star", size: 14, color: PALETTE[4], line: { color: "#000", width: 1 } } };
+  }
+
+  function draw() {
+    const c = COLUMNS[choose.what];
+    const flat = choose.y < 0;
+    const up = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c) } : axis(choose.y);
+    Plotly.react(box, flat ? [line(c), stars()] : [map(c), ...marks(), stars()],
+      { xaxis: axis(choose.x), yaxis: up, hovermode: "closest", showlegend: !flat, margin: { l: 70, r: 20, t: 40, b: 55 }, legend: { orientation: "h", y: 1.12 }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, CONFIG);
+  }
+  controls();
+  draw();
+  const index = (event) => event.points.find((p) => Number.isInteger(p.customdata));
+  box.on("plotly_hover", (event) => { const p = index(event); if (p) hover(p.customdata); });
+  box.on("plotly_click", (event) => { const p = index(event); if (p) pin(p.customdata); });
+  listeners.push((what) => { if (what === "pins") draw(); });
+}

@@ -1,0 +1,49 @@
+"""Exchange rates and knees of fronts whose shape is known."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from results.along import exchange_rates, knee
+
+
+@given(st.floats(0.2, 5.0), st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
+def test_a_power_law_has_its_exponent_as_exchange_rate_whatever_the_units(
+    power: float, unit_a: float, unit_b: float
+):
+    a = np.geomspace(1.0, 100.0, 7)
+    rates = exchange_rates(unit_a * a, unit_b * a**-power)
+    # logarithms of numbers near 1e6 carry 1e-16 of about 14, over steps of 0.77
+    assert rates[:-1] == pytest.approx(np.full(6, -power), rel=1e-12)
+    assert np.isnan(rates[-1])
+
+
+def test_where_nothing_changes_or_a_sign_forbids_logarithms_there_is_no_rate():
+    assert np.isnan(exchange_rates([1.0, 1.0, 2.0], [3.0, 2.0, -1.0])).all()
+
+
+def test_the_knee_is_the_corner():
+    # in logarithms the corner (1, 1) of an L is farthest from the line between its ends
+    a, b = [1.0, 1.0, 1.0, 10.0, 100.0], [100.0, 10.0, 1.0, 1.0, 1.0]
+    assert knee(a, b) == 2
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([1.0, 2.0], [2.0, 1.0]),
+        ([1.0, 10.0, 100.0], [100.0, 10.0, 1.0]),
+        ([1.0, np.nan, 3.0], [3.0, 2.0, 1.0]),
+    ],
+    ids=["two points", "a straight line in logarithms", "a missing number"],
+)
+def test_without_a_bend_there_is_no_knee(a: list[float], b: list[float]):
+    assert knee(a, b) is None
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1e-9, 1e9))
+def test_the_knee_does_not_depend_on_units(unit_a: float, unit_b: float):
+    a = np.array([1.0, 2.0, 5.0, 20.0, 100.0])
+    b = np.array([50.0, 20.0, 4.0, 2.0, 1.0])
+    assert knee(a * unit_a, b * unit_b) == knee(a, b)
