@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dse.models.model import MACHINE_PREFIX, Model
-from dse.models.pages import LIST_HEAD, domain, lists, value
+from dse.models.model import MACHINE_PREFIX, Model, Unknown
+from dse.models.pages import LIST_HEAD, domain, lists, unknowns, value
 from dse.models.structure import Structure
 from dse.quantities import Quantity
 from dse.terminal import table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import RenderableType
 
 LONGEST_SYMBOL = 8
@@ -27,9 +29,9 @@ def page(model: Model) -> RenderableType:
         for sentence, rows in lists(model.structure):
             parts.append(Text(_plain(sentence)))
             parts += [table(LIST_HEAD, [tuple(map(_plain, row)) for row in rows])] if rows else []
-    for heading, prefix, quantities in _sections(model):
+    for heading, prefix, quantities, decided in _sections(model):
         # unit and domain share a column: names are long, and no other column may break words
-        rows = [(prefix + q.name, value(q), _meaning(q), q.source) for q in quantities]
+        rows = [(prefix + q.name, value(q, decided.get(q.name)), _meaning(q), q.source) for q in quantities]
         head = ("name", "value", "meaning", "source")
         parts += [Text("\n" + heading, style="bold"), table(head, rows)]
     if model.limits:
@@ -49,11 +51,11 @@ def _meaning(q: Quantity) -> str:
     return f"{q.symbol}: {q.meaning}" if 0 < len(q.symbol) <= LONGEST_SYMBOL else q.meaning
 
 
-def _sections(model: Model) -> tuple[tuple[str, str, tuple[Quantity, ...]], ...]:
+def _sections(model: Model) -> tuple[tuple[str, str, tuple[Quantity, ...], Mapping[str, Unknown]], ...]:
     return (
-        ("inputs", "", model.inputs),
-        ("machine parameters", MACHINE_PREFIX, model.machine),
-        ("metrics", "", model.metrics),
+        ("inputs", "", model.inputs, unknowns(model)),
+        ("machine parameters", MACHINE_PREFIX, model.machine, {}),
+        ("metrics", "", model.metrics, {}),
     )
 
 
@@ -63,7 +65,10 @@ def as_record(model: Model) -> dict[str, Any]:
         "name": model.name,
         "title": model.title,
         "source": model.source,
-        **{h.replace(" ", "_"): [_quantity(p, q) for q in found] for h, p, found in _sections(model)},
+        **{
+            heading.replace(" ", "_"): [_quantity(prefix, q, decided.get(q.name)) for q in found]
+            for heading, prefix, found, decided in _sections(model)
+        },
         "lists": [] if model.structure is None else _lists(model.structure),
         "limits": [
             {"name": x.name, "formula": x.formula, "meaning": x.meaning, "source": x.source}
@@ -82,12 +87,12 @@ def _lists(structure: Structure) -> list[dict[str, Any]]:
     ]
 
 
-def _quantity(prefix: str, q: Quantity) -> dict[str, Any]:
+def _quantity(prefix: str, q: Quantity, unknown: Unknown | None) -> dict[str, Any]:
     return {
         "name": prefix + q.name,
         "symbol": q.symbol,
         "unit": q.unit,
-        "domain": domain(q),
+        "domain": domain(q, unknown),
         "meaning": q.meaning,
         "source": q.source,
     }

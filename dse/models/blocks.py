@@ -207,7 +207,7 @@ def _plain(blocks: tuple[str, ...]) -> Model:
         limits=(ANY_BLOCK, *(replace(SPEED, name=f"{SPEED.name}.{b}") for b in blocks)),
         equations=partial(equations, blocks=blocks),
         needs=partial(needs, blocks=blocks),
-        unknowns=tuple(Unknown(f"{q.name}.{b}", integer=q is COUNT) for q in (COUNT, BUSY) for b in blocks),
+        unknowns=_unknowns(blocks),
         unused=partial(unused, blocks=blocks),
         structure=None,
         expand=None,
@@ -217,6 +217,10 @@ def _plain(blocks: tuple[str, ...]) -> Model:
 def _own_inputs(blocks: tuple[str, ...]) -> tuple[Quantity, ...]:
     """Return what every kind has of its own: throttle, count, how many are busy."""
     return tuple(q.at(block=b) for q in (OWN_THROTTLE, COUNT, BUSY) for b in blocks)
+
+
+def _unknowns(blocks: tuple[str, ...]) -> tuple[Unknown, ...]:
+    return tuple(Unknown(f"{q.name}.{b}", integer=q is COUNT) for q in (COUNT, BUSY) for b in blocks)
 
 
 def _metrics(blocks: tuple[str, ...]) -> tuple[Quantity, ...]:
@@ -235,6 +239,7 @@ BLOCKS = Model(
     equations=only_expanded,
     notes=__doc__ or "",
     one_of=(("bytes", "intensity"),),
+    unknowns=_unknowns(_PLACEHOLDER),
     structure=Structure(machines="block"),
     expand=expand,
 )

@@ -273,22 +273,28 @@ def expand(parts: Parts) -> Model:
         inputs=(*INPUTS, *counts(asked), choice, *own),
         metrics=(*METRICS, *(q.at(phase=p.name) for q in (*OF_PHASE, race) for p in asked.phases)),
         equations=partial(equations, plan=asked),
-        unknowns=tuple(Unknown(q.name, integer=True) for q in own),
+        unknowns=_unknowns(own),
         structure=None,
         expand=None,
     )
 
 
+def _unknowns(settings: tuple[Quantity, ...]) -> tuple[Unknown, ...]:
+    return tuple(Unknown(q.name, integer=True) for q in settings)
+
+
+_OF_A_PHASE = CHOICE.at(phase="<phase>")
 DVFS = Model(
     name="dvfs",
     title="A setting of voltage and frequency for each phase",
     source="Choi et al. 2016 (5)-(9)",
     machine=(*RATES, *CIRCUIT),
-    inputs=(*INPUTS, CHOICE, CHOICE.at(phase="<phase>")),
+    inputs=(*INPUTS, CHOICE, _OF_A_PHASE),
     metrics=(*METRICS, *(q.at(phase="<phase>") for q in (*OF_PHASE, RACE_SETTING))),
     limits=(),
     equations=only_expanded,
     notes=__doc__ or "",
+    unknowns=_unknowns((_OF_A_PHASE,)),
     structure=Structure((PHASES,), settings=True),
     expand=expand,
 )

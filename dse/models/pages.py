@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from dse.models.model import MACHINE_PREFIX, Model
+from dse.models.model import MACHINE_PREFIX, Model, Unknown
 from dse.models.registry import built_in_names, get
 from dse.models.structure import Column, Structure
 from dse.quantities import Quantity
@@ -22,9 +22,9 @@ def table(model: Model) -> str:
     parts = [
         *(_lists(model.structure) if model.structure is not None else ()),
         "## Inputs",
-        _quantities(model.inputs, ""),
+        _quantities(model.inputs, "", unknowns(model)),
         "## Machine parameters",
-        _quantities(model.machine, MACHINE_PREFIX),
+        _quantities(model.machine, MACHINE_PREFIX, {}),
         "## Metrics",
         _rows(
             ("name", "symbol", "unit", "meaning", "source"),
@@ -60,8 +60,13 @@ def write(folder: Path) -> None:
         (folder / f"{name}.md").write_text(page(get(name)), encoding="utf-8")
 
 
-def domain(q: Quantity) -> str:
-    """Return a quantity's domain, default and whether it may be absent, in words."""
+def unknowns(model: Model) -> dict[str, Unknown]:
+    """Return the inputs that are decided wherever nothing else is said of them, by name."""
+    return {u.name: u for u in model.unknowns}
+
+
+def domain(q: Quantity, unknown: Unknown | None = None) -> str:
+    """Return a quantity's domain, default and whether it may be absent or is then decided, in words."""
     if q.choices:
         text = " or ".join(q.choices)
     elif math.isfinite(q.maximum):
@@ -70,6 +75,8 @@ def domain(q: Quantity) -> str:
         text = f"at least {q.minimum:g}"
     if q.default is not None:
         text += f"; default {q.default if isinstance(q.default, str) else format(q.default, '.6g')}"
+    if unknown is not None:
+        return f"{text}; decided unless given{', in whole numbers' if unknown.integer else ''}"
     return text + ("; may be absent" if q.optional else "")
 
 
@@ -104,9 +111,9 @@ def lists(structure: Structure) -> list[tuple[str, list[tuple[str, ...]]]]:
     return found
 
 
-def value(q: Quantity) -> str:
+def value(q: Quantity, unknown: Unknown | None = None) -> str:
     """Return a quantity's unit and domain."""
-    return domain(q) if q.choices else f"{q.unit or 'number'}; {domain(q)}"
+    return domain(q) if q.choices else f"{q.unit or 'number'}; {domain(q, unknown)}"
 
 
 def _kind(column: Column) -> str:
@@ -115,8 +122,11 @@ def _kind(column: Column) -> str:
     return f"true or false; default {str(column.default).lower()}"
 
 
-def _quantities(quantities: Iterable[Quantity], prefix: str) -> str:
-    rows = [(f"`{prefix}{q.name}`", q.symbol, q.unit, domain(q), q.meaning, q.source) for q in quantities]
+def _quantities(quantities: Iterable[Quantity], prefix: str, decided: Mapping[str, Unknown]) -> str:
+    rows = [
+        (f"`{prefix}{q.name}`", q.symbol, q.unit, domain(q, decided.get(q.name)), q.meaning, q.source)
+        for q in quantities
+    ]
     return _rows(_HEAD, rows)
 
 

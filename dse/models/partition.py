@@ -295,17 +295,19 @@ def _template() -> Model:
     """Return the model before lists are known; its families carry placeholders for their labels."""
     work = Work(("<processor>", "<last>"), (Row("<region>"),), ())
     shown = [q for q in _metrics(work) if "<last>" not in q.name or q.name.startswith(OF_BOTH.name)]
-    shares = (_of(q.at(region="<region>", processor="<processor>")) for q in (OF_BOTH, OF_FLOPS, OF_BYTES))
+    each = (_of(q.at(region="<region>", processor="<processor>")) for q in (OF_BOTH, OF_FLOPS, OF_BYTES))
+    shares = (*each, _of(OF_BOTH.at(processor="<processor>")))
     return Model(
         name="partition",
         title="Work shared among unlike processors",
         source=f"{SOURCE} (PeaPaw), (26) and the E-Paw identifiers corrected",
         machine=MACHINE,
-        inputs=(*INPUTS, *shares, _of(OF_BOTH.at(processor="<processor>"))),
+        inputs=(*INPUTS, *shares),
         metrics=tuple(shown),
         limits=_limits(replace(work, processors=("<first>", "<processor>", "<last>"))),
         equations=families.only_expanded,
         notes=f"{__doc__}\n{GUIDELINES}",
+        unknowns=tuple(Unknown(q.name) for q in shares),
         structure=Structure((REGIONS, TRANSFERS), machines="processor", least=2),
         expand=expand,
     )

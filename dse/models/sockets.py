@@ -24,7 +24,7 @@ energy again at every level and non-recurring costs once per unit; here each sta
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -173,6 +173,15 @@ def ways(parts: Parts) -> tuple[Way, ...]:
     return tuple(Way(*names) for names in product(parts.machines, levels, cards))
 
 
+def _counts(found: Sequence[Way]) -> tuple[Quantity, ...]:
+    """What is counted: sockets and cards of every way, and the started steps of the power supply."""
+    return (*(w.of(q) for q in (SOCKETS_OF, CARDS_OF) for w in found), STEPS)
+
+
+def _unknowns(found: Sequence[Way]) -> tuple[Unknown, ...]:
+    return tuple(Unknown(q.name, integer=True) for q in _counts(found))
+
+
 def expand(parts: Parts) -> Model:
     """Return the plain model of these types, levels and cards. Raises ValueError where there are none of them."""
     found = ways(parts)
@@ -188,17 +197,12 @@ def expand(parts: Parts) -> Model:
             *INPUTS,
             *row_inputs(LEVELS, parts.rows["levels"]),
             *row_inputs(CARDS, parts.rows["cards"]),
-            *(w.of(SOCKETS_OF) for w in found),
-            *(w.of(CARDS_OF) for w in found),
-            STEPS,
+            *_counts(found),
         ),
         metrics=(*METRICS, *(q.at(type=t) for q in TYPE_METRICS for t in types)),
         limits=tuple(_limits(found, types)),
         equations=partial(equations, found=found, types=types),
-        unknowns=(
-            *(Unknown(w.of(q).name, integer=True) for q in (SOCKETS_OF, CARDS_OF) for w in found),
-            Unknown(STEPS.name, integer=True),
-        ),
+        unknowns=_unknowns(found),
         structure=None,
         expand=None,
     )
@@ -326,16 +330,18 @@ def _kept(
     return kept | {f"one_way.{t}": sum(used[w] for w in found if w.type == t) for t in types}
 
 
+_ANY = (Way("<type>", "<level>", "<card>"),)
 SOCKETS = Model(
     name="sockets",
     title="Sockets on cards: type, level and card, by power, price and reliability",
     source=f"{SOURCE} (ExaBounds), (17), (19), (22)-(26), corrected; Table 1",
     machine=MACHINE,
-    inputs=INPUTS,
+    inputs=(*INPUTS, *_counts(_ANY)),
     metrics=METRICS,
     limits=(),
     equations=only_expanded,
     notes=__doc__ or "",
+    unknowns=_unknowns(_ANY),
     structure=Structure(tables=(LEVELS, CARDS), machines="type"),
     expand=expand,
 )

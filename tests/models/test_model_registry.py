@@ -85,6 +85,30 @@ def test_the_committed_page_is_current(name: str):
     assert committed == page(models.get(name))
 
 
+@pytest.mark.parametrize(
+    ("name", "marked"),
+    [
+        ("blocks", {"`count.<block>`": True, "`busy.<block>`": False}),
+        ("dvfs", {"`setting.<phase>`": True}),
+        (
+            "partition",
+            dict.fromkeys((f"`{k}share.<region>.<processor>`" for k in ("", "flops_", "bytes_")), False)
+            | {"`share.<processor>`": False},
+        ),
+        (
+            "sockets",
+            dict.fromkeys(("`sockets.<type>.<level>.<card>`", "`cards.<type>.<level>.<card>`"), True)
+            | {"`power_steps`": True},
+        ),
+        ("nbody", {}),
+    ],
+)
+def test_a_page_says_what_is_decided_unless_given(name: str, marked: dict[str, bool]):
+    """And whether in whole numbers."""
+    cells = [line.split(" | ") for line in page(models.get(name)).splitlines() if "decided unless" in line]
+    assert {row[0].removeprefix("| "): "in whole numbers" in row[3] for row in cells} == marked
+
+
 def test_pages_are_written_by_one_command(tmp_path: Path):
     subprocess.run([sys.executable, "-m", "dse.models", str(tmp_path)], check=True, cwd=ROOT)
     assert {p.stem for p in tmp_path.iterdir()} == set(models.names())
