@@ -71,7 +71,7 @@ class Facts:
     ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
     ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.
     ``menus``: what 1, 2, 3 ... pick in a number that picks from a menu. ``whole``: the variables that were to be
-    whole numbers.
+    whole numbers. ``meanings``: what the model's own limits in a conflict say.
     """
 
     status: Status
@@ -103,3 +103,4 @@ class Facts:
     given: Mapping[str, float] = field(default_factory=dict)
     menus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     whole: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)

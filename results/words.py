@@ -113,11 +113,12 @@ def conflict(solution: Facts) -> list[tuple[str, str]]:
 def _would_do(solution: Facts, name: str, needed: float | None) -> str:
     state = _asked(solution, name)
     unit = state.unit if state is not None else solution.units.get(name, "")
-    asked = f"{bound(state)} was asked; " if state is not None and not own(solution, name) else ""
+    said = f"{solution.meanings[name]}; " if name in solution.meanings else ""
+    asked = f"{bound(state)} was asked; " if state is not None and not own(solution, name) else said
     if needed is None:
         return asked + _no_value(solution, name)
     if own(solution, name):
-        return f"the model's own limit, missed by a factor of {needed:.6g}"
+        return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
     if state is None:
         return _undivided(solution, name, value(needed, unit))
     return f"{asked}{_enough(needed, state)} would do"

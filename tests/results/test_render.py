@@ -286,3 +286,11 @@ def test_choices_stand_beside_the_chosen_one(optimal: Solution):
     assert lines_with(told, "choice") == ["choice energy beside the chosen remark"]
     assert lines_with(told, "arm") == ["arm 22.2633 kJ 3 times optimal"]
     assert lines_with(told, "wasp") == ["wasp infeasible: time conflict"]
+
+
+def test_a_models_own_limit_in_a_conflict_says_what_it_means(infeasible: Solution):
+    told = dataclasses.replace(infeasible, meanings={"one_copy": "all memory holds the data once"})
+    (line,) = lines_with(told, "one_copy")
+    assert (
+        line == "one_copy all memory holds the data once; the model's own limit, missed by a factor of 1.0213"
+    )
