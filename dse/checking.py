@@ -1,0 +1,350 @@
+"""A block of answers re-evaluated by the model as arrays, and judged by nothing but its own numbers.
+
+This shares no code with what solves: only the model's equations, which stand once. What is judged of each point:
+metrics and objective are what the model says at the design; limits, bounds, whole numbers and lists of values hold;
+the gap is that of objective and bound, and small where the answer is called optimal; nothing is said where there is no
+answer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from formulations import evaluation
+from formulations.over_grid import Region, Spread
+from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, Variable
+from results.solution import Status
+from scenarios.question import Decision, Limit, Question, fixed
+
+HOLDS = 1e-8
+"""What a limit may be missed by, relative: the promise of every answer."""
+AGREES = 1e-9
+"""Arrays and floats round differently in a few hundred operations; sums that cancel lose some digits more."""
+PIECE = 65_536
+EXAMPLES = 20
+
+Array = np.ndarray[Any, Any]
+OPTIMAL, FEASIBLE, INFEASIBLE, EVALUATED = (
+    STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE, Status.EVALUATED)
+)
+ERROR, UNBOUNDED = STATUS_CODES[Status.ERROR], STATUS_CODES[Status.UNBOUNDED]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Something wrong with the answer at a place of the grid."""
+
+    place: tuple[int, ...]
+    variable: str
+    what: str
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a check has found so far: how many points, the largest of what is allowed, and what is wrong.
+
+    ``limit``: by how much a limit is missed, ``gap``: of an optimal point, ``difference``: between a stored number and
+    the model's (all relative). ``examples``: the first of all that is ``wrong``.
+    """
+
+    points: int = 0
+    wrong: int = 0
+    limit: float = 0.0
+    gap: float = 0.0
+    difference: float = 0.0
+    examples: list[Wrong] = field(default_factory=list)
+
+    def add(self, other: Findings) -> None:
+        """Take over what another check has found."""
+        self.points += other.points
+        self.wrong += other.wrong
+        self.limit = max(self.limit, other.limit)
+        self.gap = max(self.gap, other.gap)
+        self.difference = max(self.difference, other.difference)
+        self.examples += other.examples[: EXAMPLES - len(self.examples)]
+
+    def tell(self, where: Array, origin: tuple[int, ...], variable: str, what: str) -> None:
+        """Note what is wrong at the points of a piece where ``where`` is true."""
+        bad = np.argwhere(where)
+        self.wrong += len(bad)
+        for spot in bad[: EXAMPLES - len(self.examples)]:
+            place = tuple(int(o + i) for o, i in zip(origin, spot, strict=True))
+            self.examples.append(Wrong(place, variable, what))
+
+
+def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Findings:
+    """Judge the answers of a block; ``arrays`` hold the variables of ``plan`` over ``region``."""
+    found = Findings()
+    for piece in spread.pieces(region, PIECE):
+        at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
+        part = Part(spread, plan, piece, {name: values[at] for name, values in arrays.items()})
+        found.points += math.prod(part.shape)
+        with np.errstate(all="ignore"):
+            if "status" in arrays:
+                _statuses(part, found)
+            for asked, chosen, mask in part.questions():
+                _numbers(part, asked, chosen, mask, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the grid with what is stored there."""
+
+    spread: Spread
+    plan: Layout
+    region: Region
+    arrays: Mapping[str, Array]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along each axis."""
+        return tuple(s.stop - s.start for s in self.region)
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The place of its first point in the grid."""
+        return tuple(s.start for s in self.region)
+
+    def variables(self, role: str) -> Iterator[Variable]:
+        """Go through the variables of a role that are stored."""
+        return (v for v in self.plan.variables if v.role == role and v.name in self.arrays)
+
+    def answered(self) -> Array:
+        """Tell where there is a design (or, with nothing decided, where the numbers stand)."""
+        if "status" not in self.arrays:
+            return np.ones(self.shape, bool)
+        status = self.arrays["status"]
+        designed: Array = (status == OPTIMAL) | (status == FEASIBLE) | (status == EVALUATED)
+        return designed | (status == INFEASIBLE) if not self.question().decide else designed
+
+    def question(self) -> Question:
+        """Return the question of the piece: arrays along its axes in what is given, limited and decided."""
+        asked = self.spread.question(self.region)
+        grid, decide = self.spread.grid, asked.decide
+        for i, (axis, aim) in enumerate(zip(grid.axes, grid.targets, strict=True)):
+            if aim.kind != "decide" or self.spread.apart[i]:
+                continue
+            shape = [-1 if k == i else 1 for k in range(len(self.region))]
+            values: Any = np.asarray(axis.values[self.region[i]], float).reshape(shape)
+            decide = tuple(_bounded(d, aim.side, values) if d.name == aim.name else d for d in decide)
+        return replace(asked, decide=decide)
+
+    def questions(self) -> Iterator[tuple[Question, Mapping[str, str], Array]]:
+        """Go through the choices among names that were made: what they leave of the question, and where."""
+        asked, answered = self.question(), self.answered()
+        named = [v for v in self.variables("decided") if v.dtype != "float64"]
+        named = [v for v in named if any(d.name == v.key and d.choices for d in asked.decide)]
+        if not named:
+            if answered.any():
+                yield asked, {}, answered
+            return
+        codes = np.stack([self.arrays[v.name] for v in named], -1)
+        for combination in np.unique(codes[answered], axis=0):
+            if (combination < 0).any():
+                continue
+            texts = [json.loads(v.attributes["choices"])[c] for v, c in zip(named, combination, strict=True)]
+            chosen = {v.key: str(text) for v, text in zip(named, texts, strict=True)}
+            yield fixed(asked, chosen), chosen, answered & (codes == combination).all(-1)
+
+
+def _bounded(d: Decision, side: str, values: Any) -> Decision:
+    if side == "max_halvings":
+        return replace(d, minimum=(d.base or 0.0) / 2.0**values)
+    return replace(d, minimum=values) if side == "min" else replace(d, maximum=values)
+
+
+def _statuses(part: Part, found: Findings) -> None:
+    """Judge what each status promises, numbers aside."""
+    status = part.arrays["status"]
+    found.tell(~np.isin(status, list(STATUS_CODES.values())), part.origin, "status", "no status of an answer")
+    question = part.question()
+    designed = (status == OPTIMAL) | (status == FEASIBLE) | (status == EVALUATED)
+    for name in ("objective", "bound", "gap"):
+        if name in part.arrays and not (name == "objective" and not question.decide):
+            said = ~np.isnan(part.arrays[name]) & ~designed
+            found.tell(said & (status != 0), part.origin, name, "a number where there is no answer")
+    if "message" in part.arrays:
+        silent = (status == ERROR) & (part.arrays["message"] == "")
+        found.tell(silent, part.origin, "message", "an error without a message")
+    if "binding" in part.arrays:
+        clash = (part.arrays["binding"] == CONFLICTING).any(-1)
+        found.tell(
+            (status == INFEASIBLE) & ~clash, part.origin, "binding", "infeasible, and no limit in conflict"
+        )
+        found.tell(designed & clash, part.origin, "binding", "an answer, and a limit in conflict")
+    if question.objectives and "gap" in part.arrays and question.decide:
+        _gaps(part, question, found)
+
+
+def _gaps(part: Part, question: Question, found: Findings) -> None:
+    status, objective = part.arrays["status"], part.arrays["objective"]
+    bound, gap = part.arrays["bound"], part.arrays["gap"]
+    proven = np.abs(objective - bound) / np.maximum(np.abs(objective), 1e-12)
+    optimal = status == OPTIMAL
+    found.tell(
+        optimal & ~(proven <= question.gap),
+        part.origin,
+        "gap",
+        f"called optimal with a gap above {question.gap:g}",
+    )
+    # the gap is a difference of nearly equal numbers: it is as exact as these are
+    other = ~(np.isnan(gap) & np.isnan(proven)) & ~(np.abs(gap - proven) <= 1e-12 + AGREES * np.abs(proven))
+    designed = optimal | (status == FEASIBLE)
+    found.tell(designed & other, part.origin, "gap", "not |objective - bound| / |objective|")
+    if optimal.any():
+        found.gap = max(found.gap, float(np.max(proven, where=optimal, initial=0.0)))
+    goal = question.objectives[0]
+    beyond = (objective - bound) * (1.0 if not goal.maximize else -1.0)
+    better = (status == FEASIBLE) & (beyond < -question.gap * np.maximum(np.abs(objective), 1e-12))
+    found.tell(better, part.origin, "bound", "the objective is better than its proven bound")
+
+
+def _numbers(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array, found: Findings) -> None:
+    """Re-evaluate the designs at the points of ``mask``."""
+    question = _at(asked, part.shape, mask)
+    x = {d.name: values for d in question.decide if (values := _stored(part, d.name, mask)) is not None}
+    missing = [d.name for d in question.decide if d.name not in x]
+    if missing:
+        found.tell(mask, part.origin, missing[0], "decided and not stored")
+        return
+    at = {**chosen, **evaluation.metrics(question, x)}
+    told = _Told(part, mask, found)
+    for name, stored in _reported(part, at, question, x, mask):
+        told.differ(name, stored)
+    _designs(question, x, told)
+    if not (part.question().decide or "status" not in part.arrays):
+        _evaluated(question, x, at, told)
+    elif part.question().decide:
+        _limits(question, x, at, told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Where to note what is wrong with some points of a part."""
+
+    part: Part
+    mask: Array
+    found: Findings
+
+    def tell(self, bad: Any, variable: str, what: str) -> None:
+        """Note the points among those of the mask at which ``bad`` is true."""
+        if np.any(bad):
+            where = np.zeros(self.part.shape, bool)
+            where[self.mask] = bad
+            self.found.tell(where, self.part.origin, variable, what)
+
+    def differ(self, name: str, pair: tuple[Any, Any]) -> None:
+        """Compare what is stored with what the model says."""
+        stored, computed = pair
+        same = (stored == computed) | (np.isnan(stored) & np.isnan(computed))
+        off = np.where(same, 0.0, np.abs(stored - computed) / np.maximum(np.abs(stored), np.abs(computed)))
+        self.tell(~(off <= AGREES), name, "not what the model says of the design")
+        fine = np.where(off <= AGREES, off, 0.0)
+        self.found.difference = max(self.found.difference, float(np.max(fine, initial=0.0)))
+
+
+def _at(asked: Question, shape: tuple[int, ...], mask: Array) -> Question:
+    """Return the question with its arrays at the points of the mask, in a row."""
+
+    def there(value: Any) -> Any:
+        return np.broadcast_to(value, shape)[mask] if isinstance(value, np.ndarray) else value
+
+    given = {name: there(value) for name, value in asked.given.items()}
+    limits = tuple(replace(x, minimum=there(x.minimum), maximum=there(x.maximum)) for x in asked.limits)
+    decide = tuple(replace(d, minimum=there(d.minimum), maximum=there(d.maximum)) for d in asked.decide)
+    return replace(asked, given=given, limits=limits, decide=decide)
+
+
+def _stored(part: Part, name: str, mask: Array) -> Any:
+    """Return a decided number at the points of the mask; None where it is not stored."""
+    for variable in part.variables("decided"):
+        if variable.key == name:
+            return part.arrays[variable.name][mask]
+    for variable in part.variables("family"):
+        for place, element in variable.elements.items():
+            if element == name:
+                return _element(part.arrays[variable.name], place)[mask]
+    return None
+
+
+def _element(array: Array, place: tuple[int, ...]) -> Any:
+    at: tuple[Any, ...] = (..., *place)
+    return array[at]
+
+
+def _reported(
+    part: Part, at: Mapping[str, Any], question: Question, x: Mapping[str, Any], mask: Array
+) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Go through what is stored beside what the model says of it."""
+    count = int(mask.sum())
+
+    def flat(value: Any) -> Any:
+        return np.broadcast_to(np.asarray(value, float), (count,))
+
+    for variable in part.variables("metric"):
+        if variable.key in at:
+            yield variable.name, (part.arrays[variable.name][mask], flat(at[variable.key]))
+    known = {**question.given, **x, **at}
+    for variable in part.variables("family"):
+        for place, name in variable.elements.items():
+            if name in known:
+                yield name, (_element(part.arrays[variable.name], place)[mask], flat(known[name]))
+    if question.objectives and "objective" in part.arrays:
+        computed = flat(evaluation.objective(question, x, at))
+        yield "objective", (part.arrays["objective"][mask], computed)
+
+
+def _designs(question: Question, x: Mapping[str, Any], told: _Told) -> None:
+    """Judge what is decided by itself: in its domain, whole where it must be, of the list where there is one."""
+    for d in question.decide:
+        values = x[d.name]
+        q = evaluation.quantity(question.model, d.name)
+        outside = (values < q.minimum * (1 - HOLDS)) | (values > q.maximum * (1 + HOLDS)) | np.isnan(values)
+        told.tell(outside, d.name, "no value that it can have")
+        if d.integer:
+            told.tell(values != np.round(values), d.name, "not a whole number")
+        if d.values is not None:
+            told.tell(~np.isin(values, d.values), d.name, "none of the values allowed")
+
+
+def _limits(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:
+    """Judge every limit."""
+    for name, missed in _missed(question, x, at):
+        told.tell(missed > HOLDS, name, "a limit is broken")
+        fine = np.where(missed <= HOLDS, missed, 0.0)
+        told.found.limit = max(told.found.limit, float(np.max(fine, initial=0.0)))
+
+
+def _evaluated(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:
+    """With nothing decided the limits say which status a point has."""
+    status = told.part.arrays["status"][told.mask]
+    broken = np.zeros(status.shape, bool)
+    for _, missed in _missed(question, x, at):
+        broken |= missed > HOLDS
+    told.tell(broken & (status == EVALUATED), "status", "evaluated, and a limit is broken")
+    told.tell(~broken & (status == INFEASIBLE), "status", "infeasible, and no limit is broken")
+
+
+def _missed(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Go through the limits: by how much each is missed, relative to it (negative: it holds)."""
+    holders: list[Limit | Decision] = [*question.limits, *question.decide]
+    for held in holders:
+        value = at.get(held.name, x.get(held.name, question.given.get(held.name)))
+        for end, sign in ((held.maximum, 1.0), (held.minimum, -1.0)):
+            if end is None or value is None:
+                continue
+            over: Any = sign * (np.asarray(value, float) - end)
+            least = 1.0 if held.name == "halvings" else 0.0
+            size: Any = np.maximum(np.abs(end), least)
+            # relative to the limit; a limit of 0 or below asks for that much itself
+            yield held.name, np.where((np.asarray(end) > 0) & np.isfinite(size), over / size, over)
+    for own in question.model.limits:
+        if own.name in at and own.name not in question.waive:
+            yield own.name, np.asarray(at[own.name], float) - 1.0
