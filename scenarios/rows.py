@@ -186,13 +186,23 @@ def _stated(
 
 
 def _something(entry: _Entry, findings: Findings) -> None:
-    """Note a row whose ``any_of`` are all plain zeros: what has a unit, or comes from elsewhere, is not known yet."""
-    asked = entry.table.any_of
-    zero = [n for n in asked if entry.data.get(n) == 0 and not isinstance(entry.data[n], bool)]
-    if asked and len(zero) == len(asked):
-        wrong = f"{entry.told} has {' and '.join(f'{n} = 0' for n in asked)}"
-        right = f"a {entry.table.dimension} has {' or '.join(asked)}: write one above 0, or take the row out"
+    """Note a row whose ``any_of`` are all 0: what comes from elsewhere is not known yet."""
+    asked = [q for q in entry.table.numbers if q.name in entry.table.any_of]
+    if asked and all(_nothing(entry.data.get(q.name), q) for q in asked):
+        wrong = f"{entry.told} has {' and '.join(f'{q.name} = 0' for q in asked)}"
+        names = " or ".join(q.name for q in asked)
+        right = f"a {entry.table.dimension} has {names}: write one above 0, or take the row out"
         findings.add(entry.key, wrong, right)
+
+
+def _nothing(value: Any, q: Quantity) -> bool:
+    """Whether a value is 0, with or without a unit; what cannot be read is noted elsewhere."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return False
+    try:
+        return to_si(value, q.unit) == 0
+    except UnitError:
+        return False
 
 
 def _lacking(entry: _Entry, q: Quantity, flat: str, findings: Findings) -> None:

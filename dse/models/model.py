@@ -51,8 +51,9 @@ class Model:
     ``black_box``: why the equations take plain numbers only, one design at a time (a table is looked up, a
     simulator called); empty where they are arithmetic that symbols, intervals and arrays may run through.
 
-    ``one_of``: groups of optional inputs of which a question gives exactly one. ``needs``: the optional
-    machine parameters that become necessary with the texts chosen for such inputs as are choices among names.
+    ``one_of``: groups of optional inputs of which a question gives exactly one. ``any_of``: inputs of which at
+    least one must be above 0, or there is nothing to run. ``needs``: the optional machine parameters that become
+    necessary with the texts chosen for such inputs as are choices among names.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Model:
     equations: Callable[[Any], Mapping[str, Any]]
     notes: str = ""
     one_of: tuple[tuple[str, ...], ...] = ()
+    any_of: tuple[str, ...] = ()
     needs: Callable[[Mapping[str, str]], tuple[str, ...]] | None = None
     unknowns: tuple[Unknown, ...] = ()
     unused: Callable[[Mapping[str, str]], Container[str]] | None = None

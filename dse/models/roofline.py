@@ -258,5 +258,6 @@ ROOFLINE = Model(
     equations=equations,
     notes=__doc__ or "",
     one_of=(("bytes", "intensity"),),
+    any_of=("flops", "bytes"),
     needs=needs,
 )

@@ -176,3 +176,29 @@ def test_models_over_lists_know_no_idling(model: str) -> None:
         load(data | {"idle": True})
     (found,) = caught.value.problems
     assert (found.key, found.wrong.startswith(f"{model} knows no idling")) == ("idle", True)
+
+
+@pytest.mark.parametrize("work", [{"flops": 0, "bytes": "0 B"}, {"flops": "0 flop", "intensity": 2}])
+@pytest.mark.parametrize(
+    ("model", "machine"),
+    [("roofline", "gtx-titan-choi2014"), ("blocks", {"gpu": "gtx-titan-choi2014"})],
+)
+def test_a_run_does_something(model: str, machine: Any, work: dict[str, Any]) -> None:
+    asked = {"model": model, "machine": machine}
+    load(asked | {"given": work | {"flops": 1}})
+    with pytest.raises(ScenarioError) as caught:
+        load(asked | {"given": work})
+    (found,) = caught.value.problems
+    assert (found.key, found.wrong) == ("given.flops", "there is nothing to run: no flops and no bytes")
+    assert found.right == "write flops or bytes above 0"
+
+
+@pytest.mark.parametrize("flops", [0, 0.0, "0 flop", "0 Gflop"])
+def test_a_region_does_something(flops: float | str) -> None:
+    regions = [{"name": "a", "flops": 1e9, "bytes": 1e9}, {"name": "b", "flops": flops, "bytes": "0 MB"}]
+    asked = {"model": "partition", "machine": {"cpu": "i7-2600k", "gpu": "gtx-titan-tang2017"}}
+    with pytest.raises(ScenarioError) as caught:
+        load(asked | {"given": {"regions": regions}, "objective": {"minimize": "time"}})
+    (found,) = caught.value.problems
+    assert "flops = 0 and bytes = 0" in found.wrong
+    assert "write one above 0, or take the row out" in found.right
