@@ -78,7 +78,8 @@ def _processors(folder: Path) -> Picture:
                 look: dict[str, Any] = {"fontsize": 12, "weight": weight, "ha": side, "color": BLACK}
                 axis.annotate(name, (x, y), place, textcoords="offset points", **look)
         axis.set(xscale="log", yscale="log")
-        axis.margins(x=0.14, y=0.1)
+        # room for the names at the right end
+        axis.margins(x=0.2 if kind == "intop" else 0.14, y=0.1)
         axis.set_title(f"1e18 {what}/s", fontsize=15)
     handles, names = axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=2, fontsize=13)
@@ -92,7 +93,8 @@ def _processors(folder: Path) -> Picture:
 def _work(folder: Path) -> Picture:
     """Draw the instructions of one unit of each level, of Table 2's and of the correlator's work."""
     title = "Figure 6: work of one unit of each level"
-    figure, (axis,) = canvas(title, "", "instructions of one unit")
+    below = "under each level: its part of the work of the level above, on either system"
+    figure, (axis,) = canvas(title, below, "instructions of one unit")
     runs = {
         "Table 2's 120e12 instructions on Table 3's system": (
             of("table3", SUPPLIED, {"instructions": WORKLOAD}),
@@ -153,8 +155,8 @@ def _clock(folder: Path) -> Picture:
         found = [power_rows.at_voltage(float(v), exponent) for v in volts]
         clocks = np.array([m["max_frequency"] for m in found]) / 1e9
         watts = np.array([m["power"] for m in found])
-        left.plot(volts, clocks, color=colour, lw=2.4, label=f"K_α = {exponent:g}")
-        right.plot(clocks, watts, color=colour, lw=2.4, label=f"K_α = {exponent:g}")
+        left.plot(volts, clocks, color=colour, lw=2.4, label=rf"$K_\alpha$ = {exponent:g}")
+        right.plot(clocks, watts, color=colour, lw=2.4, label=rf"$K_\alpha$ = {exponent:g}")
     left.axvline(power_rows.THRESHOLD, color=BLACK, ls="--", lw=1.2)
     left.annotate("threshold\n0.4 V", (0.4, 2.6), (4, 0), textcoords="offset points", fontsize=12)
     left.legend(fontsize=13, loc="lower right")
@@ -193,7 +195,7 @@ def _pins(folder: Path) -> Picture:
 
 def _levels(folder: Path) -> Picture:
     """Draw what every level adds to power and price, on the catalogue's system on which all of them do."""
-    title = "Power and price that each level adds"
+    title = "Power and price that each level adds, of a contrived system of 640 cores"
     figure, (left, right) = canvas(title, "", "", panels=2)
     found = metrics("exabounds", "contrived-exabounds", {"instructions": WORKLOAD, "demand.socket": 0.5})
     power = {TITLES[level]: found[f"power_added.{level}"] / 1e3 for level in LEVELS}
