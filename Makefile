@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
+SITE   ?= site
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test fast lint types house wheel bench docs floors clean
+.PHONY: demo test fast lint types house wheel bench docs site floors clean
 
 demo: $(VENV)/.plain
 	@mkdir -p $(OUT)
@@ -39,6 +40,9 @@ bench: $(VENV)/.test
 docs: $(VENV)/.plain
 	$(BIN)/python -m dse.models
 
+site: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs $(SITE)
+
 floors:
 	$(PYTHON) -m venv $(VENV)-floors
 	$(VENV)-floors/bin/python -m pip install --quiet --disable-pip-version-check -c .ci/floors.txt -e '.[test]'
@@ -59,5 +63,9 @@ $(VENV)/.dev: $(VENV)/.test
 	$(PIP) -e '.[test,dev]'
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) -e '.[test,dev,docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(OUT) build dist *.egg-info
+	rm -rf $(VENV) $(OUT) $(SITE) build dist *.egg-info
