@@ -76,7 +76,9 @@ def _listing() -> list[Row]:
     chans = float((CHANNELS**2 - CHANNELS) // 2 + CHANNELS)
     stations = float((STATIONS**2 - STATIONS) // 2 + STATIONS)
     return [
-        derived("f3_bl", "3300 stations", chans, float(workloads.pairs(STATIONS)), "baseline", corrected=stations),
+        derived(
+            "f3_bl", "3300 stations", chans, float(workloads.pairs(STATIONS)), "baseline", corrected=stations
+        ),
         derived(
             "f3_index",
             "numbers for 10 stations",
