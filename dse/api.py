@@ -14,11 +14,25 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dse.progress import Report
+    from results.differences import Difference
     from results.solution import Solution
 
 Source = Scenario | str | Path | Mapping[str, Any]
 
-__all__ = ["Model", "Scenario", "evaluate", "front", "load", "open", "register", "report", "solve", "sweep"]
+__all__ = [
+    "Model",
+    "Scenario",
+    "diff",
+    "evaluate",
+    "export",
+    "front",
+    "load",
+    "open",
+    "register",
+    "report",
+    "solve",
+    "sweep",
+]
 
 
 def load(source: Source) -> Scenario:
@@ -132,6 +146,26 @@ def open(store: str | Path) -> xr.Dataset:
     import results.reading
 
     return results.reading.open(store)
+
+
+def diff(
+    first: Source | Solution | xr.Dataset,
+    second: Source | Solution | xr.Dataset,
+    tolerance: float = 1e-9,
+    ignore: Sequence[str] = (),
+) -> Difference:
+    """Tell what differs between two scenarios, two answers or two datasets; false where nothing does.
+
+    Each is an object, or a path: of a scenario, a .json file that ``dse solve --json`` printed, a store, a .zarr or a
+    .nc file. Scenarios are compared by what they mean, numbers in SI units, not by their text; time taken and titles
+    make no difference. ``tolerance``: numbers this close are the same, relative; of gaps, elasticities and room as
+    such. ``ignore``: sections to leave out, of question, grid, statuses, answer, values, provenance.
+
+    Raises ScenarioError, and StoreError where something cannot be read or two are not of one kind.
+    """
+    from dse import comparing
+
+    return comparing.diff(first, second, tolerance, ignore)
 
 
 def export(

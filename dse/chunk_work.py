@@ -9,9 +9,11 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +22,13 @@ import results.chunks
 import results.dataset
 import results.store
 import scenarios
+from dse import checking
 from dse.models.model import Model
 from dse.version import VERSION
 from dse.workers import WorkersLost
+from formulations import over_grid
 from formulations.evaluation import RowKey
+from formulations.over_grid import Spread
 from results.chunks import ChunkIndex
 from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
@@ -42,7 +47,8 @@ class Study:
     """All that a worker needs to compute any chunk of a sweep.
 
     ``text`` and ``file``: the scenario as written. ``store``: where results go, None: they are handed back.
-    ``model``: a model that only the caller knows. ``only``: names of the variables to keep (None: all).
+    ``model``: a model that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
+    only the points that failed are solved, those of chunks that are done.
     """
 
     text: str
@@ -52,14 +58,20 @@ class Study:
     model: Model | None = None
     version: str = VERSION
     only: tuple[str, ...] | None = None
+    retry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A chunk is done; ``arrays`` only where there is no store to write to."""
+    """A chunk is done; ``arrays`` only where there is no store to write to.
+
+    ``note``: what its marker says beside the checksums: ``alone`` (points that the way for whole blocks left to be
+    solved one by one), ``seconds``, ``check`` and ``check_seconds`` (see ``dse.checking``).
+    """
 
     index: ChunkIndex
     arrays: Arrays | None = None
+    note: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +79,14 @@ class Ready:
     """A grid and how it is answered, made once in each process.
 
     ``plan``: the layout of its dataset. ``path``: the way that answers a whole block at once, None: point by point.
-    ``front``: the exact front along a limit, asked for once for each line.
+    ``front``: the exact front along a limit, asked for once for each line. ``spread``: the grid as arrays.
     """
 
     grid: scenarios.Grid
     plan: Layout
     path: batched.Path | None
     front: Callable[[tuple[int, ...], RowKey], ProgramFront | None]
+    spread: Spread
 
 
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
@@ -94,7 +107,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     plan = results.dataset.layout(grid, {"method": searched or (METHOD if path is None else path.method)})
     if only is not None:
         plan = results.dataset.only(plan, only)
-    return Ready(grid, plan, path, lru_cache(maxsize=FRONTS)(front))
+    return Ready(grid, plan, path, lru_cache(maxsize=FRONTS)(front), over_grid.spread(grid))
 
 
 def _searched(grid: scenarios.Grid) -> str:
@@ -114,6 +127,11 @@ def prepared(study: Study) -> Ready:
     return ready(scenarios.grid(scenarios.from_text(study.text, study.file)), study.only)
 
 
+def itself(study: Study) -> Study:
+    """Return a study: a task that the tasks of its chunks refer to, so that it travels once to each worker."""
+    return study
+
+
 def solve_chunk(study: Study, index: ChunkIndex) -> Finished:
     """Solve all points of a chunk and write it to the store, if there is one.
 
@@ -129,14 +147,35 @@ def solve_chunk(study: Study, index: ChunkIndex) -> Finished:
 
 def solved(at: Ready, study: Study, index: ChunkIndex, told: Callable[[int], None] | None = None) -> Finished:
     """Solve a chunk in this process; ``told`` is called with the number of points solved so far."""
+    if study.retry:
+        return _retried(at, study, index)
+    if study.store is not None and results.store.is_done(study.store, index):
+        # handed out again after its worker died with the news
+        return Finished(index)
+    began = time.perf_counter()
     region = results.chunks.block(at.plan.shape, study.chunks, index)
-    if at.path is not None and side_by_side(at):
-        arrays = _at_once(at, at.path, region)
-    else:
-        # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
-        with _one_at_a_time:
-            arrays = _point_by_point(at, region, told) if at.path is None else _at_once(at, at.path, region)
-    return written(study, index, arrays)
+    alone = 0
+    # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
+    with nullcontext() if side_by_side(at) else _one_at_a_time:
+        if at.path is None:
+            arrays = _point_by_point(at, region, told)
+        else:
+            arrays, alone = _at_once(at, at.path, region)
+    return written(at, study, index, arrays, {"seconds": time.perf_counter() - began, "alone": alone})
+
+
+def _retried(at: Ready, study: Study, index: ChunkIndex) -> Finished:
+    """Solve the points of a stored chunk that failed, one by one, and write it anew."""
+    assert study.store is not None, "only what is stored can be tried again"
+    began = time.perf_counter()
+    region = results.chunks.block(at.plan.shape, study.chunks, index)
+    arrays = results.store.read_chunk(study.store, index)
+    failed = arrays["status"] == results.dataset.STATUS_CODES[Status.ERROR]
+    before = results.store.notes(study.store, [index]).get(index, {})
+    with _one_at_a_time:
+        _one_by_one(at, region, arrays, failed)
+    note = {"seconds": time.perf_counter() - began, "alone": before.get("alone", 0)}
+    return written(at, study, index, arrays, note)
 
 
 def side_by_side(at: Ready) -> bool:
@@ -150,12 +189,18 @@ def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
         return _solve(prepared(study).grid, place)
 
 
-def written(study: Study, index: ChunkIndex, arrays: Arrays) -> Finished:
-    """Write a chunk into the store; without one, hand its arrays back."""
+def written(
+    at: Ready, study: Study, index: ChunkIndex, arrays: Arrays, note: Mapping[str, Any] | None = None
+) -> Finished:
+    """Judge a chunk and write it into the store; without one, hand its arrays back."""
+    began = time.perf_counter()
+    region = results.chunks.block(at.plan.shape, study.chunks, index)
+    found = checking.judged(at.spread, at.plan, region, arrays)
+    told = {**(note or {}), "check": found.told(), "check_seconds": time.perf_counter() - began}
     if study.store is None:
-        return Finished(index, arrays)
-    results.store.write_chunk(study.store, index, arrays)
-    return Finished(index)
+        return Finished(index, arrays, told)
+    results.store.write_chunk(study.store, index, arrays, told)
+    return Finished(index, note=told)
 
 
 def places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
@@ -163,19 +208,24 @@ def places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(s.start, s.stop) for s in region))
 
 
-def _at_once(at: Ready, path: batched.Path, region: tuple[slice, ...]) -> Arrays:
-    """Answer a block by one vectorised call, and what that leaves over one by one."""
+def _at_once(at: Ready, path: batched.Path, region: tuple[slice, ...]) -> tuple[Arrays, int]:
+    """Answer a block by one vectorised call, and what that leaves over one by one; also how many these are."""
     began = time.perf_counter()
     arrays, left = path.solve(at.plan, region)
     if "seconds" in arrays:
         arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
+    _one_by_one(at, region, arrays, left)
+    return arrays, int(np.count_nonzero(left))
+
+
+def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any) -> None:
+    """Solve the points of a block that are ``left``, each by itself."""
     one = (1,) * left.ndim
     for where in map(tuple, np.argwhere(left).tolist()):
         place = tuple(s.start + i for s, i in zip(region, where, strict=True))
         alone = results.dataset.to_arrays(at.plan, [_solve(at.grid, place)], one)
         for name, values in alone.items():
             arrays[name][where] = values[(0,) * left.ndim]
-    return arrays
 
 
 def _point_by_point(at: Ready, region: tuple[slice, ...], told: Callable[[int], None] | None) -> Arrays:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import click
 
-from dse import commands, fit_command, inspecting, listings, report_command, sweep_command
+from dse import (
+    commands,
+    diff_command,
+    export_command,
+    fit_command,
+    inspecting,
+    listings,
+    report_command,
+    sweep_command,
+)
 from dse.door import Door
 
 
@@ -36,6 +45,8 @@ for _command in (
     sweep_command.evaluate,
     commands.front,
     report_command.report,
+    export_command.export,
+    diff_command.diff,
     inspecting.check,
     inspecting.explain,
     fit_command.fit,

@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, WRONG, complain
+from dse.door import ANSWERED, FAILED, NO_ANSWER, WRONG
 from dse.search_options import searching
-from dse.terminal import say, say_json, show, table
+from dse.terminal import say_json, show
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from dse.front_search import Front
     from results.solution import Solution
-    from scenarios import Scenario
     from scenarios.errors import ScenarioError
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
 PICTURES = frozenset({".png", ".svg", ".pdf"})
-FRONT_HELP = "A .csv, .png, .svg, .pdf, .zarr or .json file; may be repeated."
-FRONT_FILES = PICTURES | {".csv", ".json", ".zarr"}
+FRONT_HELP = "A .json file, or what `dse export` writes: .csv, .parquet, .md, .nc, .zarr, .png, ...; may be repeated."
+RECORD = ".json"
 
 POINTS_HELP = (
     "Number of points along the front. Of three objectives and more: about how many limits on all but the "
@@ -126,12 +125,12 @@ def front(
     nothing proves that no design is better.
     """
     from dse import api, fronts
+    from results import formats
     from scenarios.searches import searched
 
     for output in outputs:
-        if Path(output).suffix not in FRONT_FILES:
-            kinds = ", ".join(sorted(FRONT_FILES))
-            raise click.UsageError(f"{output}: what kind of file is meant? The name may end in {kinds}")
+        if Path(output).suffix != RECORD:
+            formats.check(output)
     found = fronts.find(searched(api.load(scenario), search), points, tolerance)
     if found.refusal is not None:
         _show_solution(found.refusal, as_json)
@@ -168,22 +167,14 @@ def _front_record(found: Front) -> dict[str, Any]:
 
 
 def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:
-    from results import plot
-    from results import table as tables
-    from results.store import StoreError, explained
+    from results import formats
+    from results.trouble import explained
 
-    if file.suffix == ".csv":
-        tables.to_csv(dataset, file)
-    elif file.suffix in PICTURES:
-        plot.save(plot.front(dataset), file)
-    elif file.suffix == ".zarr" and file.exists():
-        raise StoreError(f"{file} exists; choose another path, it is left untouched")
-    else:
-        with explained(file, "write"):
-            if file.suffix == ".zarr":
-                dataset.to_zarr(file, mode="w-", consolidated=False)
-            else:
-                file.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
+    if file.suffix != RECORD:
+        formats.write(dataset, file)
+        return
+    with explained(file, "write"):
+        file.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
 @click.command()

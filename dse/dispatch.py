@@ -1,50 +1,86 @@
-"""Handing out the chunks of a sweep to the workers of a Dask cluster, and taking back that they are done."""
+"""Handing out the chunks of a sweep to a Dask cluster or to threads, and taking back that they are done.
+
+What travels with a chunk is its index and the name of the study; the study itself is a task of its own, which the
+scheduler keeps and each worker fetches once.
+"""
 
 from __future__ import annotations
 
 import itertools
+import logging
 import queue
+import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import results.chunks
 import results.dataset
-from dse.chunk_work import Finished, Ready, Study, places, prepared, solve_chunk, solve_point, solved, written
+from dse.chunk_work import (
+    Finished,
+    Ready,
+    Study,
+    itself,
+    places,
+    prepared,
+    solve_chunk,
+    solve_point,
+    solved,
+    written,
+)
 from dse.workers import LocalWorkers, WorkersLost
 from results.chunks import ChunkIndex
 from results.solution import Solution, Status
 
 IN_FLIGHT = 1000
+PER_THREAD = 3
 LOOK = 0.5
+REMIND = 60.0
 _GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
+_log = logging.getLogger("dse")
 
 
 def through_dask(
-    client: Any, local: LocalWorkers | None, study: Study, todo: list[ChunkIndex]
+    client: Any,
+    local: LocalWorkers | None,
+    study: Study,
+    todo: list[ChunkIndex],
+    patience: float | None = None,
 ) -> Iterator[Finished]:
-    """Hand out chunks, a limited number at a time, and give them back as they finish."""
+    """Hand out chunks, a limited number at a time, and give them back as they finish.
+
+    ``patience``: seconds that the cluster may be without workers (None: for ever). Raises WorkersLost.
+    """
+    if not todo:
+        return
+    watch = _Watch(client, local, patience)
     waiting, deadly = iter(todo), []
     ended: queue.SimpleQueue[tuple[ChunkIndex, Any]] = queue.SimpleQueue()
     running: dict[ChunkIndex, Any] = {}
+    what = client.submit(itself, study, pure=False)
 
     def refill() -> None:
-        for index in itertools.islice(waiting, IN_FLIGHT - len(running)):
-            running[index] = client.submit(solve_chunk, study, index, pure=False)
-            running[index].add_done_callback(lambda future, index=index: ended.put((index, future)))
+        if len(running) > watch.most // 2:
+            return
+        # many tasks in one message cost the scheduler a fraction of what they cost one by one
+        batch = list(itertools.islice(waiting, watch.most - len(running)))
+        futures = client.map(solve_chunk, [what] * len(batch), batch, pure=False) if batch else []
+        for index, future in zip(batch, futures, strict=True):
+            running[index] = future
+            future.add_done_callback(lambda future, index=index: ended.put((index, future)))
 
     refill()
     while running:
-        index, future = _next(ended, client, local)
+        index, future = watch.next(ended)
         running.pop(index)
-        finished = _outcome(future, client, local)
+        finished = watch.outcome(future)
         if finished is None:
             deadly.append(index)
         else:
             yield finished
         refill()
     for index in deadly:
-        yield _point_by_point(client, local, study, index)
+        yield _point_by_point(watch, what, study, index)
 
 
 def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator[Finished]:
@@ -69,56 +105,93 @@ def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator
                 one.cancel()
 
 
-def _next(ended: queue.SimpleQueue[Any], client: Any, local: LocalWorkers | None) -> Any:
-    """Wait for the next task that ends, looking after the workers meanwhile."""
-    while True:
+class _Watch:
+    """Waits for tasks, and looks after who computes them meanwhile."""
+
+    def __init__(self, client: Any, local: LocalWorkers | None, patience: float | None) -> None:
+        self.client, self._local, self._patience = client, local, patience
+        self.most = IN_FLIGHT
+        self._seen = self._told = time.monotonic()
+        self._look_after()
+
+    def next(self, ended: queue.SimpleQueue[Any]) -> Any:
+        """Wait for the next task that ends."""
+        while True:
+            try:
+                return ended.get(timeout=LOOK)
+            except queue.Empty:
+                self._look_after()
+
+    def _look_after(self) -> None:
+        if self.client.status not in {"running", "connecting"}:
+            raise WorkersLost(_GONE)
+        if self._local is not None:
+            self._local.tend()
+            return
         try:
-            return ended.get(timeout=LOOK)
-        except queue.Empty:
-            _look_after(client, local)
+            info = self.client.scheduler_info(n_workers=0)
+        except OSError:
+            return  # it is looked at again, and a connection that is lost has its own message
+        self.most = max(IN_FLIGHT, PER_THREAD * int(info.get("total_threads", 0)))
+        if info.get("n_workers", 1):
+            self._seen = time.monotonic()
+        else:
+            self._miss()
+
+    def _miss(self) -> None:
+        """Say that there is no worker, and give up when that has lasted too long."""
+        now = time.monotonic()
+        if self._patience is not None and now - self._seen > self._patience:
+            raise WorkersLost(
+                f"the cluster has had no worker for {now - self._seen:.0f} s; what is stored stays valid. Look at its "
+                "queue and at the logs of its jobs, or give more time (--patience), and run it again to continue"
+            )
+        if now - max(self._told, self._seen) > REMIND:
+            self._told = now
+            _log.warning("still waiting: the cluster has had no worker for %.0f s", now - self._seen)
+
+    def outcome(self, future: Any) -> Any:
+        """Return the result of a task, or None where it killed its workers."""
+        from distributed import KilledWorker
+
+        if future.status == "cancelled":
+            raise WorkersLost(_GONE)
+        if self._local is not None:
+            # this came to an end, so the workers do not die of themselves
+            self._local.restarts = 0
+        while True:
+            try:
+                return future.result(timeout=LOOK)
+            except TimeoutError:
+                # the worker may have died with the result: it is computed again
+                if future.status == "error":
+                    raise
+                self._look_after()
+            except KilledWorker:
+                return None
+            except ImportError as problem:
+                told = f"the workers cannot import dse: {problem}; install it where they run"
+                raise WorkersLost(told) from problem
+            except RuntimeError as problem:
+                # what Dask says where its scheduler cannot read what it is sent
+                if "deserialization of the task graph" not in str(problem):
+                    raise
+                told = (
+                    f"the scheduler cannot import dse: {problem.__cause__ or ''}; install it where that runs"
+                )
+                raise WorkersLost(told) from problem
 
 
-def _look_after(client: Any, local: LocalWorkers | None) -> None:
-    if local is not None:
-        local.tend()
-    if client.status not in {"running", "connecting"}:
-        raise WorkersLost(_GONE)
-
-
-def _outcome(future: Any, client: Any, local: LocalWorkers | None) -> Any:
-    """Return the result of a task, or None where it killed its workers."""
-    from distributed import KilledWorker
-
-    if future.status == "cancelled":
-        raise WorkersLost(_GONE)
-    if local is not None:
-        # this came to an end, so the workers do not die of themselves
-        local.restarts = 0
-    while True:
-        try:
-            return future.result(timeout=LOOK)
-        except TimeoutError:
-            # the worker may have died with the result: it is computed again
-            if future.status == "error":
-                raise
-            _look_after(client, local)
-        except KilledWorker:
-            return None
-        except ImportError as problem:
-            told = f"the workers cannot import dse: {problem}; install it where they run"
-            raise WorkersLost(told) from problem
-
-
-def _point_by_point(client: Any, local: LocalWorkers | None, study: Study, index: ChunkIndex) -> Finished:
+def _point_by_point(watch: _Watch, what: Any, study: Study, index: ChunkIndex) -> Finished:
     """Solve a chunk whose worker died again and again: the points that did it become errors."""
     plan = prepared(study).plan
     region = results.chunks.block(plan.shape, study.chunks, index)
     found = []
     for place in places(region):
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        future = client.submit(solve_point, study, place, pure=False)
+        future = watch.client.submit(solve_point, what, place, pure=False)
         future.add_done_callback(ended.put)
-        solution = _outcome(_next(ended, client, local), client, local)
+        solution = watch.outcome(watch.next(ended))
         found.append(solution or Solution(Status.ERROR, message="the worker process died each time it tried"))
     arrays = results.dataset.to_arrays(plan, found, [s.stop - s.start for s in region])
-    return written(study, index, arrays)
+    return written(prepared(study), study, index, arrays)

@@ -9,21 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dse.models
 import results.chunks
 import results.dataset
-import results.memory
-import results.store
 import scenarios
 from dse import chunk_work
 from dse.chunk_work import Finished, Study
 from dse.dispatch import through_dask, through_threads
 from dse.models.model import Model
 from dse.progress import Report, reporting
-from dse.version import VERSION
+from dse.targets import Target
 from dse.workers import LocalWorkers
 from results.chunks import ChunkIndex
 from results.dataset import Layout
@@ -41,23 +40,35 @@ def sweep(
     workers: int | None = None,
     progress: bool | Report | None = None,
     metrics: Sequence[str] | None = None,
+    patience: float | None = None,
+    audit: int | None = None,
+    *,
+    retry_failed: bool = False,
 ) -> xr.Dataset:
     """Solve a scenario at every point of its grid and return the labelled dataset.
 
     ``store``: a Zarr store that is filled as chunks finish, and continued where it exists; None: in memory.
     ``client``: a Dask client whose workers to use; else ``workers`` processes of this machine (default: one
     for each core; 1, or a small grid: the calling process). ``progress``: see ``dse.progress.reporting``.
-    ``metrics``: names of those to keep beside the answers (None: all).
+    ``metrics``: names of those to keep beside the answers (None: all). ``patience``: seconds that the client's
+    cluster may be without any worker (None: for ever; a line on standard error says that it is). ``audit``: how
+    many points are answered again by other means (None: 20 where a fast way answered at least a thousand);
+    ``retry_failed``: also solve points again that an earlier run stored as ``error``.
+
+    What the audit found is the attribute ``audit`` of the dataset, see ``dse.audits.figures``.
 
     Raises ScenarioError where nothing is swept or there are several objectives, StoreError for a store that
-    belongs to another question or cannot be written (NoRoom: the disk is full), WorkersLost where the workers
+    belongs to another question or cannot be written (NoRoom: the disk is full; StoreBusy: another sweep
+    is filling it), WorkersLost where the workers
     or their cluster end, UnknownName for a metric that the model does not have. A point that fails is recorded as
     ``error`` with its message.
     """
     grid = scenarios.grid(scenario)
     _check(scenario, grid)
     only = None if metrics is None else _answers_and(metrics, results.dataset.layout(grid))
-    return run(scenario, grid, store, client, workers, progress, only)
+    return run(
+        scenario, grid, store, client, workers, progress, only, patience, audit, retry_failed=retry_failed
+    )
 
 
 def _answers_and(metrics: Sequence[str], plan: Layout) -> tuple[str, ...]:
@@ -73,37 +84,63 @@ def run(
     workers: int | None,
     progress: bool | Report | None,
     only: tuple[str, ...] | None,
+    patience: float | None = None,
+    audit: int | None = None,
+    *,
+    retry_failed: bool = False,
 ) -> xr.Dataset:
     """Compute the variables named in ``only`` (None: all) at every point of a grid; see ``sweep``."""
     if not grid.axes:
         raise _nothing_swept(scenario)
     ready = chunk_work.ready(grid, only)
-    plan, kind = ready.plan, "point" if ready.path is None else ready.path.kind
-    where = _Target(plan, scenario, store, kind)
-    todo = [i for i, _ in results.chunks.chunk_slices(plan.shape, where.chunks) if i not in where.done]
-    study = Study(scenario.text, scenario.file, where.chunks, where.path, _own_model(scenario), only=only)
-    tally = _Tally(plan, where)
-    # a block at once is computed by threads: helper processes would only share the cores with them
-    few = kind == "array" or math.prod(plan.shape) < FEW_POINTS
-    crowd = _crowd(client, 1 if workers is None and few else workers, len(todo))
-    with reporting(progress) as report:
-        report(tally.points, tally.total)
-        if crowd == 0 and workers is None and chunk_work.side_by_side(ready):
-            for finished in through_threads(ready, study, todo):
+    kind = "point" if ready.path is None else ready.path.kind
+    with Target(ready, scenario, store, kind, retry=retry_failed) as where:
+        study = Study(scenario.text, scenario.file, where.chunks, where.path, _own_model(scenario), only=only)
+        tally = _Tally(ready.plan, where)
+        with reporting(progress) as report:
+            report(tally.points, tally.total)
+            here = _Here(ready, client, workers, patience)
+            for finished in here.computed(study, where.todo(), tally, report):
                 tally.count(finished)
                 report(tally.points, tally.total)
+            for finished in here.computed(replace(study, retry=True), where.retry, tally, report):
+                where.take(finished)
+            # a worker that a killed run left behind may have been at a chunk of ours
+            where.look()
+            for finished in here.computed(study, where.todo(), tally, report):
+                where.take(finished)
+        return where.finish(study, audit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Who computes: this process, its threads, helper processes, or the workers of a client."""
+
+    at: Ready
+    client: Any
+    workers: int | None
+    patience: float | None
+
+    def computed(
+        self, study: Study, todo: list[ChunkIndex], tally: _Tally, report: Report
+    ) -> Iterator[Finished]:
+        """Go through the chunks as they are done."""
+        # a block at once is computed by threads: helper processes would only share the cores with them
+        array = self.at.path is not None and self.at.path.kind == "array"
+        few = array or tally.total < FEW_POINTS
+        crowd = _crowd(self.client, 1 if self.workers is None and few else self.workers, len(todo))
+        if not todo:
+            return
+        if crowd == 0 and self.workers is None and chunk_work.side_by_side(self.at):
+            yield from through_threads(self.at, study, todo)
         elif crowd == 0:
             for index in todo:
-                tally.count(
-                    chunk_work.solved(ready, study, index, lambda n: report(tally.points + n, tally.total))
+                yield chunk_work.solved(
+                    self.at, study, index, lambda n: report(min(tally.points + n, tally.total), tally.total)
                 )
-                report(tally.points, tally.total)
         else:
-            with _workers(client, crowd) as (connected, local):
-                for finished in through_dask(connected, local, study, todo):
-                    tally.count(finished)
-                    report(tally.points, tally.total)
-    return where.finish()
+            with _workers(self.client, crowd) as (connected, local):
+                yield from through_dask(connected, local, study, todo, self.patience)
 
 
 def _check(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
@@ -142,40 +179,10 @@ def _workers(client: Any, crowd: int) -> Iterator[tuple[Any, LocalWorkers | None
         yield local.client, local
 
 
-class _Target:
-    """Where a sweep goes: a store on disk or memory, with the same verbs."""
-
-    def __init__(
-        self, plan: Layout, scenario: scenarios.Scenario, store: str | Path | None, kind: str
-    ) -> None:
-        self.path: str | None = None
-        if store is None:
-            self._memory = results.memory.Memory(plan, kind)
-            self.chunks, self.done = self._memory.chunks, self._memory.done()
-        else:
-            # workers may have another working directory
-            self.path = str(Path(store).absolute())
-            identity = {"scenario": scenario.hash, "dse": VERSION}
-            self.chunks = results.store.create(self.path, plan, identity, kind)
-            self.done = results.store.done(self.path)
-
-    def take(self, finished: Finished) -> None:
-        """Keep a chunk that no worker has written."""
-        if finished.arrays is not None and self.path is None:
-            self._memory.write_chunk(finished.index, finished.arrays)
-
-    def finish(self) -> xr.Dataset:
-        """Tidy up and return the dataset."""
-        if self.path is None:
-            return self._memory.dataset()
-        results.store.tidy(self.path)
-        return results.store.open(self.path)
-
-
 class _Tally:
     """Counts points done, those of earlier runs included."""
 
-    def __init__(self, plan: Layout, where: _Target) -> None:
+    def __init__(self, plan: Layout, where: Target) -> None:
         self._plan, self._where = plan, where
         self.total = math.prod(plan.shape)
         self.points = sum(self._size(i) for i in where.done)

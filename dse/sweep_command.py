@@ -1,0 +1,275 @@
+"""The commands that fill stores: sweep and evaluate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dse.cluster_options import Place, client_at, somewhere
+from dse.commands import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
+from dse.door import ANSWERED, FAILED, INTERRUPTED, complain
+from dse.terminal import say, say_json, show, table
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from scenarios import Scenario
+
+NOT_STORES = frozenset(
+    {".csv", ".jsonl", ".nc", ".parquet", ".md", ".tex", ".png", ".svg", ".pdf", ".json", ".toml", ".txt"}
+)
+METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics (default: all).")
+
+
+@click.command()
+@SCENARIO
+@click.option("-o", "--output", required=True, metavar="STORE", help="Zarr store to fill, or to continue.")
+@somewhere
+@METRICS
+@click.option("--summary", is_flag=True, help="Also print the range of every variable.")
+@click.option(
+    "--plot", "pictures", multiple=True, metavar="PICTURE", help="Draw the objective: .png, .svg or .pdf."
+)
+@AS_JSON
+@mistakes_as_json
+def sweep(
+    scenario: str,
+    output: str,
+    place: Place,
+    metrics: str | None,
+    summary: bool,
+    pictures: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Answer a question at every point of its grid.
+
+    Interrupt it at will: the same command continues where it stopped.
+    """
+    from dse import api
+
+    _check_store(output)
+    if any(Path(p).suffix not in PICTURES for p in pictures):
+        raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
+    asked = api.load(scenario)
+    if pictures:
+        _check_picture(asked)
+    try:
+        with client_at(place) as client:
+            dataset = api.sweep(
+                asked,
+                output,
+                client,
+                place.workers,
+                progress=True,
+                metrics=_names(metrics),
+                patience=place.patience,
+            )
+    except KeyboardInterrupt:
+        complain(f"interrupted; {output} keeps what is done, and the same command continues")
+        return INTERRUPTED
+    for picture in pictures:
+        from results import plot
+
+        plot.save(plot.sweep(dataset), Path(picture))
+    told = _sweep_record(dataset, output)
+    if as_json:
+        say_json(told)
+    else:
+        _show_sweep(told, dataset if summary else None)
+    return FAILED if told["statuses"].get("error") else ANSWERED
+
+
+def _check_store(output: str) -> None:
+    if Path(output).suffix in NOT_STORES:
+        raise click.UsageError(f"this fills a Zarr store (a folder): name it {Path(output).stem}.zarr")
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _check_picture(asked: Scenario) -> None:
+    """Refuse to draw, before anything is solved, what no picture can show; raises UsageError."""
+    import scenarios
+    from results import axes
+
+    refusal = axes.undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
+    if refusal:
+        raise click.UsageError(
+            f"--plot: {refusal}; leave --plot out, and draw parts of the store in Python: "
+            "results.plot.sweep(dse.open(STORE).isel(NAME=0))"
+        )
+
+
+def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
+    import numpy as np
+
+    from results.dataset import STATUS_CODES
+    from results.solution import Status
+
+    counts, messages, seconds = dict.fromkeys(STATUS_CODES, 0), set(), 0.0
+    for part in _parts(dataset):
+        status = part["status"].values
+        for meant, code in STATUS_CODES.items():
+            counts[meant] += int(np.count_nonzero(status == code))
+        seconds += float(np.nansum(part["seconds"].values))
+        failed = status == STATUS_CODES[Status.ERROR]
+        if failed.any():
+            messages |= set(np.unique(part["message"].values[failed]).tolist())
+    return {
+        "store": store,
+        "title": dataset.attrs.get("title", ""),
+        **_size(dataset, "status"),
+        "statuses": {meant.value: n for meant, n in counts.items() if n},
+        "solve_seconds": seconds,
+        "messages": sorted(messages)[:5],
+    }
+
+
+def _size(dataset: xr.Dataset, variable: str) -> dict[str, Any]:
+    """Axes and number of points, as a variable that has no other dimension tells them."""
+    array = dataset[variable]
+    return {"axes": {str(d): dataset.sizes[d] for d in array.dims}, "points": int(array.size)}
+
+
+def _parts(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
+    """Go through a dataset in parts that any memory holds."""
+    from results.chunks import chunk_shape, chunk_slices
+
+    dims = list(dataset.sizes)
+    shape = tuple(dataset.sizes.values())
+    for _, region in chunk_slices(shape, chunk_shape(shape, "array")):
+        yield dataset.isel(dict(zip(dims, region, strict=True)))
+
+
+def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
+    counts = ", ".join(f"{n} {name}" for name, n in told["statuses"].items())
+    say(f"{_points(told)}: {counts}")
+    for message in told["messages"]:
+        say(f"  error: {message}")
+    if dataset is not None:
+        _show_ranges(dataset)
+    _show_store(told["store"])
+
+
+def _points(told: dict[str, Any]) -> str:
+    return f"{told['points']} points ({' × '.join(f'{n} {name}' for name, n in told['axes'].items())})"
+
+
+def _show_store(store: str) -> None:
+    say(f"Stored in {store}; in Python: dse.open({store!r})")
+
+
+def _show_ranges(dataset: xr.Dataset) -> None:
+    show(table(("variable", "least", "greatest", "what it is"), _ranges(dataset)))
+
+
+def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
+    """Return name, least and greatest value and meaning of every variable; of codes all that occur, by name."""
+    from dse.quantities import show as text
+    from results import axes
+
+    seen, ends = _seen(dataset)
+    rows = []
+    for name, array in dataset.data_vars.items():
+        about = str(array.attrs.get("long_name", ""))
+        if name in seen:
+            found = [meant for code, meant in axes.codes(array).items() if code in seen[name] and code >= 0]
+            rows.append((str(name), ", ".join(found), "", about))
+        elif name in ends:
+            unit = axes.unit_of(array)
+            least, greatest = (text(end, unit) for end in ends[name])
+            rows.append((str(name), least, greatest, about))
+    return [row for row in rows if row[1]]
+
+
+def _seen(dataset: xr.Dataset) -> tuple[dict[Any, set[float]], dict[Any, tuple[float, float]]]:
+    """Find the codes that occur in each variable of codes, and the least and the greatest of each other."""
+    import numpy as np
+
+    seen: dict[Any, set[float]] = {}
+    ends: dict[Any, tuple[float, float]] = {}
+    for part in _parts(dataset):
+        for name, array in part.data_vars.items():
+            if "flag_values" in array.attrs:
+                seen.setdefault(name, set()).update(np.unique(array.values).tolist())
+            elif array.dtype.kind == "f":
+                values = array.values
+                finite = values[np.isfinite(values)]
+                if finite.size:
+                    low, high = ends.get(name, (np.inf, -np.inf))
+                    ends[name] = (min(low, float(finite.min())), max(high, float(finite.max())))
+    return seen, ends
+
+
+@click.command()
+@SCENARIO
+@click.option(
+    "-o", "--output", metavar="STORE", help="Zarr store to fill, or to continue; else only ranges are told."
+)
+@METRICS
+@somewhere
+@click.option("--summary", is_flag=True, help="With -o: also print the range of every metric.")
+@AS_JSON
+@mistakes_as_json
+def evaluate(
+    scenario: str, output: str | None, metrics: str | None, place: Place, summary: bool, as_json: bool
+) -> int:
+    """Compute the metrics of a question in which nothing is decided, over its grid.
+
+    Limits play no part; `dse sweep` says at which points they hold. Into a store any number of points fits, and the
+    same command continues an interrupted one.
+    """
+    from dse import api
+
+    asked = api.load(scenario)
+    if output is None:
+        dataset = api.evaluate(asked, metrics=_names(metrics))
+    else:
+        _check_store(output)
+        try:
+            with client_at(place) as client:
+                dataset = api.evaluate(
+                    asked,
+                    output,
+                    _names(metrics),
+                    client,
+                    place.workers,
+                    progress=True,
+                    patience=place.patience,
+                )
+        except KeyboardInterrupt:
+            complain(f"interrupted; {output} keeps what is done, and the same command continues")
+            return INTERRUPTED
+    told = _evaluated_record(dataset, output, ranges=summary or output is None)
+    if as_json:
+        say_json(told)
+        return ANSWERED
+    say(f"{_points(told)}: {', '.join(told['metrics'])}")
+    if summary or output is None:
+        _show_ranges(dataset)
+    if output is not None:
+        _show_store(output)
+    return ANSWERED
+
+
+def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -> dict[str, Any]:
+    """Say what was evaluated; with ``ranges`` also the least and the greatest finite number of each metric."""
+    from results.axes import unit_of
+
+    ends = _seen(dataset)[1] if ranges else {}
+    swept = [str(d) for d in dataset.dims if "path" in dataset[d].attrs]
+    told: dict[str, dict[str, Any]] = {str(n): {"unit": unit_of(a)} for n, a in dataset.data_vars.items()}
+    for name, (least, greatest) in ends.items():
+        told[str(name)] |= {"least": least, "greatest": greatest}
+    return {
+        "store": store,
+        "title": dataset.attrs.get("title", ""),
+        "axes": {d: dataset.sizes[d] for d in swept},
+        "points": math.prod(dataset.sizes[d] for d in swept),
+        "metrics": told,
+    }

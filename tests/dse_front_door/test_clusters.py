@@ -1,0 +1,388 @@
+"""Sweeps on clusters: schedulers and workers as processes of their own, and what is said when they are not there."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from click.testing import CliRunner
+
+import dse
+import results.store
+from dse import chunk_work, clusters, dispatch
+from dse.cli import main
+from dse.workers import WorkersLost
+
+EVALUATED = """
+model   = "nbody"
+machine = "balanced"
+
+[given]
+bodies         = 1e5
+flops_per_pair = 10
+
+[sweep.processors]
+path = "given.processors"
+start = 10
+stop = 1e4
+num = 40
+spacing = "log"
+
+[sweep.memory]
+path = "given.memory"
+start = 10
+stop = 1e4
+num = 30
+spacing = "log"
+"""
+
+# a model of the caller's own that takes its time and plain numbers only: chunks of 20 points, 0.2 s each
+SLOW = """
+import sys, time, dse
+from dse.clusters import connected
+from dse.models.model import Model
+from dse.quantities import Quantity
+
+def equations(g):
+    time.sleep(0.01 if g.size > 0 else 0.0)
+    return {"time": g.size * 2.0}
+
+dse.register(Model("slow", "takes its time", "", (), (Quantity("size", "n", "", "size"),),
+                   (Quantity("time", "T", "s", "time"),), (), equations))
+asked = {"model": "slow", "sweep": {"size": {"path": "given.size", "start": 1, "stop": 300, "num": 300}}}
+try:
+    with connected(sys.argv[1]) as client:
+        dse.sweep(asked, "s.zarr", client=client, progress=False)
+except dse.workers.WorkersLost as problem:
+    print("lost:", problem)
+"""
+
+
+@pytest.fixture
+def dask(surroundings: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., psutil.Process]]:
+    """Start `dask scheduler` or `dask worker` as a process of its own; all are gone at the end."""
+    started: list[psutil.Process] = []
+
+    def process(what: str, *arguments: str, **environment: str) -> psutil.Process:
+        log = (tmp_path / f"{what}-{len(started)}.log").open("w")
+        command = [sys.executable, "-m", "dask", what, *arguments, "--no-dashboard"]
+        made = psutil.Popen(
+            command,
+            env=surroundings | environment,
+            stdout=log,
+            stderr=log,
+            cwd=tmp_path,
+            start_new_session=True,
+        )
+        started.append(made)
+        return made
+
+    yield process
+    for made in started:
+        for one in (*family(made), made):
+            if one.is_running():
+                one.kill()
+        made.wait()
+
+
+def family(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.fixture
+def scheduler(dask: Any, tmp_path: Path, waiting: Any) -> Callable[..., tuple[psutil.Process, str]]:
+    """Start a scheduler on a free port and tell its address."""
+
+    def start(*arguments: str, **environment: str) -> tuple[psutil.Process, str]:
+        file = tmp_path / "scheduler.json"
+        told = ("--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+        made = dask("scheduler", *told, *arguments, **environment)
+        waiting(lambda: file.exists() and file.read_text().strip().endswith("}"))
+        return made, json.loads(file.read_text())["address"]
+
+    return start
+
+
+@pytest.fixture
+def evaluated(tmp_path: Path) -> Path:
+    file = tmp_path / "evaluated.toml"
+    file.write_text(EVALUATED)
+    return file
+
+
+def done(store: Path) -> int:
+    return len(results.store.done(store)) if store.exists() else 0
+
+
+def whole(store: Path) -> bool:
+    found = dse.open(store).load()
+    assert results.store.verify(store) == {}
+    return bool((found.time.values == 2 * found["size"].values).all() and (found.status.values == 6).all())
+
+
+@pytest.mark.slow
+def test_one_of_two_workers_is_killed_and_the_other_does_the_rest(
+    dask: Any, scheduler: Any, waiting: Any, tmp_path: Path, surroundings: dict[str, str]
+):
+    _, address = scheduler()
+    first = dask("worker", address, "--no-nanny", "--nthreads", "1")
+    dask("worker", address, "--nthreads", "2")
+    command = [sys.executable, "-c", SLOW, address]
+    process = subprocess.Popen(command, cwd=tmp_path, env=surroundings, stderr=subprocess.PIPE, text=True)
+    waiting(lambda: done(tmp_path / "s.zarr") >= 2)
+    first.kill()
+    _, complaints = process.communicate(timeout=120)
+    assert process.returncode == 0, complaints
+    assert whole(tmp_path / "s.zarr")
+
+
+@pytest.mark.slow
+def test_a_killed_scheduler_takes_its_workers_along_and_the_sweep_says_so(
+    dask: Any, scheduler: Any, waiting: Any, run: Any, tmp_path: Path, surroundings: dict[str, str]
+):
+    head, address = scheduler()
+    workers = [dask("worker", address, "--no-nanny"), dask("worker", address)]
+    command = [sys.executable, "-c", SLOW, address]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=tmp_path, env=surroundings, **pipes)
+    waiting(lambda: done(tmp_path / "s.zarr") >= 1)
+    nannied = family(workers[1])
+    head.kill()
+    told, complaints = process.communicate(timeout=120)
+    assert "Traceback" not in complaints
+    assert told.startswith("lost: the connection to the Dask scheduler is lost; what is stored stays valid")
+    waiting(lambda: all(gone(p) for p in (*workers, *nannied)), 60)
+    kept = done(tmp_path / "s.zarr")
+    assert 1 <= kept < 15
+    # another cluster goes on where this one was
+    script = SLOW.replace("with connected(sys.argv[1]) as client:", "for client in [None]:")
+    again = run("-c", script, "none")
+    assert again.returncode == 0, again.stderr
+    assert whole(tmp_path / "s.zarr")
+
+
+def certificates(folder: Path) -> dict[str, Path]:
+    """A certificate that is its own authority, as a test cluster may have one."""
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+    made = ("-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", str(key), "-out", str(cert))
+    subprocess.run(["openssl", "req", "-x509", *made, *subject], check=True, capture_output=True)
+    return {"ca-file": cert, "cert": cert, "key": key}
+
+
+@pytest.mark.slow
+def test_a_scheduler_with_tls_is_reached_by_dasks_ordinary_configuration(
+    dask: Any, scheduler: Any, run: Any, tmp_path: Path, evaluated: Path, monkeypatch: pytest.MonkeyPatch
+):
+    files = certificates(tmp_path)
+    options = [x for name, file in files.items() for x in (f"--tls-{name}", str(file))]
+    _, address = scheduler("--protocol", "tls", *options)
+    assert address.startswith("tls://")
+    dask("worker", address, "--no-nanny", *options)
+    ask = (
+        "-m",
+        "dse",
+        "evaluate",
+        evaluated.name,
+        "-o",
+        "t.zarr",
+        "--metrics",
+        "time",
+        "--scheduler",
+        address,
+    )
+    without = run(*ask)
+    assert without.returncode == 1
+    assert "names no certificates" in without.stderr
+    assert "Traceback" not in without.stderr
+    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
+    monkeypatch.setenv(f"{prefix}CA_FILE", str(files["ca-file"]))
+    monkeypatch.setenv(f"{prefix}CLIENT__CERT", str(files["cert"]))
+    monkeypatch.setenv(f"{prefix}CLIENT__KEY", str(files["key"]))
+    found = run(*ask)
+    assert found.returncode == 0, found.stderr
+    np.testing.assert_allclose(dse.open(tmp_path / "t.zarr").time, dse.evaluate(evaluated).time, rtol=1e-14)
+
+
+@pytest.mark.slow
+def test_a_scheduler_without_workers_is_told_of_after_a_while(scheduler: Any, run: Any, evaluated: Path):
+    _, address = scheduler()
+    ask = ("-m", "dse", "sweep", evaluated.name, "-o", "n.zarr", "--scheduler", address, "--patience", "1 s")
+    found = run(*ask)
+    assert found.returncode == 1
+    assert "the cluster has had no worker for" in found.stderr
+    assert "--patience" in found.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["scheduler", "worker"])
+def test_a_part_of_the_cluster_without_dse_is_named(
+    dask: Any, scheduler: Any, run: Any, tmp_path: Path, evaluated: Path, who: str
+):
+    """Something that fails stands before ours there, as if nothing were installed."""
+    (tmp_path / "other" / "dse").mkdir(parents=True)
+    (tmp_path / "other" / "dse" / "__init__.py").write_text("raise ModuleNotFoundError('there is no dse')")
+    hidden = {"PYTHONPATH": str(tmp_path / "other")}
+    _, address = scheduler(**(hidden if who == "scheduler" else {}))
+    dask("worker", address, "--no-nanny", **(hidden if who == "worker" else {}))
+    found = run("-m", "dse", "sweep", evaluated.name, "-o", "n.zarr", "--scheduler", address)
+    assert found.returncode == 1, found.stderr
+    assert f"dse: the {who}" in found.stderr
+    assert "cannot import dse: there is no dse; install it where" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+class Versions:
+    """What a client tells of versions."""
+
+    def __init__(self, scheduler: dict[str, str | None], worker: dict[str, str | None]) -> None:
+        mine = {"python": "3.11.7.final.0", "dask": "2026.8.0", "distributed": "2026.8.0", "dse": "0.1.0"}
+        self._told = {
+            "client": {"packages": mine},
+            "scheduler": {"packages": mine | scheduler},
+            "workers": {"tcp://10.0.0.2:1": {"packages": mine | worker}},
+        }
+
+    def get_versions(self, packages: list[str]) -> dict[str, Any]:
+        assert packages == ["dse"]
+        return self._told
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "worker", "said"),
+    [
+        ({"distributed": "2025.1.0"}, {}, r"scheduler at here has distributed 2025.1.0 \(here 2026.8.0\)"),
+        ({}, {"dse": "0.0.9"}, r"worker tcp://10.0.0.2:1 has dse 0.0.9"),
+        ({}, {"python": "3.12.1.final.0"}, r"python 3.12 \(here 3.11\)"),
+    ],
+)
+def test_other_versions_are_named(scheduler: Any, worker: Any, said: str):
+    with pytest.raises(WorkersLost, match=said):
+        clusters.same_versions(Versions(scheduler, worker), "here")
+
+
+def test_a_patch_of_python_and_an_unknown_version_are_no_difference():
+    clusters.same_versions(Versions({"python": "3.11.9.final.0"}, {"dse": None}), "here")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--workers", "2", "--cluster", "slurm"), "--workers and --cluster name different processes"),
+        (("--jobs", "2"), "give that too"),
+        (("--cluster", "slurm", "--jobs", "2", "--adapt", "0:3"), "give one of them"),
+        (("--cluster", "slurm", "--adapt", "3"), "write two whole numbers"),
+        (("--cluster", "slurm", "--adapt", "3:1"), "write two whole numbers"),
+        (("--cluster", "mainframe"), "there are slurm, pbs, lsf"),
+        (("--scheduler", "tcp://127.0.0.1:1", "--patience", "soon"), "write a time such as"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(evaluated: Path, options: tuple[str, ...], said: str):
+    found = CliRunner().invoke(main, ["sweep", str(evaluated), "-o", "x.zarr", *options])
+    assert found.exit_code == 2, found.stderr
+    assert said in found.stderr
+
+
+def test_a_batch_system_that_is_not_here_is_told(evaluated: Path, monkeypatch: pytest.MonkeyPatch):
+    ask = ["sweep", str(evaluated), "-o", "x.zarr", "--cluster", "lsf"]
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
+    found = CliRunner().invoke(main, ask)
+    assert found.exit_code == 1
+    assert 'pip install "dse[cluster]"' in found.stderr
+    monkeypatch.undo()
+    pytest.importorskip("dask_jobqueue")
+    monkeypatch.setenv("PATH", os.fspath(evaluated.parent))
+    found = CliRunner().invoke(main, ask)
+    assert found.exit_code == 1
+    assert "there is no bsub on this machine" in found.stderr
+
+
+def test_a_job_that_nobody_described_is_told(evaluated: Path):
+    pytest.importorskip("dask_jobqueue")
+    found = CliRunner().invoke(main, ["sweep", str(evaluated), "-o", "x.zarr", "--cluster", "local"])
+    assert found.exit_code == 1
+    assert "You must specify how much cores and memory" in found.stderr
+    assert "a job is described by jobqueue.local" in found.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [("--jobs", "2"), ("--adapt", "0:2")])
+def test_jobs_are_started_as_the_configuration_says_and_end_with_the_sweep(
+    run: Any, tmp_path: Path, evaluated: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[str, str]
+):
+    """dask-jobqueue's own stand-in for a batch system: jobs are processes of this machine."""
+    pytest.importorskip("dask_jobqueue")
+    monkeypatch.setenv("DASK_JOBQUEUE__LOCAL__CORES", "1")
+    monkeypatch.setenv("DASK_JOBQUEUE__LOCAL__MEMORY", "1GB")
+    monkeypatch.setenv("DASK_JOBQUEUE__LOCAL__NAME", f"dse-test-{tmp_path.name}")
+    found = run("-m", "dse", "evaluate", evaluated.name, "-o", "j.zarr", "--cluster", "local", *size)
+    assert found.returncode == 0, found.stderr
+    assert "Traceback" not in found.stderr
+    np.testing.assert_allclose(
+        dse.open(tmp_path / "j.zarr").energy, dse.evaluate(evaluated).energy, rtol=1e-14
+    )
+    left = [
+        p for p in psutil.process_iter(["cmdline"]) if f"dse-test-{tmp_path.name}" in str(p.info["cmdline"])
+    ]
+    assert not [p for p in left if not gone(p)]
+
+
+class Inline:
+    """A client that computes what it is handed at once, and remembers it."""
+
+    status = "running"
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[Any, ...]] = []
+
+    def scheduler_info(self, n_workers: int) -> dict[str, int]:
+        assert n_workers == 0
+        return {"n_workers": 1, "total_threads": 1}
+
+    def submit(self, function: Any, *arguments: Any, pure: bool) -> Any:
+        assert not pure
+        self.sent.append((function, *(a for a in arguments if not isinstance(a, Now))))
+        return Now(function(*(a.value if isinstance(a, Now) else a for a in arguments)))
+
+    def map(self, function: Any, *columns: Any, pure: bool) -> list[Any]:
+        return [self.submit(function, *row, pure=pure) for row in zip(*columns, strict=True)]
+
+
+class Now:
+    status = "finished"
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def add_done_callback(self, told: Any) -> None:
+        told(self)
+
+    def result(self, timeout: float) -> Any:
+        return self.value
+
+
+def test_nothing_big_travels_with_a_chunk(evaluated: Path):
+    """The study goes out once; what goes with each chunk is a function's name and an index."""
+    asked = dse.load(evaluated)
+    client, study = Inline(), chunk_work.Study("# much text\n" * 100_000 + asked.text, asked.file, (10, 10))
+    todo = [(i, j) for i in range(4) for j in range(3)]
+    found = list(dispatch.through_dask(client, None, study, todo))
+    assert sorted(f.index for f in found) == todo
+    sizes = [len(pickle.dumps(sent)) for sent in client.sent]
+    assert sizes[0] > len(study.text)
+    assert len(sizes) == 1 + len(todo)
+    assert max(sizes[1:]) < 200
