@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dse import machines as machines
     from dse import models as models
+    from dse.api import diff as diff
     from dse.api import evaluate as evaluate
+    from dse.api import export as export
     from dse.api import front as front
     from dse.api import load as load
     from dse.api import open as open
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 _WHERE = {
     "Scenario": "scenarios:Scenario",
     "__version__": "dse.version:VERSION",
+    "diff": "dse.api:diff",
     "evaluate": "dse.api:evaluate",
+    "export": "dse.api:export",
     "fit": "dse.fitting:fit",
     "front": "dse.api:front",
     "load": "dse.api:load",

@@ -16,7 +16,7 @@ from results.store import StoreError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import xarray as xr
     from matplotlib.axes import Axes
@@ -28,18 +28,32 @@ PANEL = (5.5, 4.2)
 LARGE, MEDIUM, SMALL = 16, 14, 12
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+def save(figure: Figure, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> Path:
     """Write a picture; the ending of ``path`` says how (png, svg, pdf).
 
+    ``about``: the attributes of the dataset it shows; its title, scenario and versions go into the file.
     Raises StoreError where it cannot be written.
     """
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(target, dpi=150)
+        figure.savefig(target, dpi=150, metadata=_metadata(target, about or {}))
     except (OSError, ValueError) as problem:
         raise StoreError(f"cannot write the picture {target}: {problem}") from problem
     return target
+
+
+def _metadata(target: Path, about: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return what a picture's file says of it, under the names that its format has for that."""
+    if not about:
+        return None
+    kept = {
+        k: str(v) for k, v in about.items() if k in {"scenario", "versions", "method", "scenario_hash"} and v
+    }
+    told = "\n".join(f"{k}: {v}" for k, v in kept.items())
+    names = {".pdf": ("Title", "Subject"), ".svg": ("Title", "Description"), ".png": ("Title", "Description")}
+    found = names.get(target.suffix.lower())
+    return None if found is None else {found[0]: str(about.get("title", "")), found[1]: told}
 
 
 def panels_of(dataset: xr.Dataset, count: int = 1) -> tuple[Figure, list[Axes]]:

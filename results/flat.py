@@ -1,0 +1,192 @@
+"""A dataset as rows and columns: one row per point, one column per number of it, read piece by piece.
+
+What a table file shares with every other: CSV, JSON lines, Parquet, Markdown and LaTeX are written from this.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results.axes import codes
+from results.chunks import block, chunk_slices
+from results.dataset import LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import xarray as xr
+
+ROWS = 100_000
+MOST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: a variable or an axis, or one element of it.
+
+    ``labels``: which element, as label by dimension (``limit``, ``region``, ...); empty for a plain variable.
+    ``attributes``: those of the variable (units, long_name, source, ...). ``words``: what its codes mean, by
+    code; None for numbers and text. ``text``: whether it holds names.
+    """
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    words: Mapping[float, str] | None = None
+    text: bool = False
+    axis: bool = False
+
+    @property
+    def unit(self) -> str:
+        """Its unit, "1" for a plain number and "" where it is none."""
+        return str(self.attributes.get("units", "" if self.text or self.words else "1"))
+
+    @property
+    def label(self) -> str:
+        """Its name with its labels: "elasticity time", "share[region=a,processor=cpu]"."""
+        if LIMIT in self.labels:
+            return f"{self.name} {self.labels[LIMIT]}"
+        told = ",".join(f"{dim}={label}" for dim, label in self.labels.items())
+        return self.name + (f"[{told}]" if told else "")
+
+    @property
+    def heading(self) -> str:
+        """Its label with the unit: "energy [J]"."""
+        unit = "" if LIMIT in self.labels or self.unit in {"", "1"} else f" [{self.unit}]"
+        return self.label + unit
+
+
+def points(dataset: xr.Dataset) -> tuple[str, ...]:
+    """Return the dimensions along which the points lie: swept axes or ``front``, not limits or regions."""
+    if "status" in dataset:
+        return tuple(str(d) for d in dataset["status"].dims)
+    return tuple(str(d) for d in dataset.dims if d in dataset.coords and "path" in dataset[d].attrs)
+
+
+def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> tuple[Column, ...]:
+    """Return the columns of a dataset: its axes, then its variables (``names``: only these, in this order).
+
+    Raises KeyError for a name that the dataset does not have.
+    """
+    axes = [n for n in points(dataset) if n in dataset.coords]
+    chosen = [*axes, *map(str, dataset.data_vars)] if names is None else list(names)
+    found: list[Column] = []
+    for name in chosen:
+        if name not in dataset:
+            raise KeyError(name)
+        found += _of(dataset, name, name in axes)
+    return tuple(found)
+
+
+def _of(dataset: xr.Dataset, name: str, axis: bool) -> Iterator[Column]:
+    array = dataset[name]
+    words = codes(array) if "flag_meanings" in array.attrs else None
+    text = words is None and array.dtype.kind not in "fiub"
+    for labels in _elements(dataset, name):
+        yield Column(name, labels, dict(array.attrs), words, text, axis)
+
+
+def _elements(dataset: xr.Dataset, name: str) -> list[dict[str, str]]:
+    """Return the labels of each element that a family has; of a plain variable the one without labels."""
+    along = points(dataset)
+    dims = [str(d) for d in dataset[name].dims if d not in along]
+    about = dataset[name].attrs
+    there = json.loads(about["elements"]) if "elements" in about else None
+    every = itertools.product(*(map(str, dataset[d].values) for d in dims))
+    return [
+        dict(zip(dims, labels, strict=True))
+        for labels in every
+        if there is None or ".".join((about["family"], *labels)) in there
+    ]
+
+
+def pieces(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
+    """Go through a dataset in blocks of at most ``ROWS`` points, loaded, so that it need not fit into memory.
+
+    A stored sweep is read in blocks of whole chunks, each once: in C order of the grid where a slab of ``MOST``
+    points holds whole chunks, else chunk by chunk, and in C order inside of a chunk.
+    """
+    dims = points(dataset)
+    shape = tuple(dataset.sizes[d] for d in dims)
+    if not dims or 0 in shape:
+        yield dataset.load()
+        return
+    for _, slices in chunk_slices(shape, _blocks(dataset, shape)):
+        held = dataset.isel(dict(zip(dims, slices, strict=True))).load()
+        yield from _cut(held, dims)
+
+
+def _blocks(dataset: xr.Dataset, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the blocks to read: slabs of whole chunks in C order, or chunks."""
+    chunks = stored_chunks(dataset, shape)
+    slab = math.prod(shape[1:])
+    height = chunks[0] if chunks else 1
+    if height * slab <= MOST:
+        # as many whole chunks as one block of rows has room for
+        return (min(shape[0], height * max(1, ROWS // (height * slab))), *shape[1:])
+    if chunks:
+        return chunks
+    return _c_order(shape)
+
+
+def stored_chunks(dataset: xr.Dataset, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the chunks of a stored sweep of this shape; None where it is in memory."""
+    try:
+        found = tuple(json.loads(dataset.attrs["identity"])["chunks"])
+    except (KeyError, ValueError, TypeError):
+        return None
+    return found if len(found) == len(shape) else None
+
+
+def _c_order(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return blocks of at most ``ROWS`` points that, one after another, go through a grid in C order."""
+    made = [1] * len(shape)
+    for place in reversed(range(len(shape))):
+        inner = math.prod(shape[place + 1 :])
+        made[place] = max(1, min(shape[place], ROWS // inner))
+        if made[place] < shape[place]:
+            break
+    return tuple(made)
+
+
+def _cut(held: xr.Dataset, dims: tuple[str, ...]) -> Iterator[xr.Dataset]:
+    shape = tuple(held.sizes[d] for d in dims)
+    parts = _c_order(shape)
+    if parts == shape:
+        yield held
+        return
+    for index, _ in chunk_slices(shape, parts):
+        yield held.isel(dict(zip(dims, block(shape, parts, index), strict=True)))
+
+
+def values(piece: xr.Dataset, column: Column) -> np.ndarray[Any, Any]:
+    """Return a column of a piece: its numbers, codes or names in C order of the points."""
+    import xarray as xr
+
+    dims = points(piece)
+    array = piece[column.name]
+    if column.labels:
+        array = array.isel({d: _place(piece, d, label) for d, label in column.labels.items()})
+    shape = xr.DataArray(np.empty(tuple(piece.sizes[d] for d in dims)), dims=dims)
+    spread = xr.broadcast(array.drop_vars(list(array.coords)), shape)[0].transpose(*dims)
+    return np.asarray(spread.values).ravel()
+
+
+def _place(piece: xr.Dataset, dim: str, label: str) -> int:
+    return [str(v) for v in piece[dim].values].index(label)
+
+
+def in_words(array: np.ndarray[Any, Any], column: Column, nothing: Any) -> list[Any]:
+    """Return a column as plain values: codes as words; ``nothing`` stands for a number that does not exist."""
+    listed: list[Any] = array.tolist()
+    if column.words is not None:
+        return [column.words.get(v, nothing) for v in listed]
+    if array.dtype.kind == "f":
+        return [nothing if math.isnan(v) else v for v in listed]
+    return listed

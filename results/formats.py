@@ -1,0 +1,198 @@
+"""The one home of file formats: which ending is written how."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from results import flat
+from results.reading import NEEDED, NETCDF
+from results.table import replacing
+from results.trouble import StoreError, explained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import xarray as xr
+
+    from results.flat import Column
+
+PICTURES = frozenset({".png", ".svg", ".pdf"})
+LINES = frozenset({".csv", ".jsonl"})
+DOCUMENTS = frozenset({".md", ".tex"})
+TABLES = LINES | DOCUMENTS | {".parquet"}
+STORES = frozenset({".zarr"})
+WRITTEN = PICTURES | TABLES | NETCDF | STORES
+ASIDE = "-metadata.json"
+# what a document has no room for, unless it is asked for
+LEFT_OUT = frozenset({"bound", "gap", "seconds", "message", "elasticity", "binding", "joined"})
+
+
+class ExportError(StoreError):
+    """A dataset cannot be written as asked; the message says why, and what would do."""
+
+
+def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[str] | None = None) -> Path:
+    """Write a dataset as its file name says: a table, NetCDF, a Zarr folder or a picture.
+
+    ``columns``: names of the axes and variables that a table has, in this order (default: all; in a document the
+    axes, the objectives and what is decided). Units and provenance go along as far as the format allows; of CSV and
+    JSON lines they stand in a file beside it (``NAME.csv-metadata.json``, W3C's tabular metadata). An existing file
+    is replaced once the new one is complete, an existing Zarr folder never.
+
+    Raises ExportError for another ending, for columns that are not there, where no such picture can be drawn, and
+    where a package is missing; StoreError where the file cannot be written.
+    """
+    target, ending = Path(path), Path(path).suffix.lower()
+    check(target, columns)
+    try:
+        if ending in TABLES:
+            _table(dataset, target, ending, _columns(dataset, columns, ending))
+        elif ending in NETCDF:
+            from results import netcdf
+
+            netcdf.to_netcdf(dataset, target)
+        elif ending in STORES:
+            _zarr(dataset, target)
+        else:
+            _picture(dataset, target)
+    except ImportError as missing:
+        raise ExportError(f"writing {target} needs {missing.name}: {NEEDED}") from None
+    return target
+
+
+def check(path: str | os.PathLike[str], columns: Iterable[str] | None = None) -> None:
+    """Refuse, before anything is computed, a file that nobody could write; raises as ``write`` does."""
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in WRITTEN:
+        kinds = ", ".join(sorted(WRITTEN))
+        raise ExportError(f"{target}: what kind of file is meant? The name may end in {kinds}")
+    if columns is not None and ending not in TABLES:
+        raise ExportError(f"{target}: columns are chosen for tables: {', '.join(sorted(TABLES))}")
+    if ending in STORES and target.exists():
+        raise ExportError(f"{target} exists; choose another path, it is left untouched")
+
+
+def _columns(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> tuple[Column, ...]:
+    if names is None and ending in DOCUMENTS:
+        return flat.columns(dataset, _in_short(dataset))
+    try:
+        return flat.columns(dataset, names)
+    except KeyError as unknown:
+        from dse.names import did_you_mean
+
+        known = [str(n) for n in (*flat.points(dataset), *dataset.data_vars)]
+        name = str(unknown.args[0])
+        hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+        raise ExportError(f"there is no column {name!r}{hint}") from None
+
+
+def _in_short(dataset: xr.Dataset) -> list[str]:
+    """Return the columns of a document: axes, status, objectives, what is decided; all where that is not known."""
+    axes = [n for n in flat.points(dataset) if n in dataset.coords]
+    decided = _decided(dataset)
+    if decided is None or not axes:
+        return [*axes, *(str(n) for n in dataset.data_vars if n not in LEFT_OUT)]
+    from results.dataset import objectives
+
+    goals = [n for n in objectives(dataset) if n in dataset]
+    listed = [n for n in map(str, dataset.data_vars) if _is_one(dataset, n, decided)]
+    return list(dict.fromkeys([*axes, *(n for n in ("status",) if n in dataset), *goals, *listed]))
+
+
+def _is_one(dataset: xr.Dataset, name: str, decided: set[str]) -> bool:
+    family = dataset[name].attrs.get("family", "")
+    named = name in decided or name.removeprefix("decided.") in decided
+    return named or bool(family and any(d.startswith(f"{family}.") for d in decided))
+
+
+def _decided(dataset: xr.Dataset) -> set[str] | None:
+    """Return the names of what the question of a dataset decides; None where it can no longer be read."""
+    import scenarios
+    from dse.models import PluginError
+
+    try:
+        grid = scenarios.grid(scenarios.from_text(str(dataset.attrs["scenario"])))
+    except (KeyError, scenarios.ScenarioError, PluginError):
+        return None
+    return {d.name for d in grid.question((0,) * len(grid.axes)).decide}
+
+
+def _table(dataset: xr.Dataset, target: Path, ending: str, columns: Sequence[Column]) -> None:
+    from results import documents, parquet, table
+
+    writers: dict[str, Any] = {
+        ".csv": table.to_csv,
+        ".jsonl": table.to_json_lines,
+        ".parquet": parquet.to_parquet,
+        ".md": documents.to_markdown,
+        ".tex": documents.to_latex,
+    }
+    writers[ending](dataset, target, columns)
+    if ending in LINES:
+        about = json.dumps(aside(dataset, target.name, columns), indent=2, ensure_ascii=False)
+        with replacing(target.with_name(target.name + ASIDE)) as writing:
+            writing.write_text(about + "\n", encoding="utf-8")
+
+
+def aside(dataset: xr.Dataset, name: str, columns: Sequence[Column]) -> dict[str, Any]:
+    """Return what stands beside a table of text: W3C's metadata of tabular data, with units and provenance."""
+    described = []
+    for column in columns:
+        number = column.words is None and not column.text
+        told = {"titles": column.heading, "datatype": "number" if number else "string"}
+        told |= (
+            {"dc:description": str(column.attributes["long_name"])}
+            if "long_name" in column.attributes
+            else {}
+        )
+        told |= {"schema:unitText": column.unit} if column.unit not in {"", "1"} else {}
+        told |= {"dc:source": str(column.attributes["source"])} if column.attributes.get("source") else {}
+        described.append(told)
+    return {
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": name,
+        "dc:title": str(dataset.attrs.get("title", "")),
+        "tableSchema": {"columns": described},
+        **{f"dse:{k}": v if isinstance(v, str | int | float) else str(v) for k, v in dataset.attrs.items()},
+    }
+
+
+def _zarr(dataset: xr.Dataset, target: Path) -> None:
+    """Write a Zarr folder beside its place, and move it there."""
+    from results import netcdf
+
+    plain = netcdf.blocks(dataset)
+    plain.attrs = {k: v for k, v in dataset.attrs.items() if k not in netcdf.STORE_ONLY}
+    building = target.with_name(f".{target.name}.{uuid.uuid4().hex}.building")
+    with explained(target, "write"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            plain.to_zarr(building, mode="w-", consolidated=False)
+            if target.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+            building.rename(target)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+
+def _picture(dataset: xr.Dataset, target: Path) -> None:
+    from results import axes, plot
+
+    dims = flat.points(dataset)
+    if not dims or dataset.sizes[dims[0]] == 0:
+        raise ExportError(f"{target}: a picture shows a front or a sweep, and this has no points to draw")
+    if dims == ("front",):
+        figure = plot.front(dataset)
+    else:
+        refusal = axes.undrawable({d: dataset.sizes[d] for d in dims})
+        if refusal:
+            raise ExportError(f"{target}: {refusal}")
+        figure = plot.sweep(dataset)
+    plot.save(figure, target, dataset.attrs)
