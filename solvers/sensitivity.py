@@ -105,11 +105,14 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
     width = math.log1p(STEP) - math.log1p(-STEP)
 
     def slope(f: Array) -> Array:
-        return np.asarray((f[1 : 1 + count] - f[1 + count :]) / width)
+        # of what is 0 or infinite all along there is none (NaN): its logarithm has no differences
+        with np.errstate(invalid="ignore"):
+            return np.asarray((f[1 : 1 + count] - f[1 + count :]) / width)
 
     # a limit on a step has no slope where it steps
     def kinked(f: Array) -> bool:
-        bend = f[1 : 1 + count] + f[1 + count :] - 2 * f[0]
+        with np.errstate(invalid="ignore"):
+            bend = f[1 : 1 + count] + f[1 + count :] - 2 * f[0]
         return bool(np.any(np.abs(bend) > KINK * width))
 
     active = [k for k in keys if rows[k][0] > -1e-6 and np.isfinite(rows[k]).all()]

@@ -6,8 +6,9 @@ import math
 import pytest
 from balanced_nbody import BALANCED, LEAST, LINK, LINK_TIME, F, M, N, below, energy, nbody
 
+from dse import models
 from results.solution import Solution, Status
-from scenarios.question import Decision, Limit
+from scenarios.question import Decision, Limit, Objective, Question
 from solvers.answer import answer
 
 
@@ -179,3 +180,16 @@ def test_a_target_already_met_needs_no_halving() -> None:
     s = answer(dataclasses.replace(q, decide=(*q.decide, parameter)))
     assert s.status is Status.OPTIMAL
     assert s.objective == s.bound == 0.0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("goal", ["time", "energy"])
+def test_a_machine_without_any_cost_is_answered_without_a_warning(goal: str) -> None:
+    """Nothing takes time or energy: an objective of 0 at every design, and an efficiency without end."""
+    names = ("time_per_flop", "time_per_byte", "energy_per_flop", "energy_per_byte", "constant_power")
+    free = {f"machine.{name}": 0.0 for name in names}
+    given = {**free, "flops": 1e9, "precision": "single", "level": "memory"}
+    decide = (Decision("intensity", minimum=1.0, maximum=4.0),)
+    efficient = (Limit("efficiency", minimum=1.0),)
+    s = answer(Question(models.get("roofline"), given, decide, (Objective(goal),), efficient))
+    assert (s.status, s.objective) == (Status.OPTIMAL, 0.0)
