@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 
 class Status(StrEnum):
@@ -21,8 +19,32 @@ class Status(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class LimitState:
+class ByValue:
+    """Equality by value: numbers that do not exist (NaN) are the same, and what is not compared plays no part."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(
+            same(getattr(self, f.name), getattr(other, f.name))
+            for f in fields(self)  # type: ignore[arg-type]
+            if f.compare
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Tell whether two values are the same, NaN being NaN, whatever they hold."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same(v, b[k]) for k, v in a.items())
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b) or (a != a and b != b)  # noqa: PLR0124 (true of NaN only)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LimitState(ByValue):
     """A limit at the answer.
 
     ``value``: what came out, NaN where there is no answer; ``bound``: what was asked; ``side``: "max",
@@ -44,8 +66,8 @@ class LimitState:
     next_objective: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Alternative:
+@dataclass(frozen=True, slots=True, eq=False)
+class Alternative(ByValue):
     """One categorical choice with its best objective, or why it has none."""
 
     choice: Mapping[str, str]
@@ -54,9 +76,9 @@ class Alternative:
     conflict: Mapping[str, float | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The answer to one question; all numbers SI floats.
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts(ByValue):
+    """The answer to one question; all numbers SI floats. Two are equal where all but ``seconds`` is the same.
 
     ``limits`` goes by the names of ``results.limits.limit_names``; where there is no answer it still holds
     what was asked of every limit in ``conflict``. ``conflict``: a minimal set of limits that cannot hold
@@ -89,7 +111,7 @@ class Facts:
     alternatives: tuple[Alternative, ...] = ()
     certificate: str = ""
     solver: str = ""
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     message: str = ""
     objective_name: str = ""
     units: Mapping[str, str] = field(default_factory=dict)

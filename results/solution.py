@@ -10,7 +10,7 @@ from results.render import to_html, to_text
 __all__ = ["Alternative", "LimitState", "Solution", "Status"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Solution(Facts):
     """The answer to one question; all numbers SI floats. It prints as a short table, in a notebook as HTML."""
 

@@ -18,6 +18,11 @@ from scenarios.toml_text import to_toml
 _PIN = re.compile(r'^# machine file "(.+)": sha256 ([0-9a-f]{64})$', re.MULTILINE)
 
 
+def pins(text: str) -> list[tuple[str, str]]:
+    """Return the machine files that a scenario's text pins: path and SHA-256 of each."""
+    return sorted(set(_PIN.findall(text)))
+
+
 def pinned(
     data: dict[str, Any], file: str, text: str | None, findings: Findings
 ) -> tuple[dict[str, Any], str | None]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import PrivateAttr, ValidationError
 
 from scenarios.errors import ScenarioError
+from scenarios.machine_files import pins
 from scenarios.schema import Shape, flattened
 from scenarios.shape import problems_of
 from scenarios.toml_text import plain, to_toml
@@ -33,6 +35,19 @@ class Scenario(Shape):
             super().__init__(**data)
         except ValidationError as error:
             raise ScenarioError(p for _, p in problems_of(error, flattened(data), NAMELESS)) from None
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two scenarios say the same, in whatever file, order or layout; see ``dse.diff`` for meaning."""
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self.model_dump() == other.model_dump() and pins(self.text) == pins(other.text)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        """Return the scenario as HTML, for notebooks; all text is escaped, nothing from a file becomes markup."""
+        title = f"<h4>{html.escape(self.title)}</h4>" if self.title else ""
+        return f'<div class="dse-scenario">{title}<pre>{html.escape(self.text)}</pre></div>'
 
     @property
     def file(self) -> str:

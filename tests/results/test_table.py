@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from results import dataset, table
+from results import dataset, flat, table
 from results.dataset import Arrays, Layout
 from results.store import StoreError
 
