@@ -62,7 +62,7 @@ def read(source: Mapping[str, Any]) -> Asked:
     host, sharing = listed.number(given.pop("fixed_power", 0.0)), given.pop("sharing", "proportional")
     data = listed.number(given.pop("bytes")) if "bytes" in given else flops / given.pop("intensity")
     if given or "decide" in source:
-        raise NotImplementedError(f"{given}")
+        raise NotImplementedError(f"this oracle decides nothing and knows no {given}")
     rows = listed.table("choi2014_platforms.csv", "platform_id")
     blocks = tuple(
         _block(rows[name.removesuffix("-choi2014").replace("-", "_")], flops, data, throttles.get(own, 1.0))
@@ -145,11 +145,11 @@ def _free(asked: Asked) -> tuple[float | None, str]:
         or asked.goal != "performance"
         or set(asked.limits) - {"block_power", "block_types"}
     ):
-        raise NotImplementedError(asked)
+        raise NotImplementedError(f"this oracle knows no such question: {asked}")
     limit, kinds = asked.limits["block_power"], asked.limits.get("block_types", len(asked.blocks))
     chosen = [asked.blocks] if kinds >= len(asked.blocks) else [(b,) for b in asked.blocks]
     if kinds != 1 and len(chosen) > 1:
-        raise NotImplementedError("some but not all kinds")
+        raise NotImplementedError("this oracle takes one kind of block or all, not some")
     best = 0.0
     for blocks in chosen:
         counts = _grid([int(limit / b.constant + ROUNDING) for b in blocks])
@@ -172,7 +172,7 @@ def _filled(asked: Asked) -> tuple[float | None, str]:
         counts = knapsack(rates, costs, budget)
         return sum(n * r for n, r in zip(counts, rates, strict=True)), "branch and bound over counts"
     if asked.goal != "energy":
-        raise NotImplementedError(asked.goal)
+        raise NotImplementedError(f"this oracle has no way to the best {asked.goal}")
     energy = min(
         (p + asked.host) / r
         for p, r, c in zip(powers, rates, costs, strict=True)

@@ -43,7 +43,7 @@ def best(source: Mapping[str, Any], machine: Mapping[str, float], goal: str, max
     """The best value of the objective on one machine; the worst possible where no design meets the limits."""
     free = [n for n in source.get("decide", {}) if n != "machine"]
     if len(free) > 1:
-        raise NotImplementedError(free)
+        raise NotImplementedError(f"this oracle searches one number, not {free}")
     limits = {
         n: tuple(reading.end(e, s, None) for s in ("min", "max")) for n, e in source.get("limits", {}).items()
     }

@@ -30,7 +30,7 @@ def answer(source: Mapping[str, Any]) -> Found:
     value = best(source)
     how = "every setting" if "decide" in source else "every combination of settings"
     if maximize or name not in {"time", "energy"}:
-        raise NotImplementedError(name)
+        raise NotImplementedError(f"this oracle minimises time or energy, not {name}")
     if value is not None:
         return Found(name, value, how)
     return Found(name, None, how, listed.minimal_conflicts(source, lambda q: best(q) is not None))
@@ -56,7 +56,7 @@ def designs(source: Mapping[str, Any]) -> dict[str, Array]:
         or source["machine"] != "jetson-tk1-choi2016"
         or source.get("decide", {}) not in ({}, {"setting": {}})
     ):
-        raise NotImplementedError(f"{source}")
+        raise NotImplementedError(f"this oracle knows no such question: {source}")
     rows = list(listed.table("choi2016_jetson_tk1_settings.csv", "row").values())
     costs = [[_cost(phase, row) for row in rows] for phase in phases]
     times, energies = (np.array([[c[k] for c in row] for row in costs]) for k in (0, 1))

@@ -19,7 +19,7 @@ def least_energy(ask: Ask) -> Best:
         "node_replication",
         "core_replication",
     }:
-        raise NotImplementedError(ask)
+        raise NotImplementedError(f"this oracle knows no such question: {ask}")
     n, cores = float(ask.given["order"]), float(ask.given["cores"])
     slowest, most = ask.limits["time"][1], ask.decide["nodes"].high
 
