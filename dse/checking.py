@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ HOLDS = 1e-8
 AGREES = 1e-9
 """Arrays and floats round differently in a few hundred operations; sums that cancel lose some digits more."""
 PIECE = 65_536
+THIN = 4_096
 EXAMPLES = 20
 
 Array = np.ndarray[Any, Any]
@@ -60,6 +61,16 @@ class Findings:
     difference: float = 0.0
     examples: list[Wrong] = field(default_factory=list)
 
+    def told(self) -> dict[str, Any]:
+        """Return the findings as values that JSON has; ``read`` reads them back."""
+        return asdict(self)
+
+    @staticmethod
+    def read(told: Mapping[str, Any]) -> Findings:
+        """Return findings from what ``told`` made of them."""
+        examples = [Wrong(tuple(e["place"]), e["variable"], e["what"]) for e in told["examples"]]
+        return Findings(**{**told, "examples": examples})
+
     def add(self, other: Findings) -> None:
         """Take over what another check has found."""
         self.points += other.points
@@ -78,9 +89,33 @@ class Findings:
             self.examples.append(Wrong(place, variable, what))
 
 
+def judged(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Findings:
+    """Judge a block as soon as it is computed.
+
+    All of it where something is decided. Where nothing is, what is computed and what it would be held against are the
+    same equations on the same arrays, so that a part of it is judged, to find what was put in the wrong place.
+    """
+    if any(base.decide for base in spread.grid.bases.values()):
+        return check(spread, plan, region, arrays)
+    dice = np.random.default_rng([s.start for s in region])
+    part: list[slice] = []
+    room = THIN
+    for s in reversed(region):
+        side = max(1, min(s.stop - s.start, room))
+        room //= side
+        start = int(dice.integers(s.start, s.stop - side + 1))
+        part.insert(0, slice(start, start + side))
+    at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(part, region, strict=True))
+    return check(spread, plan, tuple(part), {name: values[at] for name, values in arrays.items()})
+
+
 def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Findings:
-    """Judge the answers of a block; ``arrays`` hold the variables of ``plan`` over ``region``."""
+    """Judge the answers of a block; ``arrays`` hold the variables of ``plan`` over ``region``.
+
+    Designs of a black box are not evaluated again: a run may take hours, and may have effects.
+    """
     found = Findings()
+    asked_once = next(iter(spread.grid.bases.values())).model.black_box
     for piece in spread.pieces(region, PIECE):
         at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
         part = Part(spread, plan, piece, {name: values[at] for name, values in arrays.items()})
@@ -88,7 +123,7 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Findi
         with np.errstate(all="ignore"):
             if "status" in arrays:
                 _statuses(part, found)
-            for asked, chosen, mask in part.questions():
+            for asked, chosen, mask in () if asked_once else part.questions():
                 _numbers(part, asked, chosen, mask, found)
     return found
 
@@ -214,7 +249,7 @@ def _numbers(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array
     if missing:
         found.tell(mask, part.origin, missing[0], "decided and not stored")
         return
-    at = {**chosen, **evaluation.metrics(question, x)}
+    at = {**chosen, **_metrics(question, x, int(mask.sum()))}
     told = _Told(part, mask, found)
     for name, stored in _reported(part, at, question, x, mask):
         told.differ(name, stored)
@@ -223,6 +258,24 @@ def _numbers(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array
         _evaluated(question, x, at, told)
     elif part.question().decide:
         _limits(question, x, at, told)
+
+
+def _metrics(question: Question, x: Mapping[str, Any], count: int) -> Mapping[str, Any]:
+    """Run the model on arrays, or point by point where it knows plain numbers only."""
+    try:
+        return evaluation.metrics(question, x)
+    except Exception:  # whatever a model of the user's does with an array
+
+        def there(value: Any, i: int) -> Any:
+            return value if isinstance(value, str) else float(np.broadcast_to(value, (count,))[i])
+
+        found = []
+        for i in range(count):
+            given = {name: there(value, i) for name, value in question.given.items()}
+            alone = {name: np.float64(there(value, i)) for name, value in x.items()}
+            found.append(evaluation.metrics(replace(question, given=given), alone))
+        names = dict.fromkeys(name for at in found for name in at)
+        return {name: np.array([at.get(name, math.nan) for at in found], float) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

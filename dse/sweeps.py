@@ -18,7 +18,7 @@ import results.chunks
 import results.dataset
 import scenarios
 from dse import chunk_work
-from dse.chunk_work import Finished, Study
+from dse.chunk_work import Finished, Ready, Study
 from dse.dispatch import through_dask, through_threads
 from dse.models.model import Model
 from dse.progress import Report, reporting

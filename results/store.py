@@ -45,6 +45,8 @@ __all__ = [
     "notes",
     "open",
     "read_chunk",
+    "remark",
+    "remarked",
     "tidy",
     "verify",
     "write_chunk",
@@ -238,14 +240,17 @@ def is_done(place: Place, index: ChunkIndex) -> bool:
         return bool(where.read_many([_marker(index)]))
 
 
-def notes(place: Place) -> dict[ChunkIndex, dict[str, Any]]:
-    """Return what the done marker of each finished chunk says (nothing where it cannot be read)."""
+def notes(place: Place, only: Iterable[ChunkIndex] | None = None) -> dict[ChunkIndex, dict[str, Any]]:
+    """Return what the done marker of each finished chunk says (nothing where it cannot be read).
+
+    ``only``: of these chunks, where they are finished (None: of all).
+    """
     where = folder(place)
     _identity(where)
     with explained(where, "read"):
-        names = [n for n in where.names(DONE) if _is_marker(n)]
-        texts = where.read_many(f"{DONE}/{n}" for n in names)
-        return {_index(n): _note(texts.get(f"{DONE}/{n}")) for n in names}
+        found = done(place) if only is None else set(only)
+        texts = where.read_many(_marker(index) for index in found)
+        return {i: _note(texts[_marker(i)]) for i in sorted(found) if _marker(i) in texts}
 
 
 def _note(text: bytes | None) -> dict[str, Any]:
@@ -284,6 +289,20 @@ def annotate(place: Place, attributes: Mapping[str, Any]) -> None:
         if {**told["attributes"], **attributes} != told["attributes"]:
             told["attributes"].update(attributes)
             where.put(ROOT, json.dumps(told, indent=2).encode())
+
+
+def remark(place: Place, name: str, told: Mapping[str, Any]) -> None:
+    """Put a small JSON file among the markers (``name``: chunks_done/…, not ending in .json)."""
+    where = folder(place)
+    with explained(where, "write to"):
+        where.put(name, json.dumps(dict(told)).encode())
+
+
+def remarked(place: Place, name: str) -> dict[str, Any]:
+    """Return what ``remark`` has put there; empty where there is none."""
+    where = folder(place)
+    with explained(where, "read"):
+        return _note(where.read_many([name]).get(name))
 
 
 def tidy(place: Place) -> None:

@@ -1,0 +1,139 @@
+"""Where a sweep goes: a store that one sweep at a time fills, or memory, with the same verbs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import dse.models
+import results.chunks
+import results.locks
+import results.memory
+import results.storage
+import results.store
+from dse import audits
+from dse.chunk_work import Finished, Ready, Study
+from dse.models.sources import fingerprints
+from dse.version import VERSION
+from results.chunks import ChunkIndex
+from results.dataset import STATUS_CODES
+from results.solution import Status
+from scenarios import Scenario
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SINGLY = "points_solved_singly"
+AUDIT_NOTE = "chunks_done/audit.note"
+ERROR = str(STATUS_CODES[Status.ERROR])
+
+
+def identity(scenario: Scenario, at: Ready) -> dict[str, Any]:
+    """Return everything that determines the numbers of a sweep, beside its grid.
+
+    The question's text, the parameters of the machines as they are read now, the equations, the way they are
+    solved, and the version of dse. Versions of libraries are not among them: they are attributes of the dataset,
+    and what they change is within the gap that every point states.
+    """
+    return {
+        "scenario": scenario.hash,
+        "dse": VERSION,
+        "machine": json.loads(at.plan.attributes["machine_parameters"]),
+        "equations": fingerprints(dse.models.get(scenario.model)),
+        "method": at.plan.attributes.get("method", ""),
+    }
+
+
+class Target:
+    """Where the chunks of a sweep go; as a context it holds the lock of its store.
+
+    ``path``: the store, None: in memory. ``done``: chunks that an earlier run has finished. ``retry``: chunks
+    with points that failed, which are to be tried again.
+    """
+
+    def __init__(
+        self, at: Ready, scenario: Scenario, store: str | Path | None, kind: str, *, retry: bool = False
+    ) -> None:
+        self.at = at
+        self._lock = contextlib.ExitStack()
+        self._notes: dict[ChunkIndex, Mapping[str, Any]] = {}
+        self.path: str | None = None
+        self.done: set[ChunkIndex] = set()
+        self.retry: list[ChunkIndex] = []
+        if store is None:
+            self._memory = results.memory.Memory(at.plan, kind)
+            self.chunks = self._memory.chunks
+            return
+        # workers may have another working directory
+        self.path = results.storage.absolute(store)
+        self.chunks = results.store.create(self.path, at.plan, identity(scenario, at), kind)
+        self.done = results.store.done(self.path)
+        if retry:
+            notes = results.store.notes(self.path)
+            self.retry = [i for i, note in sorted(notes.items()) if note.get("statuses", {}).get(ERROR)]
+
+    def __enter__(self) -> Self:
+        """Hold the lock, unless all is done (so that a finished store may be read-only)."""
+        if self.path is not None and (self.todo() or self.retry or not self._finished()):
+            self._lock.enter_context(results.locks.held(self.path))
+            # somebody may have been at work until now
+            self.look()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Give the lock back."""
+        self._lock.close()
+
+    def _finished(self) -> bool:
+        assert self.path is not None, "only a store is finished by an earlier run"
+        return audits.ATTRIBUTE in results.store.attributes(self.path)
+
+    def todo(self) -> list[ChunkIndex]:
+        """Return the chunks that are not done, in order."""
+        cut = results.chunks.chunk_slices(self.at.plan.shape, self.chunks)
+        return [index for index, _ in cut if index not in self.done]
+
+    def take(self, finished: Finished) -> None:
+        """Keep a chunk that no worker has written."""
+        self._notes[finished.index] = finished.note
+        if finished.arrays is not None and self.path is None:
+            self._memory.write_chunk(finished.index, finished.arrays)
+            self.done.add(finished.index)
+
+    def look(self) -> None:
+        """Look what is done: a worker left over from a run that was killed may have taken back a chunk of ours."""
+        if self.path is not None:
+            self.done = results.store.done(self.path)
+
+    def finish(self, study: Study, audit: int | None) -> xr.Dataset:
+        """Tidy up, audit and return the dataset; ``audit``: see ``audits.wanted``."""
+        if self.path is None:
+            dataset = self._memory.dataset()
+            extra, _ = audits.timed(self.at, study, dataset, audits.wanted(self.at, audit))
+            return dataset.assign_attrs(self._attributes(list(self._notes.values()), extra))
+        count = audits.wanted(self.at, audit)
+        told = results.store.attributes(self.path).get(audits.ATTRIBUTE)
+        if told is not None and not self._notes and json.loads(told).get("solved_again", 0) >= count:
+            return results.store.open(self.path)
+        notes = list(results.store.notes(self.path).values())
+        extra, seconds = audits.timed(self.at, study, results.store.open(self.path), count)
+        found = self._attributes(notes, extra)
+        results.store.annotate(self.path, found)
+        spent = {"seconds": sum(n.get("check_seconds", 0.0) for n in notes), "seconds_solved_again": seconds}
+        results.store.remark(self.path, AUDIT_NOTE, spent)
+        results.store.tidy(self.path)
+        return results.store.open(self.path)
+
+    def _attributes(self, notes: Sequence[Mapping[str, Any]], extra: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {audits.ATTRIBUTE: json.dumps(audits.figures(notes, extra))}
+        if self.at.path is not None:
+            found[SINGLY] = sum(int(n.get("alone", 0)) for n in notes)
+        return found
+
+
+def audited(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the figures of a dataset's audit; empty where it has none."""
+    return dict(json.loads(dataset.attrs.get(audits.ATTRIBUTE, "{}")))
