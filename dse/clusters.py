@@ -55,6 +55,7 @@ def connected(address: str) -> Any:
         raise NoAddress(f"{address!r} is no address of a Dask scheduler: {problem}") from problem
     try:
         same_versions(client, address)
+        importable(client)
     except BaseException:
         client.close(timeout=2)
         raise
@@ -150,6 +151,16 @@ def same_versions(client: Any, where: str) -> None:
         if differ:
             said = ", ".join(f"{p} {theirs[p]} (here {mine[p]})" for p in differ)
             raise WorkersLost(f"{name} has {said}; install the same on both")
+
+
+def importable(client: Any) -> None:
+    """Raise WorkersLost where a worker cannot import dse: the first task it is sent would end it without a word."""
+    # what travels is a name that every Python has
+    for address, problem in client.run(exec, "import dse.chunk_work", on_error="return").items():
+        if problem is not None:
+            raise WorkersLost(
+                f"the worker {address} cannot import dse: {problem}; install it where the workers run"
+            )
 
 
 def _versions(told: Any) -> dict[str, str]:

@@ -13,6 +13,7 @@ import numpy as np
 import psutil
 import pytest
 from click.testing import CliRunner
+from distributed import Client
 
 import dse
 import results.store
@@ -239,6 +240,8 @@ def test_a_part_of_the_cluster_without_dse_is_named(
     hidden = {"PYTHONPATH": str(tmp_path / "other")}
     _, address = scheduler(**(hidden if who == "scheduler" else {}))
     dask("worker", address, "--no-nanny", **(hidden if who == "worker" else {}))
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(1, timeout=60)
     found = run("-m", "dse", "sweep", evaluated.name, "-o", "n.zarr", "--scheduler", address)
     assert found.returncode == 1, found.stderr
     assert f"dse: the {who}" in found.stderr
