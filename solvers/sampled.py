@@ -31,7 +31,7 @@ def answer(
     """
     asked = question.search or Search()
     found = studies.search(question, asked)
-    best = sampler.polished(question, sampler.best_of(found))
+    best = sampler.polished(question, found)
     compare = asked.compare and not question.model.black_box
     if best is None or best.worth.violation > 0:
         return nothing(question, found, certified(replace(question, search=None)) if compare else None)

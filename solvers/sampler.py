@@ -22,6 +22,7 @@ from solvers.trials import FAR, Design, Designs, Worth, worth
 
 TRIALS = Search().trials
 POPULATION = 50
+STARTS = 3
 PENALTY = 1e290
 """What a design that breaks a limit is worth to a sampler that knows no limits: more than any that breaks none."""
 LIMITS, FAILURE = "limits", "failure"
@@ -78,7 +79,7 @@ def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome
     if found.empty:
         text = "interval arithmetic: no part of the box can meet all limits"
         return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
-    best = polished(question, best_of(found))
+    best = polished(question, found)
     effort = f"{found.effort}, and a local search"
     if best is None or best.worth.violation > 0:
         return Outcome(
@@ -174,20 +175,32 @@ def _violation(trial: optuna.trial.FrozenTrial) -> float:
 
 def best_of(found: Found) -> Tried | None:
     """Return the best design of one objective; where none meets the limits the one that comes nearest."""
-    if not found.held:
-        return found.nearest
-    goals = found.held[0].design.question.objectives
-    if not goals:
-        return found.held[0]
-    sign = -1.0 if goals[0].maximize else 1.0
+    return next(iter(_best(found, 1)), found.nearest)
+
+
+def _best(found: Found, most: int) -> list[Tried]:
+    """Return the best different designs that meet all limits, the best first."""
     # what divides by zero somewhere is no answer as long as there is another
-    finite = [t for t in found.held if abs(t.worth.goals[0]) < FAR]
-    return min(finite or found.held, key=lambda t: sign * t.worth.goals[0])
+    finite = [t for t in found.held if not t.worth.goals or abs(t.worth.goals[0]) < FAR]
+    kept: dict[tuple[object, ...], Tried] = {}
+    for tried in sorted(finite or found.held, key=rank):
+        kept.setdefault((*tried.design.chosen.values(), *tried.design.x.values()), tried)
+        if len(kept) == most:
+            break
+    return list(kept.values())
 
 
-def polished(question: Question, start: Tried | None) -> Tried | None:
+def polished(question: Question, found: Found) -> Tried | None:
+    """Return the best of what a local search makes of the best designs, or of the one that comes nearest."""
+    starts = _best(found, STARTS) or ([found.nearest] if found.nearest is not None else [])
+    if question.model.black_box:
+        return next(iter(starts), None)
+    return min((_downhill(t) for t in starts), key=rank, default=None)
+
+
+def _downhill(start: Tried) -> Tried:
     """Go downhill from a design, all that has gaps between its values held, where the equations have slopes."""
-    if start is None or question.model.black_box or not start.design.x:
+    if not start.design.x:
         return start
     left = start.design.question
     where = boxes.space(left)

@@ -202,27 +202,41 @@ def work(
     trials: int,
     patience: float = 2.0 * PACE.grace,
 ) -> None:
-    """Try designs until a study has so many finished trials, beside whoever else works on it.
+    """Try designs until a study has so many finished trials, and no more, beside whoever else works on it.
 
     A trial whose process died is tried again once it has been silent for long enough. Where all that is
     missing is under way elsewhere, this waits for it, and after ``patience`` s without news tries one more itself.
     """
     number = storage.get_study_id_from_name(study.study_name)
-    seen, since = -1, time.monotonic()
+    seen, since, alone = -1, time.monotonic(), False
+
+    def value(trial: optuna.Trial) -> Any:
+        # two may have begun the last trial at the same time: it belongs to the one with the lower number
+        if not alone and trial.number >= trials and _before(study, trial.number) >= trials:
+            raise optuna.TrialPruned
+        return objective(trial)
+
     while (done := storage.get_n_trials(number, State.COMPLETE)) < trials:
         optuna.storages.fail_stale_trials(study)
         under_way = storage.get_n_trials(number, State.RUNNING)
         if done != seen:
             seen, since = done, time.monotonic()
         waiting = storage.get_n_trials(number, State.WAITING) > 0
-        if not waiting and done + under_way >= trials and time.monotonic() - since < patience:
+        alone = time.monotonic() - since >= patience
+        if not waiting and done + under_way >= trials and not alone:
             time.sleep(LOOK_EVERY)
             continue
         # taken for lost by others while it was only slow: they have tried it again
         try:
-            study.optimize(objective, n_trials=1)
+            study.optimize(value, n_trials=1)
         except optuna.exceptions.UpdateFinishedTrialError:
             continue
+
+
+def _before(study: optuna.Study, number: int) -> int:
+    """Count the trials that began before this one and have not failed."""
+    alive = study.get_trials(deepcopy=False, states=(State.COMPLETE, State.RUNNING, State.WAITING))
+    return sum(t.number < number for t in alive)
 
 
 def _close(study: optuna.Study, storage: optuna.storages.RDBStorage) -> None:

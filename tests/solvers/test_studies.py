@@ -1,0 +1,398 @@
+"""Trials that are kept: continued, refused where they belong to another question, and not lost with a process."""
+
+import io
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import optuna
+import pytest
+
+import dse
+from dse.models.model import Model
+from dse.processes import environment
+from dse.quantities import Quantity
+from results.solution import Status
+from results.store import StoreError
+from scenarios.question import Decision, Objective, Question, Search
+from solvers import sampler, studies, study_workers
+from solvers.studies import Pace, StudyError
+from solvers.trials import Designs
+
+NBODY = {
+    "title": "n-body in 50 ms",
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e5, "flops_per_pair": 10},
+    "decide": {"processors": {"max": 4096, "integer": True}, "memory": {}},
+    "objective": {"minimize": "energy"},
+    "limits": {"time": {"max": 0.05}},
+}
+State = optuna.trial.TrialState
+
+
+def kept(storage: str, study: str = "dse") -> optuna.Study:
+    return optuna.load_study(study_name=study, storage=studies.url(storage))
+
+
+def states(study: optuna.Study) -> dict[str, int]:
+    found = [t.state.name for t in study.get_trials(deepcopy=False)]
+    return {name: found.count(name) for name in sorted(set(found))}
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> str:
+    return str(tmp_path / "study.db")
+
+
+def test_a_study_is_continued_and_its_trials_count(storage: str) -> None:
+    first = dse.solve(NBODY, sampler="TPE", trials=8, seed=1, storage=storage, compare=False)
+    assert "8 trials of Optuna TPE" in first.certificate
+    assert states(kept(storage)) == {"COMPLETE": 8}
+    more = dse.solve(NBODY, sampler="TPE", trials=12, seed=1, storage=storage, compare=False)
+    assert states(kept(storage)) == {"COMPLETE": 12}
+    params = [tuple(t.params.values()) for t in kept(storage).get_trials()]
+    # continued, not begun again: nothing is drawn twice
+    assert len(set(params)) == 12
+    again = dse.solve(NBODY, sampler="TPE", trials=5, storage=storage, compare=False)
+    assert "12 trials" in again.certificate
+    assert states(kept(storage)) == {"COMPLETE": 12}
+    assert again.variables == more.variables
+
+
+def test_the_same_seed_gives_the_same_study(tmp_path: Path) -> None:
+    found = [
+        dse.solve(NBODY, trials=10, seed=3, storage=str(tmp_path / name), compare=False)
+        for name in ("a.db", "b.db")
+    ]
+    assert found[0].variables == found[1].variables
+    in_memory = dse.solve(NBODY, trials=10, seed=3, compare=False)
+    assert in_memory.variables == found[0].variables
+
+
+def test_the_study_says_what_was_asked(storage: str) -> None:
+    dse.solve(NBODY, trials=2, storage=storage, compare=False)
+    study = kept(storage)
+    told = study.user_attrs
+    assert told[studies.TITLE] == "n-body in 50 ms"
+    assert 'model = "nbody"' in told[studies.SCENARIO]
+    assert study.metric_names == ["energy"]
+    trial = study.get_trials()[0]
+    assert set(trial.params) == {"processors", "memory"}
+    assert set(trial.constraints) == {"limits"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"limits": {"time": {"max": 0.06}}},
+        {"given": {"bodies": 1.01e5, "flops_per_pair": 10}},
+        {"objective": {"minimize": "time"}},
+        {"objective": {"maximize": "energy"}},
+        {"decide": {"processors": {"max": 4000, "integer": True}, "memory": {}}},
+        {"machine": "jaketown"},
+    ],
+)
+def test_a_study_of_another_question_is_refused(storage: str, change: dict[str, Any]) -> None:
+    dse.solve(NBODY, trials=2, storage=storage, compare=False)
+    with pytest.raises(StudyError, match=r"another question \(n-body in 50 ms\)"):
+        dse.solve(NBODY | change, trials=2, storage=storage)
+    assert states(kept(storage)) == {"COMPLETE": 2}
+    # under another name the same file takes it
+    dse.solve(NBODY | change, trials=2, storage=storage, study="mine", compare=False)
+    assert states(kept(storage, "mine")) == {"COMPLETE": 2}
+
+
+def test_a_title_or_a_gap_is_no_other_question(storage: str) -> None:
+    dse.solve(NBODY, trials=2, storage=storage, compare=False)
+    dse.solve(NBODY | {"title": "better words", "gap": 1e-3}, trials=3, storage=storage, compare=False)
+    assert states(kept(storage)) == {"COMPLETE": 3}
+
+
+def test_a_study_with_other_numbers_of_objectives_or_not_ours_is_refused(storage: str) -> None:
+    optuna.create_study(study_name="theirs", storage=studies.url(storage)).enqueue_trial({"x": 1.0})
+    with pytest.raises(StudyError, match="was not made by dse"):
+        dse.solve(NBODY, trials=2, storage=storage, study="theirs")
+    dse.solve(NBODY, trials=2, storage=storage, compare=False)
+    with pytest.raises(StoreError, match="study"):
+        dse.front(NBODY | {"objective": {"minimize": ["energy", "time"]}}, trials=2, storage=storage)
+
+
+def test_a_study_of_another_version_is_refused(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dse.solve(NBODY, trials=2, storage=storage, compare=False)
+    monkeypatch.setattr(studies, "VERSION", "99.0")
+    with pytest.raises(StudyError, match=r"this is dse 99\.0"):
+        dse.solve(NBODY, trials=3, storage=storage)
+
+
+@pytest.mark.parametrize("where", ["no/such/folder/study.db", "postgresql://nobody@127.0.0.1:1/none"])
+def test_where_nothing_can_be_kept_is_said(where: str, tmp_path: Path) -> None:
+    where = where if "://" in where else str(tmp_path / where)
+    with pytest.raises(StudyError, match=r"no study can be kept there|needs a driver") as refused:
+        dse.solve(NBODY, trials=2, storage=where)
+    assert str(refused.value).startswith(where)
+
+
+def test_a_front_is_kept_too(storage: str) -> None:
+    asked = NBODY | {"objective": {"minimize": ["energy", "time"]}, "limits": {}}
+    found = dse.front(asked, trials=40, storage=storage, compare=False)
+    assert states(kept(storage)) == {"COMPLETE": 40}
+    best = {tuple(t.values) for t in kept(storage).best_trials}
+    told = set(zip(found["energy"].values.tolist(), found["time"].values.tolist(), strict=True))
+    # Optuna keeps designs apart that differ by rounding
+    assert told <= best
+
+
+# Several processes
+
+
+def slow(folder: str) -> Model:
+    """A model whose process says that it works, and blocks where it finds a file that tells it to."""
+
+    def equations(g: Any) -> dict[str, Any]:
+        import os
+        import time
+        from pathlib import Path
+
+        here = Path(folder)
+        if (here / f"block-{os.getpid()}").exists():
+            (here / f"blocked-{os.getpid()}").touch()
+            time.sleep(600)
+        time.sleep(0.02)
+        return {"cost": (g.size - 3.0) ** 2 if g.size < 50 else 1e4}
+
+    size = Quantity("size", "n", "", "size", minimum=1, maximum=100)
+    why = "sleeps"
+    cost = (Quantity("cost", "C", "", "cost"),)
+    return Model("slow", "waits", "", (), (size,), cost, (), equations, black_box=why)
+
+
+def question(folder: Path) -> Question:
+    return Question(slow(str(folder)), {}, (Decision("size"),), (Objective("cost"),))
+
+
+def wait_for(what: Any, seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.05)
+
+
+def survive_a_kill(folder: Path, storage: str) -> None:
+    """Run two workers, kill one in the middle of a trial: all trials asked for come to an end."""
+    asked = Search("random", trials=14, storage=storage, workers=2)
+    pace, seen = Pace(heartbeat=1, grace=3), []
+
+    def told(pids: tuple[int, ...]) -> None:
+        seen.append(pids)
+        if len(seen) == 1:
+            (folder / f"block-{pids[0]}").touch()
+
+    def kill() -> None:
+        wait_for(lambda: seen and (folder / f"blocked-{seen[0][0]}").exists())
+        os.kill(seen[0][0], signal.SIGKILL)
+
+    with sampler.quiet():
+        designs = Designs(question(folder))
+        study, database = studies.opened(designs, asked)
+        killer = threading.Thread(target=kill)
+        killer.start()
+        study_workers.run(
+            question(folder),
+            asked,
+            lambda: studies.finished(study, database) >= asked.trials,
+            pace=pace,
+            told=told,
+        )
+        killer.join()
+        found = study.get_trials()
+        database.engine.dispose()
+    by_state = {s: [t for t in found if t.state is s] for s in State}
+    assert len(seen) == 2, "the worker that died was replaced"
+    assert len(by_state[State.COMPLETE]) == asked.trials
+    assert not by_state[State.RUNNING]
+    (lost,) = by_state[State.FAIL]
+    (retried,) = [t for t in found if t.system_attrs.get("failed_trial") == lost.number]
+    assert retried.state is State.COMPLETE
+    assert retried.params == lost.params
+
+
+@pytest.mark.slow
+def test_a_killed_worker_loses_no_trial_in_sqlite(tmp_path: Path) -> None:
+    survive_a_kill(tmp_path, str(tmp_path / "study.db"))
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server of this test alone, where the machine has one; not needed otherwise."""
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+    homes = [Path(p).parent for p in [shutil.which("initdb")] if p]
+    homes += sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    home = next((h for h in homes if (h / "initdb").exists() and (h / "postgres").exists()), None)
+    if home is None:
+        pytest.skip("there is no PostgreSQL server here (initdb, postgres)")
+    options: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    if os.getuid() == 0:
+        import pwd
+
+        if "postgres" not in {p.pw_name for p in pwd.getpwall()}:
+            pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+        options["user"] = "postgres"
+    folder = Path(tempfile.mkdtemp(prefix="dse-postgres-"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = None
+    try:
+        if "user" in options:
+            shutil.chown(folder, options["user"])
+        data = folder / "data"
+        subprocess.run(
+            [home / "initdb", "-A", "trust", "-U", "dse", "--no-sync", "-D", data],
+            check=True,
+            cwd=folder,
+            **options,
+        )
+        command = [home / "postgres", "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", folder, "-F"]
+        server = subprocess.Popen(command, cwd=folder, **options)
+        where = f"postgresql://dse@127.0.0.1:{port}/postgres"
+        wait_for(lambda: _answers(where))
+        yield where
+    finally:
+        if server is not None:
+            server.send_signal(signal.SIGINT)
+            server.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _answers(where: str) -> bool:
+    import psycopg
+
+    try:
+        psycopg.connect(where, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_a_killed_worker_loses_no_trial_in_postgresql(postgres: str, tmp_path: Path) -> None:
+    survive_a_kill(tmp_path, postgres)
+    found = dse.solve(NBODY, trials=6, storage=postgres, study="another", compare=False)
+    assert found.status is Status.FEASIBLE
+    assert states(kept(postgres, "another")) == {"COMPLETE": 6}
+
+
+@pytest.mark.slow
+def test_workers_share_a_study_that_nobody_keeps() -> None:
+    found = dse.solve(NBODY, sampler="random", trials=20, workers=2, compare=False)
+    assert found.status is Status.FEASIBLE
+    assert "2 workers" in found.certificate
+
+
+OWN = """
+import sys, dse, numpy as np
+from dse.models.model import Model
+from dse.quantities import Quantity
+
+def equations(g):
+    return {"cost": np.interp(g.size, [0, 3, 10], [9.0, 1.0, 8.0])}
+
+size = Quantity("size", "n", "", "size", minimum=1, maximum=10)
+dse.register(Model("table", "looks up", "", (), (size,), (Quantity("cost", "C", "", "cost"),), (), equations))
+asked = {"model": "table", "decide": {"size": {}}, "objective": {"minimize": "cost"}}
+print(dse.solve(asked, sampler="random", trials=10, workers=2, storage=sys.argv[1]).status)
+"""
+
+
+@pytest.mark.slow
+def test_workers_know_a_model_that_only_the_script_has(storage: str) -> None:
+    """Standard input has no file that a worker could import."""
+    done = subprocess.run(
+        [sys.executable, "-", storage], input=OWN, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.strip() == "feasible", done.stderr
+    assert states(kept(storage))["COMPLETE"] >= 10
+
+
+@pytest.mark.slow
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    import psutil
+
+    script = OWN.replace("return", "__import__('time').sleep(0.5)\n    return").replace(
+        "trials=10", "trials=5000"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "study.db")],
+        env=environment(),
+        stderr=subprocess.DEVNULL,
+    ) as parent:
+        me = psutil.Process(parent.pid)
+        wait_for(lambda: len(me.children()) == 2)
+        children = me.children()
+        parent.kill()
+    # they look every 0.3 s
+    _, alive = psutil.wait_procs(children, timeout=30)
+    assert not alive
+
+
+def test_a_trial_lost_with_its_process_is_tried_again_when_the_study_is_continued(tmp_path: Path) -> None:
+    """A single process, killed: nothing is left running."""
+    asked = Search("random", trials=3, storage=str(tmp_path / "study.db"))
+    with sampler.quiet():
+        study, database = studies.opened(Designs(question(tmp_path)), asked)
+        database.create_new_trial(database.get_study_id_from_name("dse"))
+        assert states(study) == {"RUNNING": 1}
+        objective = sampler.objective(Designs(question(tmp_path)), asked)
+        # nothing was ever heard of it, so nobody knows that it is lost but by waiting
+        studies.work(study, database, objective, 3, patience=0.5)
+        assert states(study) == {"COMPLETE": 3, "RUNNING": 1}
+        done = studies.search(question(tmp_path), asked)
+    assert done.trials == 3
+    assert states(study) == {"COMPLETE": 3, "FAIL": 1}
+    database.engine.dispose()
+
+
+def test_the_study_opens_in_the_dashboard(storage: str) -> None:
+    """Through its own application, as its server serves it."""
+    dashboard = pytest.importorskip("optuna_dashboard", reason="the extra dashboard is not installed")
+    dse.solve(NBODY, trials=3, storage=storage, compare=False)
+    with sampler.quiet():
+        app = dashboard.wsgi(studies.url(storage))
+    told: dict[str, Any] = {}
+
+    def get(path: str) -> Any:
+        asked = {
+            "REQUEST_METHOD": "GET",
+            "PATH_INFO": path,
+            "SERVER_NAME": "here",
+            "SERVER_PORT": "80",
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(),
+            "QUERY_STRING": "after=0",
+        }
+        body = b"".join(app(asked, lambda status, headers, *_: told.update(status=status)))
+        assert told["status"].startswith("200"), body
+        return json.loads(body)
+
+    (summary,) = get("/api/studies")["study_summaries"]
+    assert summary["study_name"] == "dse"
+    detail = get(f"/api/studies/{summary['study_id']}")
+    assert len(detail["trials"]) == 3
+    assert {p["name"] for p in detail["trials"][0]["params"]} == {"processors", "memory"}
+    assert detail["trials"][0]["state"] == "Complete"
+    assert len(detail["trials"][0]["values"]) == 1
+
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
