@@ -1,0 +1,358 @@
+"""Each format holds every number, with units and provenance as far as it allows, and opens elsewhere."""
+
+import csv
+import json
+import math
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from results import dataset, flat, formats, netcdf, parquet, reading, store
+from results.dataset import Arrays, Layout
+from results.trouble import StoreError
+
+Fill = Callable[[tuple[slice, ...]], Arrays]
+# by the CF conventions, 2.3: letters, digits and underscores, beginning with a letter
+CF_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# names of SI units and multiples that UDUNITS-2 defines, with a power behind
+CF_UNIT = re.compile(r"1|((s|J|W|Hz|V|A|K|m|kg|ohm|F|C|byte|bit)(-?[0-9])? ?)+")
+CF_MEANING = re.compile(r"[A-Za-z0-9_\-.+@]+")
+
+
+@pytest.fixture
+def ds(plan: Layout, arrays_of: Fill) -> xr.Dataset:
+    made = dataset.to_dataset(plan, arrays_of(tuple(slice(0, n) for n in plan.shape)))
+    made.attrs["title"] = "Least <script>alert(1)</script> | of $x_1$ & 50 %"
+    return made
+
+
+@pytest.fixture
+def stored(plan: Layout, arrays_of: Fill, tmp_path: Path) -> xr.Dataset:
+    """The same dataset as a sweep's store, in chunks of 20 points."""
+    path = tmp_path / "stored.zarr"
+    chunks = store.create(path, plan, {"scenario": "x"})
+    from results.chunks import chunk_slices
+
+    for index, region in chunk_slices(plan.shape, chunks):
+        store.write_chunk(path, index, arrays_of(region))
+    return reading.open(path)
+
+
+def same(a: xr.Dataset, b: xr.Dataset) -> None:
+    assert list(map(str, a.dims)) == list(map(str, b.dims))
+    assert set(a.coords) == set(b.coords)
+    for name in a.variables:
+        one, other = a[name], b[name]
+        assert one.dims == other.dims, name
+        if one.dtype.kind in "fi":
+            np.testing.assert_array_equal(one.values, other.values, err_msg=str(name))
+            assert one.dtype == other.dtype, name
+        else:
+            assert list(map(str, one.values.ravel())) == list(map(str, other.values.ravel())), name
+        assert {k: v for k, v in one.attrs.items() if v != ""} == dict(other.attrs), name
+    attrs = {k: v for k, v in a.attrs.items() if k not in netcdf.STORE_ONLY}
+    assert attrs == dict(b.attrs)
+
+
+@pytest.mark.parametrize("ending", [".nc", ".zarr"])
+def test_datasets_come_back_as_they_were(ds: xr.Dataset, stored: xr.Dataset, tmp_path: Path, ending: str):
+    for name, one in (("memory", ds), ("store", stored)):
+        file = formats.write(one, tmp_path / f"{name}{ending}")
+        back = reading.open(file)
+        same(one, back.load())
+
+
+def test_netcdf_keeps_the_cf_conventions(ds: xr.Dataset, tmp_path: Path):
+    """What the conventions ask of names, units, flags, coordinates and missing values, on the file as it is."""
+    ds = ds.rename({"memory": "decided.memory"})
+    ds["1 odd/name"] = ds["energy"].assign_attrs(units="USD*s/flop")
+    raw = xr.open_dataset(formats.write(ds, tmp_path / "x.nc"), engine="h5netcdf", decode_cf=False)
+    assert raw.attrs["Conventions"].startswith("CF-")
+    assert raw.attrs["title"]
+    assert raw.attrs["source"]
+    for name, array in raw.variables.items():
+        assert CF_NAME.fullmatch(str(name)), name
+        assert array.attrs.get("long_name") or array.dtype.kind in "OU", name
+        if "units" in array.attrs:
+            assert CF_UNIT.fullmatch(array.attrs["units"]), (name, array.attrs["units"])
+        elif array.dtype.kind == "f":
+            pytest.fail(f"{name} has no units")
+        if "flag_values" in array.attrs:
+            flags, words = np.atleast_1d(array.attrs["flag_values"]), array.attrs["flag_meanings"].split()
+            assert flags.dtype == array.dtype, name
+            assert len(flags) == len(words), name
+            assert all(map(CF_MEANING.fullmatch, words)), name
+        if name in raw.dims:
+            assert array.dtype.kind in "fi", f"coordinate variable {name} is no number"
+            assert "_FillValue" not in array.attrs, name
+            steps = np.diff(array.values)
+            assert (steps > 0).all() or (steps < 0).all(), name
+    # names of an axis are labels: an auxiliary coordinate that the data name
+    assert "machine_label" in raw["energy"].attrs["coordinates"].split()
+    assert raw["machine_label"].dims == ("machine",)
+    assert raw["energy"].attrs["units"] == "J"
+    same(ds, reading.open(tmp_path / "x.nc").load())
+
+
+def test_netcdf_has_no_coordinate_that_turns_back(ds: xr.Dataset, tmp_path: Path):
+    turned = ds.isel(deadline=[3, 1, 2])
+    raw = xr.open_dataset(formats.write(turned, tmp_path / "x.nc"), engine="h5netcdf")
+    assert "deadline" not in raw.variables
+    same(turned, reading.open(tmp_path / "x.nc").load())
+
+
+@pytest.mark.parametrize(
+    ("unit", "cf"),
+    [
+        ("flop/s", "s-1"),
+        ("flop/J", "J-1"),
+        ("J*s", "J s"),
+        ("m^2", "m2"),
+        ("USD*s/op", "s"),
+        ("W/word", "W"),
+        ("1/byte", "byte-1"),
+        ("flop", "1"),
+        ("1", "1"),
+        ("cycle/instruction", "1"),
+        ("J*s^2/flop", "J s2"),
+    ],
+)
+def test_units_are_those_of_udunits(unit: str, cf: str):
+    assert netcdf.cf_unit(unit) == cf
+
+
+def test_parquet_opens_with_sensible_types_in_pandas(ds: xr.Dataset, tmp_path: Path):
+    frame = pd.read_parquet(formats.write(ds, tmp_path / "x.parquet"))
+    assert len(frame) == ds["status"].size
+    assert isinstance(frame["status"].dtype, pd.CategoricalDtype)
+    assert {"optimal", "infeasible", "error"} <= set(frame["status"].unique())
+    assert isinstance(frame["machine"].dtype, pd.CategoricalDtype)
+    assert frame["deadline"].dtype == frame["energy"].dtype == np.float64
+    wanted = ds["energy"].transpose("deadline", "machine").values.ravel()
+    np.testing.assert_array_equal(frame["energy"].to_numpy(), wanted)
+    assert frame["elasticity_time"].notna().sum() == np.isfinite(ds["elasticity"].sel(limit="time")).sum()
+    assert set(frame["binding_time"].dropna().unique()) <= {
+        "not_applicable",
+        "slack",
+        "binding",
+        "conflicting",
+    }
+
+
+def test_parquet_opens_with_sensible_types_in_duckdb(ds: xr.Dataset, tmp_path: Path):
+    duckdb = pytest.importorskip("duckdb")
+    file = str(formats.write(ds, tmp_path / "x.parquet"))
+    types = dict(
+        duckdb.sql(f"select column_name, column_type from (describe select * from '{file}')").fetchall()
+    )
+    assert types["status"] == types["machine"] == types["message"] == "VARCHAR"
+    assert types["energy"] == types["deadline"] == "DOUBLE"
+    best = duckdb.sql(f"select status, count(*), min(energy) from '{file}' group by status").fetchall()
+    counts = {status: n for status, n, _ in best}
+    for code, word in flat.columns(ds, ["status"])[0].words.items():
+        assert counts.get(word, 0) == int((ds["status"] == code).sum())
+    # no number is null, not NaN, which would spoil every sum
+    assert duckdb.sql(f"select sum(energy) from '{file}'").fetchall()[0][0] == pytest.approx(
+        float(ds["energy"].sum()), rel=1e-12
+    )
+    about = dict(
+        duckdb.sql(f"select decode(key), decode(value) from parquet_kv_metadata('{file}')").fetchall()
+    )
+    assert about["dse.title"] == ds.attrs["title"]
+    assert json.loads(about["dse.columns"])["energy"]["unit"] == "J"
+
+
+def test_parquet_says_what_each_column_is(ds: xr.Dataset, tmp_path: Path):
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(formats.write(ds, tmp_path / "x.parquet"))
+    field = schema.field("elasticity_time").metadata
+    assert json.loads(field[b"labels"]) == {"limit": "time"}
+    assert field[b"variable"] == b"elasticity"
+    assert schema.field("energy").metadata[b"unit"] == b"J"
+    assert schema.metadata[b"dse.scenario"].decode() == ds.attrs["scenario"]
+
+
+def test_names_of_columns_are_words_and_unlike():
+    columns = [flat.Column(n) for n in ("a.b", "a_b", "A b", "2x", "share[1]", "ε")]
+    names = parquet.column_names(columns)
+    assert names == ["a_b", "a_b_2", "A_b_3", "_2x", "share_1", "ε"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_text_has_its_units_and_provenance_beside_it(ds: xr.Dataset, tmp_path: Path, ending: str):
+    file = formats.write(ds, tmp_path / f"x{ending}")
+    about = json.loads((tmp_path / f"x{ending}-metadata.json").read_text(encoding="utf-8"))
+    assert about["@context"] == "http://www.w3.org/ns/csvw"
+    assert about["url"] == file.name
+    assert about["dse:scenario"] == ds.attrs["scenario"]
+    units = {c["titles"]: c.get("schema:unitText") for c in about["tableSchema"]["columns"]}
+    assert units["energy [J]"] == "J"
+    if ending == ".csv":
+        with file.open(encoding="utf-8", newline="") as lines:
+            assert next(csv.reader(lines)) == list(units)
+
+
+def test_json_lines_hold_every_number(ds: xr.Dataset, tmp_path: Path):
+    lines = formats.write(ds, tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert len(rows) == ds["status"].size
+    for row in rows:
+        at = ds.sel(deadline=row["deadline"], machine=row["machine"])
+        for name in ("energy", "objective"):
+            wanted = float(at[name])
+            assert row[name] == (None if math.isnan(wanted) else wanted)
+        assert list(row["elasticity"]) == list(map(str, ds["limit"].values))
+    frame = pd.read_json(tmp_path / "x.jsonl", lines=True)
+    assert frame["energy"].dtype == np.float64
+
+
+@pytest.mark.parametrize("ending", [".md", ".tex"])
+def test_documents_escape_what_came_from_a_file(ds: xr.Dataset, tmp_path: Path, ending: str):
+    text = formats.write(ds, tmp_path / f"x{ending}", ["deadline", "machine", "status", "energy"]).read_text(
+        "utf-8"
+    )
+    if ending == ".md":
+        assert r"Least \<script\>alert(1)\</script\> \| of $x\_1$ & 50 %" in text
+        rows = [line for line in text.splitlines() if line.startswith("| ")]
+        assert len(rows) == 2 + ds["status"].size
+        assert {len(re.findall(r"(?<!\\)\|", r)) for r in rows} == {5}
+        assert rows[0] == r"| deadline \[s\] | machine | status | energy \[J\] |"
+    else:
+        assert r"\caption{Least \textless{}script\textgreater{}alert(1)" in text
+        assert r"of \$x\_1\$ \& 50 \%}" in text
+        assert text.count(r" \\" + "\n") == 1 + ds["status"].size
+        assert r"\begin{tabular}{rllr}" in text
+
+
+def test_a_row_of_latex_may_begin_with_a_bracket(ds: xr.Dataset, tmp_path: Path):
+    odd = ds.assign_coords(machine=["[a]", "b"])
+    text = formats.write(odd, tmp_path / "x.tex", ["machine", "energy"]).read_text("utf-8")
+    assert "    {}[a] & " in text
+
+
+def test_a_document_has_what_a_reader_wants(tmp_path: Path):
+    """Axes, status, objectives and what is decided; of one answer every number, upright."""
+    import dse
+
+    asked = dse.load("nbody_deadline_sweep").model_dump(exclude_defaults=True)
+    asked["sweep"] = {"deadline": {"path": "limits.time.max", "values": [0.1, 1.0]}}
+    text = formats.write(dse.sweep(dse.load(asked)), tmp_path / "x.md").read_text("utf-8")
+    assert r"| deadline \[s\] | status | energy \[J\] | processors | memory \[word\] |" in text
+    dse.export(dse.solve("nbody_deadline"), tmp_path / "y.md")
+    assert "| processors | 2005 |  |" in (tmp_path / "y.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
+def test_pictures_know_where_they_come_from(ds: xr.Dataset, tmp_path: Path, ending: str):
+    data = formats.write(ds, tmp_path / f"x{ending}").read_bytes()
+    if ending == ".svg":
+        assert b"<script>" not in data
+        assert b"scenario_hash: abc123" in data
+    elif ending == ".png":
+        assert b"scenario_hash: abc123" in data
+    else:
+        assert b"/Title" in data
+        assert data.startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("rows", [7, 50, 1000])
+@pytest.mark.parametrize("most", [10, 60, 1000])
+def test_a_store_is_read_in_pieces_that_hold_each_point_once(
+    stored: xr.Dataset, ds: xr.Dataset, monkeypatch: pytest.MonkeyPatch, rows: int, most: int
+):
+    monkeypatch.setattr(flat, "ROWS", rows)
+    monkeypatch.setattr(flat, "MOST", most)
+    energy, status = flat.columns(stored, ["energy", "status"])
+    pieces = list(flat.pieces(stored))
+    assert all(p["status"].size <= rows for p in pieces)
+    found = np.concatenate([flat.values(p, status) for p in pieces])
+    assert found.size == ds["status"].size
+    order = np.concatenate(
+        [np.ravel(np.broadcast_to(p["deadline"].values[:, None], p["status"].shape)) for p in pieces]
+    )
+    wanted = ds["energy"].values.ravel()
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([flat.values(p, energy) for p in pieces])), np.sort(wanted)
+    )
+    if most == 1000:
+        # whole chunks fit into a slab: the rows come as the grid is numbered
+        assert (np.diff(order) >= 0).all()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_large_tables_are_written_piece_by_piece(
+    stored: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+):
+    whole = formats.write(stored, tmp_path / f"whole{ending}")
+    monkeypatch.setattr(flat, "ROWS", 13)
+    cut = formats.write(stored, tmp_path / f"cut{ending}")
+    if ending == ".parquet":
+        pd.testing.assert_frame_equal(pd.read_parquet(whole), pd.read_parquet(cut))
+        import pyarrow.parquet as pq
+
+        assert pq.ParquetFile(cut).num_row_groups > 5
+    else:
+        assert whole.read_bytes() == cut.read_bytes()
+
+
+def test_what_nobody_could_write_is_refused_at_once(ds: xr.Dataset, tmp_path: Path):
+    with pytest.raises(formats.ExportError, match=r"what kind of file is meant\? The name may end in \.csv"):
+        formats.write(ds, tmp_path / "x.xlsx")
+    with pytest.raises(formats.ExportError, match=r"columns are chosen for tables"):
+        formats.write(ds, tmp_path / "x.nc", ["energy"])
+    with pytest.raises(formats.ExportError, match=r"no column 'enrgy'; did you mean 'energy'"):
+        formats.write(ds, tmp_path / "x.csv", ["enrgy"])
+    (tmp_path / "x.zarr").mkdir()
+    with pytest.raises(formats.ExportError, match=r"left untouched"):
+        formats.write(ds, tmp_path / "x.zarr")
+    with pytest.raises(formats.ExportError, match=r"no points to draw"):
+        formats.write(ds.isel(deadline=0, machine=0, drop=True), tmp_path / "x.png")
+    assert {p.name for p in tmp_path.iterdir()} == {"x.zarr"}
+
+
+@pytest.mark.parametrize(("ending", "package"), [(".nc", "h5netcdf"), (".parquet", "pyarrow")])
+def test_a_missing_package_is_named_with_the_line_to_type(
+    ds: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, package: str
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(formats.ExportError, match=rf"needs {package}: pip install 'dse\[export\]'"):
+        formats.write(ds, tmp_path / f"x{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_there_stays_whole_where_writing_fails(
+    ds: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for ending in (".csv", ".jsonl", ".parquet", ".nc", ".md"):
+        file = tmp_path / f"x{ending}"
+        file.write_text("before", encoding="utf-8")
+
+        def torn(*_: Any) -> Any:
+            raise OSError(28, "full")
+
+        monkeypatch.setattr(flat, "pieces", torn)
+        monkeypatch.setattr(netcdf, "encoded", torn) if ending == ".nc" else None
+        with pytest.raises((StoreError, OSError)):
+            formats.write(ds, file)
+        assert file.read_text(encoding="utf-8") == "before"
+        monkeypatch.undo()
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_what_is_no_dataset_of_ours_is_not_opened(tmp_path: Path):
+    with pytest.raises(StoreError, match="does not exist"):
+        reading.open(tmp_path / "nothing.nc")
+    (tmp_path / "folder.zarr").mkdir()
+    with pytest.raises(StoreError):
+        reading.open(tmp_path / "folder.zarr")
+    (tmp_path / "text.nc").write_text("hello", encoding="utf-8")
+    with pytest.raises(StoreError):
+        reading.open(tmp_path / "text.nc")
