@@ -6,7 +6,7 @@ OUT    ?= demo
 SITE   ?= site
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test fast lint types house wheel bench docs site floors clean
+.PHONY: demo test fast lint types house wheel bench docs site floors clean slurm
 
 demo: $(VENV)/.plain
 	@mkdir -p $(OUT)
@@ -36,6 +36,11 @@ wheel: $(VENV)/.dev
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
+
+# sweeps through a real SLURM on this machine, as root; says so where there is none (INSTALL=1: apt-get install it)
+slurm: $(VENV)/.test
+	$(PIP) -e '.[cluster]'
+	$(BIN)/python tests/cluster/slurm.py $(if $(INSTALL),--install)
 
 docs: $(VENV)/.plain
 	$(BIN)/python -m dse.models
