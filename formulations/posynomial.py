@@ -28,9 +28,12 @@ class NotPosynomial(ArithmeticError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posynomial:
-    """sum_j c_j prod_v x_v^e_v with c_j > 0; ``terms`` maps ((name, exponent), ...) to c_j."""
+    """sum_j c_j prod_v x_v^e_v with c_j > 0; ``terms`` maps ((name, exponent), ...) to c_j.
 
-    terms: Mapping[Key, float]
+    A c_j is a number, or an array of them over the points of a grid.
+    """
+
+    terms: Mapping[Key, Any]
 
     def __add__(self, other: Posynomial) -> Posynomial:
         total = dict(self.terms)
@@ -39,7 +42,7 @@ class Posynomial:
         return Posynomial(total)
 
     def __mul__(self, other: Posynomial) -> Posynomial:
-        total: dict[Key, float] = {}
+        total: dict[Key, Any] = {}
         for key, c in self.terms.items():
             for key2, c2 in other.terms.items():
                 both = _product(key, key2)
@@ -62,8 +65,9 @@ class Posynomial:
         return all(len(k) == 0 or (len(k) == 1 and k[0][1] == 1.0) for k in self.terms)
 
     def same_as(self, other: Posynomial) -> bool:
-        """Equal term by term."""
-        return dict(self.terms) == dict(other.terms)
+        """Equal term by term (at every point, where coefficients are arrays)."""
+        mine, its = self.terms, other.terms
+        return mine.keys() == its.keys() and all(c is its[k] or np.all(c == its[k]) for k, c in mine.items())
 
     def __call__(self, **values: Any) -> Any:
         """The value at a point, on any arithmetic."""
@@ -83,9 +87,14 @@ def _product(a: Key, b: Key) -> Key:
     return tuple(sorted((v, round(e, 15)) for v, e in exponents.items() if abs(e) > 1e-12))
 
 
-def constant(c: float) -> Posynomial:
-    """A constant; zero is the empty sum."""
-    return Posynomial({(): float(c)} if c > 0 else {})
+def constant(c: Any) -> Posynomial:
+    """A constant; zero is the empty sum. Raises NotPosynomial where an array is zero at some points only."""
+    if np.ndim(c) == 0:
+        return Posynomial({(): float(c)} if c > 0 else {})
+    some = c > 0
+    if np.any(some) and not np.all(some):
+        raise NotPosynomial("a number that is zero at some points of a grid only")
+    return Posynomial({(): c} if np.all(some) else {})
 
 
 ONE = constant(1.0)
@@ -227,16 +236,16 @@ def symbol(name: str) -> Ratio:
 
 
 def ratio(x: Any) -> Ratio:
-    """Any number as a ratio; raises NotPosynomial for negative numbers and logarithms."""
+    """Any number, or array of them, as a ratio; raises NotPosynomial for negative numbers and logarithms."""
     if isinstance(x, Ratio):
         return x
     if isinstance(x, LogMonomial):
         x = x._refuse()
     if isinstance(x, Refused):
         raise NotPosynomial(x.reason)
-    c = float(np.asarray(x, dtype=float))
-    if not c >= 0:
-        raise NotPosynomial(f"the negative number {c:g}")
+    c = np.asarray(x, dtype=float)
+    if not (c >= 0).all():
+        raise NotPosynomial(f"the negative number {c.min():g}")
     return Ratio(constant(c))
 
 
@@ -281,13 +290,13 @@ def _compared(_a: Any, _b: Any) -> Refused:
 
 
 @arithmetic.at_most.register(Ratio)
-def _at_most(value: Ratio, bound: float) -> Any:
-    return value / max(bound, TINY)
+def _at_most(value: Ratio, bound: Any) -> Any:
+    return value / (max(bound, TINY) if np.ndim(bound) == 0 else np.maximum(bound, TINY))
 
 
 @arithmetic.at_least.register(Ratio)
-def _at_least(value: Ratio, bound: float) -> Any:
-    return max(bound, 0.0) / value
+def _at_least(value: Ratio, bound: Any) -> Any:
+    return (max(bound, 0.0) if np.ndim(bound) == 0 else np.maximum(bound, 0.0)) / value
 
 
 @arithmetic.at_most.register(LogMonomial)

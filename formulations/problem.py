@@ -121,7 +121,7 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     if is_linear(question):
         return _linear(question, variables, objective)
     try:
-        goal, rows = _symbolic(question, objective)
+        goal, rows = symbolic(question, objective)
     except NotPosynomial as refusal:
         cases, why = _cases(question, objective, variables)
         kind = cases[0].kind if len(cases) == 1 else Kind.MINLP if discrete else Kind.NLP
@@ -166,7 +166,7 @@ def moved(case: Problem, question: Question, objective: int = 0) -> tuple[Goal |
 
 def _with_maxima(question: Question, objective: int) -> tuple[maxima.Maxima, Goal | None, tuple[Row, ...]]:
     with maxima.named() as taken:
-        goal, rows = _symbolic(question, objective)
+        goal, rows = symbolic(question, objective)
     if goal is not None:
         goal = Goal(goal.name, *maxima.split((goal.numerator, goal.denominator)), goal.sign, goal.log2)
     return taken, goal, tuple(Row(r.key, *maxima.split((r.numerator, r.denominator))) for r in rows)
@@ -215,7 +215,8 @@ def _variable(question: Question, d: Decision) -> Variable:
     return Variable(d.name, low, high, q.minimum > 0, math.isfinite(q.maximum), d)
 
 
-def _symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Row, ...]]:
+def symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Row, ...]]:
+    """Goal and rows of a question, its numbers plain or arrays; raises NotPosynomial where there is more to it."""
     x = {d.name: symbol(d.name) for d in question.decide}
     at = evaluation.metrics(question, x)
     rows = []

@@ -84,6 +84,16 @@ def weights(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
     return np.where(T.logc > 0.1 * LOG_ZERO, W, 0.0)
 
 
+def both(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> tuple[Array, Array]:
+    """Values F (N, m+1) and softmax weights (N, K) at y (N, n); for absent terms -inf and 0."""
+    T = terms(A, logc, ptr)
+    with np.errstate(all="ignore"):
+        F, W = T.at(np.atleast_2d(y))
+    F[F < 0.1 * LOG_ZERO] = -np.inf
+    W[T.logc <= 0.1 * LOG_ZERO] = 0.0
+    return F, W
+
+
 def gradients(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
     """Gradients (N, m+1, n) of the rows at y; 0 for an absent row."""
     return terms(A, logc, ptr).slopes(weights(A, logc, ptr, y))

@@ -176,19 +176,19 @@ def _face(c: Canonical, y: Array, known: Multipliers) -> Array:
     """Directions (n, d) along which nothing that matters to the optimum changes; the divisors' forms stay."""
     a, b = canon.restriction(c, y[None])
     slack = -canon.values(c, y[None])[0]
-    stiff = _stiff(known.rows, gp.weights(a, b, c.ptr, y[None])[0], slack, c.row_of_term)
+    matter = stiff(known.rows, gp.weights(a, b, c.ptr, y[None])[0], slack, c.row_of_term)
     pushed = (known.low > 1e-7) | (known.high > 1e-7) | (c.high - c.low < 1e-13)
-    return _null(np.concatenate([a[0][stiff], c.forms, np.eye(y.size)[pushed]]))
+    return null(np.concatenate([a[0][matter], c.forms, np.eye(y.size)[pushed]]))
 
 
-def _stiff(rows: Array, weights: Array, slack: Array, row: NDArray[np.intp]) -> NDArray[np.bool_]:
+def stiff(rows: Array, weights: Array, slack: Array, row: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Tell which terms matter to an optimum: of the goal and of rows with a multiplier, if not too small to count."""
     force = np.concatenate([[1.0], rows])[row]
     tight = np.concatenate([[0.0], slack[1:]])[row] < 1e-6
     return np.asarray((force > 1e-7) & tight & (weights * force > TIE))
 
 
-def _null(rows: Array) -> Array:
+def null(rows: Array) -> Array:
     """Orthonormal directions that the rows do not see; single variables stay single."""
     n = rows.shape[1]
     if rows.shape[0] == 0:
@@ -271,5 +271,5 @@ def _descend(
     moved = y + flat @ r.y[0]
     row = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
     slack = -gp.evaluate(a[None], b[None], ptr, r.y)[0]
-    stiff = _stiff(r.multipliers[0], gp.weights(a[None], b[None], ptr, r.y)[0], slack, row)
-    return moved, flat @ _null(a[stiff]), float(r.bound[0])
+    matter = stiff(r.multipliers[0], gp.weights(a[None], b[None], ptr, r.y)[0], slack, row)
+    return moved, flat @ null(a[matter]), float(r.bound[0])

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
-from solvers.batched import evaluated
+from solvers.batched import evaluated, geometric
 
-WAYS: tuple[Any, ...] = (evaluated.way,)
+WAYS: tuple[Any, ...] = (evaluated.way, geometric.way)
 
 
 class Path(Protocol):

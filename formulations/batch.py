@@ -1,0 +1,228 @@
+"""A geometric program with numbers of its own at every point of a grid: one run of the model's arithmetic for them all.
+
+The exponents are the same at every point, the coefficients are arrays. What changes more than coefficients (a swept
+exponent, a number that is 0 at some points only, a lower limit that says nothing at some) is kept apart: blocks are cut
+there, so that a block has one structure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import over_grid
+from formulations.canonical import LOG_BOX, MARGIN, Array
+from formulations.evaluation import RowKey
+from formulations.over_grid import Region, Spread
+from formulations.posynomial import NotPosynomial, Posynomial
+from formulations.problem import Kind, Problem, Variable, formulate, symbolic
+from scenarios.decisions import halved
+from scenarios.grids import Grid
+from scenarios.question import Decision, Question
+
+Pair = tuple[Posynomial, Posynomial]
+FAR = math.log(1e25)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of log-sum-exp terms: exponents (K, n), log coefficients (N, K), where each row begins (m + 2,)."""
+
+    exponents: Array
+    logc: Array
+    ptr: NDArray[np.int64]
+
+    @property
+    def row(self) -> NDArray[np.int64]:
+        """Row number of each term."""
+        return np.repeat(np.arange(self.ptr.size - 1), np.diff(self.ptr))
+
+    def take(self, points: Any) -> Table:
+        """Return the same rows for a choice of points."""
+        return replace(self, logc=self.logc[points])
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The geometric programs of the N points of a block, in C order.
+
+    ``question`` holds arrays; ``problem`` is that question in mathematics, of kind LP or GP; ``table``: goal and rows,
+    named by ``keys``; ``low``, ``high``: (N, n) logarithmic boxes.
+    """
+
+    question: Question
+    problem: Problem
+    shape: tuple[int, ...]
+    table: Table
+    keys: tuple[RowKey, ...]
+    low: Array
+    high: Array
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return math.prod(self.shape)
+
+    def of(self, pairs: Sequence[Pair]) -> Table:
+        """Return the table of further expressions, which must have monomial divisors."""
+        return table(tuple(v.name for v in self.problem.variables), pairs, self.shape)
+
+    def box(self, *, own: bool = True, far: bool = False) -> tuple[Array, Array]:
+        """Logarithmic boxes: without the user's bounds unless ``own``; ``far``: ends that are only there to have a box
+        far away.
+        """  # noqa: D205
+        return _boxes(self.problem.variables, self.size, self.shape, own=own, far=far)
+
+
+def structure(question: Question) -> Problem | None:
+    """Return a question (of plain numbers) in mathematics if it is a geometric program with an objective, else None."""
+    plain = all(d.choices is None and not d.integer and d.values is None for d in question.decide)
+    if not question.decide or not plain or len(question.objectives) != 1 or question.model.black_box:
+        return None
+    problem = formulate(question)
+    if (
+        problem.rows is None
+        or problem.program is not None
+        or problem.goal is None
+        or not problem.goal.numerator.terms
+    ):
+        return None
+    sums = [problem.goal.denominator, *(r.denominator for r in problem.rows)]
+    return problem if all(d.is_monomial for d in sums) else None
+
+
+def apart(grid: Grid) -> Spread:
+    """Turn the axes of a grid into arrays; those along which the structure changes are kept apart.
+
+    Whether it does is tried: a model may use a number as an exponent, or ask how large it is.
+    """
+    found = over_grid.spread(grid)
+    alone = list(found.apart)
+    start = tuple(0 for _ in alone)
+    for i, values in enumerate(found.values):
+        if not alone[i]:
+            others = tuple(k != i or aside for k, aside in enumerate(found.apart))
+            along = replace(found, apart=others)
+            pieces = _runs(along, i, slice(0, values.size))
+            alone[i] = not all(_takes(along, start, i, run) for run in pieces)
+    return replace(found, apart=tuple(alone))
+
+
+def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice) -> bool:
+    region = tuple(run if k == i else slice(s, s + 1) for k, s in enumerate(start))
+    try:
+        made = batch(along, region)
+    except Exception:  # whatever a model does with arrays: its points are then asked with plain numbers
+        return False
+    return made is not None
+
+
+def pieces(spread: Spread, region: Region, points: int) -> Iterator[Region]:
+    """Cut a block of points into pieces of one structure, of at most so many ``points``."""
+    runs = [
+        [s] if alone else _runs(spread, i, s)
+        for i, (alone, s) in enumerate(zip(spread.apart, region, strict=True))
+    ]
+    for part in itertools.product(*runs):
+        yield from spread.pieces(part, points)
+
+
+def _runs(spread: Spread, i: int, along: slice) -> list[slice]:
+    """Stretches of an axis along which what it changes is there throughout, or absent throughout."""
+    aim = spread.grid.targets[i]
+    least = spread.grid.vacuous[aim.name] if (aim.kind, aim.side) == ("limit", "min") else 0.0
+    there = spread.values[i][along] > least
+    cuts = [along.start, *(along.start + 1 + np.flatnonzero(np.diff(there))), along.stop]
+    return [slice(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
+
+
+def asked(spread: Spread, region: Region) -> Question:
+    """Return the question at a piece: arrays in what is given, in limits and in bounds of what is decided."""
+    question = spread.question(region)
+    decide, limits = question.decide, question.limits
+    for i, aim in enumerate(spread.grid.targets):
+        if spread.apart[i]:
+            continue
+        along: Any = spread.values[i][region[i]]
+        if (aim.kind, aim.side) == ("limit", "min") and not along[0] > spread.grid.vacuous[aim.name]:
+            limits = tuple(replace(x, minimum=None) if x.name == aim.name else x for x in limits)
+        along = along.reshape([-1 if k == i else 1 for k in range(len(region))])
+        if aim.kind == "decide":
+            decide = tuple(_bounded(d, aim.side, along) if d.name == aim.name else d for d in decide)
+    return replace(question, decide=decide, limits=limits)
+
+
+def _bounded(d: Decision, side: str, along: Any) -> Decision:
+    if side == "max_halvings":
+        every: Any = np.vectorize(lambda h: halved(d.base or 0.0, h))(along)
+        return replace(d, minimum=every)
+    return replace(d, minimum=along) if side == "min" else replace(d, maximum=along)
+
+
+def batch(spread: Spread, region: Region) -> Batch | None:
+    """Run the model's arithmetic once for a piece; None where that is no geometric program."""
+    first = structure(spread.grid.question(tuple(s.start for s in region)))
+    if first is None:
+        return None
+    question = asked(spread, region)
+    try:
+        goal, rows = symbolic(question, 0)
+    except NotPosynomial:
+        return None
+    if goal is None or tuple(r.key for r in rows) != tuple(r.key for r in first.rows or ()):
+        return None
+    variables = tuple(replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True))
+    problem = Problem(question, Kind.GP, variables, goal, rows)
+    shape = tuple(s.stop - s.start for s in region)
+    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    if not all(bottom.is_monomial for _, bottom in pairs):
+        return None
+    made = table(tuple(v.name for v in variables), pairs, shape)
+    low, high = _boxes(variables, math.prod(shape), shape, own=True, far=False)
+    return Batch(question, problem, shape, made, tuple(r.key for r in rows), low, high)
+
+
+def table(names: tuple[str, ...], pairs: Sequence[Pair], shape: tuple[int, ...]) -> Table:
+    """Write ratios of a posynomial and a monomial as rows of terms."""
+    exponents: list[Array] = []
+    columns: list[Any] = []
+    for top, bottom in pairs:
+        ((under, divisor),) = bottom.terms.items()
+        for key, c in top.terms.items():
+            exponents.append(_powers(names, key) - _powers(names, under))
+            columns.append(c / divisor)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logc = np.stack([np.broadcast_to(np.log(c), shape).ravel() for c in columns], axis=-1)
+    ptr = np.cumsum([0, *(len(top.terms) for top, _ in pairs)])
+    return Table(np.array(exponents).reshape(len(columns), len(names)), logc, ptr)
+
+
+def _powers(names: tuple[str, ...], key: tuple[tuple[str, float], ...]) -> Array:
+    found = dict(key)
+    return np.array([found.get(n, 0.0) for n in names])
+
+
+def _boxes(
+    variables: Sequence[Variable], size: int, shape: tuple[int, ...], *, own: bool, far: bool
+) -> tuple[Array, Array]:
+    """Do what ``canonical`` does for one point, for all."""
+    low, high = np.empty((size, len(variables))), np.empty((size, len(variables)))
+    for i, v in enumerate(variables):
+        d = v.decision
+        lo: Any = math.log(v.low) - (0.0 if v.real_low or not far else FAR)
+        hi: Any = math.log(v.high) + (0.0 if v.real_high or not far else FAR)
+        if d.minimum is not None and np.all(np.asarray(d.minimum) > 0):
+            below = np.log(d.minimum)
+            lo = np.maximum(np.minimum(lo, below), below - MARGIN) if own else np.minimum(lo, below)
+        if d.maximum is not None:
+            above = np.log(d.maximum)
+            hi = np.minimum(np.maximum(hi, above), above + MARGIN) if own else np.maximum(hi, above)
+        low[:, i] = np.broadcast_to(np.maximum(lo, -LOG_BOX), shape).ravel()
+        high[:, i] = np.broadcast_to(np.minimum(hi, LOG_BOX), shape).ravel()
+    return low, high

@@ -1,0 +1,171 @@
+"""Geometric programs: all points of a block solved together, each with its own certificate.
+
+The model's arithmetic runs once with arrays for coefficients; an interior-point kernel then solves point after point.
+Large grids are worth a compiler, smaller ones are solved by the same method in NumPy.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import batch, evaluation
+from formulations.batch import Batch
+from formulations.evaluation import RowKey
+from formulations.over_grid import Region, Spread
+from results.dataset import BINDING, CONFLICTING, SLACK, STATUS_CODES, Arrays, Layout
+from results.limits import base_name
+from results.solution import Status
+from results.variables import Variable
+from scenarios.grids import Grid
+from solvers import gp
+from solvers.batched.evaluated import blank
+from solvers.batched.geometric_answers import Answers, answered, binding, elasticity
+from solvers.batched.geometric_ties import Solver
+from solvers.gp_terms import Array
+
+FEWEST = 500
+"""Points from which a grid is solved together: below, the path of a single question is quick enough and says more."""
+COMPILED = 20_000
+"""Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
+PIECE = 16_384
+"""Points of a piece: its few dozen arrays stay in a cache of a few MB."""
+PROBES = 48
+"""Points that are tried before a grid goes this way."""
+LEFT = 0.2
+"""Where more of these are left over, little would be won."""
+
+
+def way(grid: Grid) -> Geometric | None:
+    """Return this way if every point's question is a geometric program and the most of them are plain ones."""
+    if grid.size < FEWEST or not _structured(grid):
+        return None
+    found = Geometric(batch.apart(grid), grid.size >= COMPILED)
+    if found.blocks * COMPILED > max(grid.size, 1) * FEWEST:
+        # most of the work would be in setting up blocks of a few points
+        return None
+    return found if found.tried() <= LEFT else None
+
+
+def _structured(grid: Grid) -> bool:
+    """Whether the question is a geometric program at the first point, for all names and machines."""
+    axes = zip(grid.axes, grid.targets, strict=True)
+    each = [range(len(a.values)) if t.structural or not a.numeric else (0,) for a, t in axes]
+    return all(batch.structure(grid.question(index)) is not None for index in itertools.product(*each))
+
+
+@dataclass(frozen=True, slots=True)
+class Geometric:
+    """The way itself; see ``solvers.batched.path.Path``."""
+
+    spread: Spread
+    compiled: bool
+    kind: str = "array"
+
+    @property
+    def method(self) -> str:
+        """How, in words."""
+        how = "compiled interior point" if self.compiled else "interior point"
+        return f"{how} over all points of a chunk, each with its own bound; what that leaves over one by one"
+
+    @property
+    def blocks(self) -> int:
+        """How many runs of the model the whole grid takes at least."""
+        sides = zip(self.spread.apart, self.spread.grid.shape, strict=True)
+        return int(np.prod([n if alone else 1 for alone, n in sides], dtype=float))
+
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
+        """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
+        shape = tuple(s.stop - s.start for s in region)
+        arrays, left = blank(plan, shape), np.ones(shape, bool)
+        for piece in batch.pieces(self.spread, region, PIECE):
+            at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
+            made = self._batch(piece)
+            found = None if made is None else answered(made, self._solver(made))
+            if made is not None and found is not None:
+                left[at] = (found.status == 0).reshape(made.shape)
+                _fill(plan, made, found, {name: a[at] for name, a in arrays.items()})
+        return arrays, left
+
+    def tried(self) -> float:
+        """Share of points, spread over the grid, that would be left over; NumPy alone is asked."""
+        grid = self.spread.grid
+        places = np.unique(np.linspace(0, grid.size - 1, PROBES).astype(np.int64))
+        left = 0
+        for place in zip(*np.unravel_index(places, grid.shape), strict=True):
+            made = self._batch(tuple(slice(int(i), int(i) + 1) for i in place))
+            found = None if made is None else answered(made, gp.solve)
+            left += int(found is None or found.status[0] == 0)
+        return left / places.size
+
+    def _batch(self, piece: Region) -> Batch | None:
+        try:
+            return batch.batch(self.spread, piece)
+        except Exception:  # whatever it is, the points are then answered (and fail) one by one
+            return None
+
+    def _solver(self, made: Batch) -> Solver:
+        if not self.compiled:
+            return gp.solve
+        from solvers.batched import kernel
+
+        return partial(kernel.solve, width=made.low.shape[1])
+
+
+def _fill(plan: Layout, made: Batch, found: Answers, into: Mapping[str, Any]) -> None:
+    """Put the answers of a piece where they belong; what is left over stays blank."""
+    status = found.status.reshape(made.shape)
+    best = status == STATUS_CODES[Status.OPTIMAL]
+    numbers = {**made.question.given, **{n: v.reshape(made.shape) for n, v in found.x.items()}, **found.at}
+    own = {m.name for m in made.question.model.limits}
+    roles = {"objective": found.objective, "bound": found.bound, "gap": found.gap}
+    for variable in plan.variables:
+        array = into[variable.name]
+        if variable.role in roles:
+            array[...] = np.where(best, roles[variable.role].reshape(made.shape), np.nan)
+        elif variable.role == "status":
+            array[...] = status
+        elif variable.role == "decided" and variable.key in found.x:
+            array[...] = np.where(best, numbers[variable.key], np.nan)
+        elif variable.role == "metric" and variable.key in found.at and variable.key not in own:
+            array[...] = np.where(best, found.at[variable.key], np.nan)
+        elif variable.role == "family":
+            for place, name in variable.elements.items():
+                if name in numbers:
+                    array[(..., *place)] = np.where(best, numbers[name], np.nan)
+    _fill_limits(plan, made, found, into, best)
+
+
+def _fill_limits(plan: Layout, made: Batch, found: Answers, into: Mapping[str, Any], best: Any) -> None:
+    """State and worth of every limit."""
+    states = _of_role(plan, into, "binding")
+    worth = _of_role(plan, into, "elasticity")
+    if states is None or worth is None:
+        return
+    keys: dict[str, RowKey] = {evaluation.label(key, found.ratios): key for key in found.ratios}
+    for i, limit in enumerate(plan.limits):
+        here: Any = states[..., i]
+        key = keys.get(limit)
+        if key is not None:
+            state = np.where(binding(made, found, key), BINDING, SLACK).reshape(made.shape)
+            # a limit on what does not exist is none
+            exists = best & np.isfinite(found.ratios[key]).reshape(made.shape)
+            here[...] = np.where(exists, state, here)
+            if key.side != "model":
+                e: Array = elasticity(made, found, key)
+                known = best & np.isfinite(e).reshape(made.shape)
+                worth[..., i] = np.where(known, e.reshape(made.shape), np.nan)
+        if base_name(limit) in found.names or limit in found.names:
+            clash = found.conflict[:, found.names.index(base_name(limit))].reshape(made.shape)
+            here[clash] = CONFLICTING
+
+
+def _of_role(plan: Layout, into: Mapping[str, Any], role: str) -> Any:
+    found: list[Variable] = [v for v in plan.variables if v.role == role]
+    return into[found[0].name] if found else None

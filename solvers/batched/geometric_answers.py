@@ -1,0 +1,236 @@
+"""The answers of a block of geometric programs: status, design, bound and what its limits are worth, as arrays.
+
+Each step does for all points what the path of a single question does for one (``structured``, ``ties``, ``answer``,
+``sensitivity``). Wherever that path has a case of its own (limits without a common interior, multipliers that are not
+unique, an optimum on the edge of the search box, a limit about to bind), the point is left to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.batch import Batch
+from formulations.canonical import Canonical
+from formulations.evaluation import RowKey
+from formulations.problem import Goal
+from results.dataset import STATUS_CODES
+from results.solution import Status
+from scenarios.question import HALVINGS
+from solvers import gp
+from solvers.answer import BINDS, HOLDS
+from solvers.batched import geometric_conflicts, geometric_ties
+from solvers.batched.geometric_ties import Solver
+from solvers.gp_terms import Array
+from solvers.sensitivity import ACTIVE
+from solvers.structured import STRAINED
+from solvers.unbounded import FALLS, runaway
+
+Bools = NDArray[np.bool_]
+
+EDGE = 1e-6
+UNCLEAR = 1e-5
+"""A limit with less slack and less multiplier than this may or may not bind: the single path polishes."""
+DEPENDENT = 1e-6
+"""Gradients of binding limits that are nearer to being dependent than this have no unique multipliers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What is known of the N points of a block.
+
+    ``status``: its code at each point, 0 where the point is left over. The rest at points that are optimal: ``x`` by
+    name, metrics ``at`` them and limits' ``ratios``, ``objective``, ``bound`` and ``gap``, ``multipliers`` (N, limits).
+    ``conflict``: (N, names) the limits of ``names`` that stand in the conflict of an infeasible point.
+    """
+
+    status: NDArray[np.int8]
+    x: Mapping[str, Array]
+    at: Mapping[str, Any]
+    ratios: Mapping[RowKey, Any]
+    objective: Array
+    bound: Array
+    gap: Array
+    multipliers: Array
+    names: tuple[str, ...]
+    conflict: Bools
+
+
+def answered(batch: Batch, solve: Solver) -> Answers | None:
+    """Answer the points of a block; None where the tie rule asks for what is not geometric."""
+    rule = geometric_ties.stages(batch, solve)
+    if rule is None:
+        return None
+    t, size = batch.table, batch.size
+    status = np.zeros(size, np.int8)
+    sound = np.isfinite(t.logc).all(1)
+    points = np.flatnonzero(sound)
+    r = solve(t.exponents, t.logc[points], t.ptr, batch.low[points], batch.high[points])
+    best, regular = points[r.status == gp.OPTIMAL], _take(r, r.status == gp.OPTIMAL)
+    names, conflict = _refuted(
+        batch, points[r.status == gp.INFEASIBLE], r.multipliers[r.status == gp.INFEASIBLE], solve, status
+    )
+    if runaway(_first(batch), batch.problem.variables):
+        status[best] = STATUS_CODES[Status.UNBOUNDED]
+        best = best[:0]
+        regular = _take(r, np.zeros(points.size, bool))
+    else:
+        good = _regular(batch, best, regular)
+        best, regular = best[good], _take(regular, good)
+    y = np.full((size, t.exponents.shape[1]), np.nan)
+    multipliers = np.zeros((size, len(batch.keys)))
+    value = np.full(size, np.nan)
+    y[best], settled = geometric_ties.choose(rule, best, regular)
+    multipliers[best], value[best] = regular.multipliers, regular.bound
+    clear = settled & _unique(batch, best, y[best])
+    status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
+    return _checked(batch, status, y, value, multipliers, names, conflict)
+
+
+def _take(r: gp.Result, where: Any) -> gp.Result:
+    return gp.Result(*(getattr(r, name)[where] for name in gp.Result.__slots__))
+
+
+def _first(batch: Batch) -> Canonical:
+    """The first point as the unboundedness test wants it: only exponents and fixed variables count."""
+    t = batch.table
+    n = t.exponents.shape[1]
+    names = tuple(v.name for v in batch.problem.variables)
+    none = np.zeros((0, n))
+    return Canonical(
+        names, t.exponents, t.logc[0], t.ptr, batch.keys, batch.low[0], batch.high[0], (), none, {}
+    )
+
+
+def _refuted(
+    batch: Batch, points: NDArray[np.intp], proof: Array, solve: Solver, status: NDArray[np.int8]
+) -> tuple[tuple[str, ...], Bools]:
+    """Call points infeasible whose conflict is one too with the slack limits are granted and without the box's edges.
+
+    ``proof``: multipliers of the limits that prove these points infeasible.
+    """
+    names, members, found = geometric_conflicts.first_minimal(batch, points, proof, solve)
+    conflict = np.zeros((batch.size, len(names)), bool)
+    status[points[found]] = STATUS_CODES[Status.INFEASIBLE]
+    conflict[points[found]] = members[found]
+    return names, conflict
+
+
+def _regular(batch: Batch, points: NDArray[np.intp], r: gp.Result) -> Bools:
+    """Optima that need no case of their own."""
+    low, high = batch.low[points], batch.high[points]
+    plain = ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
+    for i, v in enumerate(batch.problem.variables):
+        pull = np.maximum(r.lower_multipliers[:, i], r.upper_multipliers[:, i]) > FALLS
+        at_low = (r.y[:, i] - low[:, i] < EDGE) & (not v.real_low and v.decision.minimum is None)
+        at_high = (high[:, i] - r.y[:, i] < EDGE) & (not v.real_high and v.decision.maximum is None)
+        plain &= ~((at_low | at_high) & pull)
+    t = batch.table.take(points)
+    room = -gp.evaluate(t.exponents, t.logc, t.ptr, r.y)[:, 1:]
+    unclear = (np.maximum(r.multipliers, room) < UNCLEAR) & (np.minimum(r.multipliers, room) > 1e-9)
+    return np.asarray(plain & ~unclear.any(1))
+
+
+def _unique(batch: Batch, points: NDArray[np.intp], y: Array) -> Bools:
+    """Whether the multipliers of the user's limits that bind at the designs are unique.
+
+    They are where the gradients of all that binds are independent; where only the model's limits bind, all are 0.
+    """
+    t = batch.table.take(points)
+    f = gp.evaluate(t.exponents, t.logc, t.ptr, y)[:, 1:]
+    low, high = batch.low[points], batch.high[points]
+    ends = (y - low < ACTIVE) | (high - y < ACTIVE)
+    asked = np.array([key.side != "model" for key in batch.keys], dtype=bool)
+    good = np.ones(points.size, bool)
+    for which, kind in geometric_ties.groups(np.concatenate([f > -ACTIVE, ends], axis=1)):
+        bound, fixed = kind[: f.shape[1]], kind[f.shape[1] :]
+        rows = np.flatnonzero(bound)
+        if not (bound & asked).any():
+            continue
+        if rows.size + fixed.sum() > y.shape[1]:
+            good[which] = False
+            continue
+        part = t.take(which)
+        g = gp.gradients(part.exponents, part.logc, part.ptr, y[which])[:, 1:][:, rows][:, :, ~fixed]
+        alone = rows.size == 1
+        least = np.linalg.norm(g[:, 0], axis=1) if alone else np.linalg.svd(g, compute_uv=False).min(1)
+        good[which] = least > DEPENDENT
+    return good
+
+
+def _checked(
+    batch: Batch,
+    status: NDArray[np.int8],
+    y: Array,
+    bound: Array,
+    multipliers: Array,
+    names: tuple[str, ...],
+    conflict: Bools,
+) -> Answers:
+    """Re-evaluate the model at the designs and judge them by that alone."""
+    question, shape = batch.question, batch.shape
+    goal = batch.problem.goal
+    assert goal is not None, "a batch has a goal"
+    x = {v.name: np.exp(y[:, i]) for i, v in enumerate(batch.problem.variables)}
+    there = {n: values.reshape(shape) for n, values in x.items()}
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, there)
+        ratios = evaluation.ratios(question, there, at)
+        flat = {key: np.broadcast_to(np.asarray(v, float), shape).ravel() for key, v in ratios.items()}
+        objective = np.array(np.broadcast_to(evaluation.objective(question, there, at), shape), float).ravel()
+        if goal.name == HALVINGS.name:
+            objective = np.where(np.abs(objective) < 1e-9, 0.0, objective)
+        proven = _to_user(goal, bound)
+        gap = np.abs(objective - proven) / np.maximum(np.abs(objective), 1e-12)
+        good = np.isfinite(objective) & (gap <= question.gap)
+        for key, ratio in flat.items():
+            good &= slack(batch, key, ratio, at) >= -HOLDS
+    status[(status == STATUS_CODES[Status.OPTIMAL]) & ~good] = 0
+    return Answers(status, x, at, flat, objective, proven, gap, multipliers, names, conflict)
+
+
+def slack(batch: Batch, key: RowKey, ratio: Array, at: Mapping[str, Any]) -> Array:
+    """Relative slack of a limit (see ``solvers.answer.limit_state``)."""
+    if key.name != HALVINGS.name:
+        return np.asarray(1.0 - ratio)
+    low, high = evaluation.bounds(batch.question)[key.name]
+    limit: Any = high if key.side == "max" else low
+    value = np.asarray(at[key.name], float)
+    room = (limit - value) * (1.0 if key.side == "max" else -1.0) / np.maximum(np.abs(limit), 1.0)
+    return np.asarray(np.broadcast_to(room, batch.shape)).ravel()
+
+
+def _to_user(goal: Goal, log_value: Array) -> Array:
+    """Do what ``Goal.to_user`` does, for arrays."""
+    if goal.log2:
+        value = goal.sign * log_value / np.log(2.0)
+        return np.where(np.abs(value) < 1e-9, 0.0, value)
+    return np.asarray(np.exp(np.minimum(goal.sign * log_value, 700.0)))
+
+
+def binding(batch: Batch, a: Answers, key: RowKey) -> Bools:
+    """Whether a limit binds."""
+    return np.asarray(np.abs(slack(batch, key, a.ratios[key], a.at)) <= BINDS)
+
+
+def elasticity(batch: Batch, a: Answers, key: RowKey) -> Array:
+    """Percent of the objective per percent of a limit of the user's (see ``solvers.sensitivity.limit_elasticity``)."""
+    goal = batch.problem.goal
+    assert goal is not None, "a batch has a goal"
+    side: Any = -1.0 if key.side == "max" else 1.0
+    if key.name == HALVINGS.name:
+        low, high = evaluation.bounds(batch.question)[key.name]
+        limit: Any = high if key.side == "max" else low
+        side = side * np.log(2.0) * np.broadcast_to(limit, batch.shape).ravel()
+    share: Any = float(goal.sign)
+    if goal.name == HALVINGS.name:
+        halved = np.broadcast_to(np.asarray(a.at[HALVINGS.name], float), batch.shape).ravel() * np.log(2.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(np.abs(halved) > 1e-12, 1.0 / halved, np.nan)
+    worth = side * a.multipliers[:, batch.keys.index(key)] * share if key in batch.keys else 0.0
+    return np.where(binding(batch, a, key), worth, 0.0)

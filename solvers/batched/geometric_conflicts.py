@@ -1,0 +1,102 @@
+"""Why there is no design, for many points at once: the first minimal set of limits that no design meets.
+
+What ``solvers.conflicts`` does for one point: limits are set aside by making their terms nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.batch import Batch, Table
+from solvers import gp
+from solvers.batched.geometric_ties import Solver
+from solvers.gp_terms import Array
+from solvers.structured import SLACK
+
+Bools = NDArray[np.bool_]
+MOST = 8
+"""Names of limits; with more, all their subsets are too many."""
+COUNTS = 1e-6
+"""Share of a proof below which a limit plays no part in it."""
+ANY = 10.0
+"""Any design will do: there is no objective whose gap were to close."""
+
+
+def first_minimal(
+    batch: Batch, points: NDArray[np.intp], proof: Array, solve: Solver
+) -> tuple[tuple[str, ...], Bools, Bools]:
+    """Find the first minimal conflict of each point, by size and then by the order of the limits.
+
+    ``proof``: multipliers (points, limits) that prove the points infeasible. Returns the names of all limits, which of
+    them (points, names) are in the conflict, and for which points one was found: it holds with the slack that limits
+    are granted, and has nothing to do with the edges of the search box.
+    """
+    names = tuple(dict.fromkeys(key.name for key in batch.keys))
+    ask = _Oracle(batch, points, names, solve)
+    everyone = np.arange(points.size)
+    members = ask.named(proof > COUNTS * proof.sum(1, keepdims=True))
+    # a limit without which there is a design is part of every conflict; if these alone conflict, there is no other
+    needed = np.zeros_like(members)
+    for i in range(len(names)):
+        some = np.flatnonzero(members[:, i])
+        needed[some, i] = ask.feasible(some, np.arange(len(names)) != i)
+    found = ask.hopeless(everyone, needed)
+    open_ones = np.flatnonzero(~found) if len(names) <= MOST else everyone[:0]
+    open_ones = open_ones[ask.hopeless(open_ones, np.ones((open_ones.size, len(names)), bool))]
+    for size in range(1, len(names) + 1):
+        for chosen in itertools.combinations(range(len(names)), size):
+            if not open_ones.size:
+                return names, needed, found
+            kept = np.isin(np.arange(len(names)), chosen)
+            clash = open_ones[~ask.feasible(open_ones, kept)]
+            needed[clash], found[clash] = kept, True
+            open_ones = np.setdiff1d(open_ones, clash)
+    return names, needed, found
+
+
+class _Oracle:
+    """Says whether some limits can hold together, whatever the objective and the bounds of the box."""
+
+    def __init__(self, batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver) -> None:
+        t = batch.table.take(points)
+        first = int(t.ptr[1])
+        n = t.exponents.shape[1]
+        self._exponents = np.concatenate([np.zeros((1, n)), t.exponents[first:]])
+        self._logc = np.concatenate([np.zeros((points.size, 1)), t.logc[:, first:]], axis=1)
+        self._ptr = np.concatenate([[0], t.ptr[1:] - first + 1])
+        places = {name: i for i, name in enumerate(names)}
+        self._count = len(names)
+        self._whose = np.array([places[key.name] for key in batch.keys], dtype=np.int64)
+        self._limit_of_term = Table(self._exponents, self._logc, self._ptr).row[1:] - 1
+        self._low, self._high = (end[points] for end in batch.box(own=False))
+        self._far = tuple(end[points] for end in batch.box(own=False, far=True))
+        self._solve = solve
+
+    def named(self, rows: Bools) -> Bools:
+        """Turn limits (points, limits) into names (points, names)."""
+        return np.stack([rows[:, self._whose == i].any(1) for i in range(self._count)], axis=1)
+
+    def feasible(self, points: NDArray[np.intp], kept: Bools) -> Bools:
+        """Whether there are designs that meet the limits kept."""
+        logc = self._kept(points, np.broadcast_to(kept, (points.size, kept.size)))
+        low, high = self._low[points], self._high[points]
+        r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
+        good: Bools = r.status != gp.INFEASIBLE
+        return good
+
+    def hopeless(self, points: NDArray[np.intp], kept: Bools) -> Bools:
+        """Whether the limits kept (points, names) conflict also with the slack they are granted, far out of the box."""
+        logc = self._kept(points, kept)
+        logc[:, 1:] -= np.log1p(SLACK)
+        low, high = self._far[0][points], self._far[1][points]
+        r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
+        bad: Bools = r.status == gp.INFEASIBLE
+        return bad
+
+    def _kept(self, points: NDArray[np.intp], kept: Bools) -> Array:
+        logc: Array = self._logc[points].copy()
+        logc[:, 1:][~kept[:, self._whose[self._limit_of_term]]] = -np.inf
+        return logc
