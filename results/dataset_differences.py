@@ -175,7 +175,8 @@ def _count(
     with np.errstate(invalid="ignore"):
         size = np.fmax(np.abs(a), np.abs(b))
         apart_by = np.abs(a - b)
-        near = (apart_by <= np.maximum(tolerance * size, floor)) | (a == b) | (np.isnan(a) & np.isnan(b))
+        close = np.isfinite(size) & (apart_by <= np.maximum(tolerance * size, floor))
+        near = close | (a == b) | (np.isnan(a) & np.isnan(b))
         measure = np.where(near, -1.0, np.where(np.isfinite(apart_by), apart_by / size, np.inf))
     unlike = int(np.count_nonzero(~near))
     if not unlike:

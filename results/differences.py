@@ -98,8 +98,8 @@ def numbers_differ(a: float, b: float, tolerance: float, floor: float = 0.0) -> 
     """
     if math.isnan(a) or math.isnan(b):
         return math.isnan(a) != math.isnan(b)
-    if a == b:
-        return False
+    if a == b or math.isinf(a) or math.isinf(b):
+        return a != b
     return not abs(a - b) <= max(tolerance * max(abs(a), abs(b)), floor)
 
 
