@@ -210,7 +210,7 @@ def _lacking(entry: _Entry, q: Quantity, flat: str, findings: Findings) -> None:
     if any(repr(q.name) in did_you_mean(key, [q.name]) for key in entry.data):
         # a misspelt key, noted already
         return
-    example = examples(q.unit)[0]
+    example = "0.5" if not q.unit and q.maximum <= 1 else examples(q.unit)[0]
     what = f"add {q.name} = {shown(example) if q.unit else example}, or decide or sweep {shown(flat)}"
     findings.missing(entry.key, f"{entry.told} has no {q.name} ({q.meaning})", what)
 

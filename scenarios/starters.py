@@ -34,7 +34,7 @@ def starter(model: Model, structure: Structure) -> str:
             "",
             "[given]   # SI numbers, or text with a unit",
             *(_scalar(flat, q) for q in scalar),
-            *(row for table in structure.tables for row in _table(table)),
+            *(row for table in structure.tables for row in table_lines(table)),
             "",
             "[decide]  # each of these is decided without a word: narrow it here, or give its value under [given]",
             *_decided(flat),
@@ -105,7 +105,7 @@ def _scalar(flat: Model, q: Quantity) -> str:
     return given_line(flat, q)
 
 
-def _table(table: Table) -> Iterator[str]:
+def table_lines(table: Table) -> Iterator[str]:
     """Write the rows of a table, commented out where it may be left out; all that a row may say in the first."""
     mark = "" if table.required else "# "
     header = f"{mark}[[given.{table.name}]]"

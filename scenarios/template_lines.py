@@ -14,6 +14,8 @@ EXAMPLES = {
     "order": "8192",
     "points": "2e6",
     "flops_per_pair": "20",
+    "distance": '"32 KiB"',
+    "instructions": '"1e11 instruction"',
 }
 # where a model's theory holds, for metrics that leave this range without it, and work to be done: limits that count
 RANGES = {

@@ -11,7 +11,7 @@ from dse.models import plugins
 from dse.models.model import Model
 from dse.quantities import Quantity, examples
 from scenarios.schema import Shape
-from scenarios.starters import starter
+from scenarios.starters import starter, table_lines
 from scenarios.template_lines import about, axis, given, limits, line, objective
 
 _FAVOURITE = "jaketown"
@@ -66,6 +66,7 @@ def template(model: str) -> str:
         "",
         "[given]   # SI numbers, or text with a unit",
         *(given(m, q) for q in fixed),
+        *(row for table in (m.structure.tables if m.structure else ()) for row in table_lines(table)),
         "",
         "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of",
         *(line(f"{q.name} = {_range(q)}", about(q)) for q in decided),
