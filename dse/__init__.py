@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from dse.api import register as register
     from dse.api import report as report
     from dse.api import solve as solve
+    from dse.api import status as status
     from dse.api import sweep as sweep
+    from dse.api import verify as verify
     from dse.fitting import fit as fit
     from scenarios import Scenario as Scenario
 
@@ -40,7 +42,9 @@ _WHERE = {
     "register": "dse.api:register",
     "report": "dse.api:report",
     "solve": "dse.api:solve",
+    "status": "dse.api:status",
     "sweep": "dse.api:sweep",
+    "verify": "dse.api:verify",
 }
 
 

@@ -1,4 +1,4 @@
-"""What Python programs call: load, solve, sweep, front, evaluate, fit, open, register."""
+"""What Python programs call: load, solve, sweep, front, evaluate, open, verify, register and their like."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dse.progress import Report
+    from dse.verifying import Verdict
     from results.differences import Difference
     from results.solution import Solution
 
@@ -31,7 +32,9 @@ __all__ = [
     "register",
     "report",
     "solve",
+    "status",
     "sweep",
+    "verify",
 ]
 
 
@@ -83,20 +86,62 @@ def sweep(
     progress: bool | Report | None = None,
     metrics: Sequence[str] | None = None,
     patience: float | None = None,
+    audit: int | None = None,
+    *,
+    retry_failed: bool = False,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
 
-    ``store``: path of a Zarr store, filled chunk by chunk and continued where it exists; None: in memory.
-    ``client``: a Dask client; else ``workers`` processes of this machine. ``progress``: True, False, a
+    ``store``: path of a Zarr store (or ``s3://…``), filled chunk by chunk and continued where it exists; None: in
+    memory. ``client``: a Dask client; else ``workers`` processes of this machine. ``progress``: True, False, a
     function (done, total), or None for a bar where there is a terminal. ``metrics``: names of those to keep
     beside the answers; None: all. ``patience``: seconds that a client's cluster may be without any worker before
-    WorkersLost is raised; None: for ever.
+    WorkersLost is raised; None: for ever. ``audit``: how many points are answered again by other means (None: 20,
+    of a thousand and more that a fast way answered); ``retry_failed``: also solve points again that failed in an
+    earlier run. What the audit found is the attribute ``audit``, as JSON.
 
     Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeps.sweep``.
     """
     from dse import sweeps
 
-    return sweeps.sweep(load(scenario), store, client, workers, progress, metrics, patience)
+    return sweeps.sweep(
+        load(scenario),
+        store,
+        client,
+        workers,
+        progress,
+        metrics,
+        patience,
+        audit,
+        retry_failed=retry_failed,
+    )
+
+
+def verify(
+    store: str | Path,
+    scenario: Source | None = None,
+    audit: int = 20,
+    progress: bool | Report | None = None,
+) -> Verdict:
+    """Verify the store of a sweep: checksums, and every answer re-evaluated by the model, chunk by chunk.
+
+    ``scenario``: the question, where the stored one cannot be read any more; ``audit``: how many points, and how
+    many of those said to be infeasible, are answered again by other means. ``Verdict.passed`` says whether all is
+    well, ``Verdict.troubles`` what is not. Raises StoreError where there is no store of a sweep.
+    """
+    from dse import verifying
+
+    return verifying.verify(store, None if scenario is None else load(scenario), audit, progress)
+
+
+def status(store: str | Path) -> dict[str, Any]:
+    """Say how far the store of a sweep is: points done, failed and pending, the rate, who fills it.
+
+    Raises StoreError where there is no store of a sweep.
+    """
+    from dse import store_status
+
+    return store_status.status(store)
 
 
 def front(

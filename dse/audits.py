@@ -173,7 +173,7 @@ def _opinions(at: Ready, study: Study, places: Sequence[Place]) -> Iterator[tupl
         return
     left = list(places)
     while left:
-        for place, opinion in _of_child(study, left):
+        for place, opinion in _of_child(study, tuple(left)):
             left.pop(0)
             yield place, opinion
 

@@ -127,6 +127,11 @@ def prepared(study: Study) -> Ready:
     return ready(scenarios.grid(scenarios.from_text(study.text, study.file)), study.only)
 
 
+def own_model(scenario: scenarios.Scenario) -> Model | None:
+    """Return a model that was registered by the caller: workers have to be told of it."""
+    return None if dse.models.built_in(scenario.model) else dse.models.get(scenario.model)
+
+
 def itself(study: Study) -> Study:
     """Return a study: a task that the tasks of its chunks refer to, so that it travels once to each worker."""
     return study

@@ -12,6 +12,7 @@ from dse import (
     inspecting,
     listings,
     report_command,
+    store_commands,
     sweep_command,
 )
 from dse.door import Door
@@ -43,6 +44,7 @@ for _command in (
     commands.solve,
     sweep_command.sweep,
     sweep_command.evaluate,
+    store_commands.verify,
     commands.front,
     report_command.report,
     export_command.export,

@@ -80,10 +80,10 @@ def explain(problem: Exception) -> int:
     from dse.names import UnknownName
     from dse.quantities import UnitError
     from dse.workers import WorkersLost
-    from results.store import NoRoom, StoreError
+    from results.store import NoRoom, StoreBusy, StoreError
     from scenarios.errors import ScenarioError
 
-    if isinstance(problem, NoRoom | WorkersLost):
+    if isinstance(problem, NoRoom | StoreBusy | WorkersLost):
         complain(f"dse: {problem}")
         return FAILED
     if isinstance(

@@ -65,7 +65,7 @@ def _lines(what: str, stream: TextIO) -> Report:
         if now - last < EVERY and done < total:
             return
         last = now
-        left = f", {_span((total - done) / rate)} left" if rate and done < total else ""
+        left = f", {span((total - done) / rate)} left" if rate and done < total else ""
         rated = f", {pace.words(rate)}" if rate else ""
         print(f"{done} of {total} {what}{rated}{left}", file=stream, flush=True)
 
@@ -92,7 +92,8 @@ class _Pace:
         return f"{rate:.3g} {self.what}/s" if rate else ""
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """Say a time in words: "5 s", "3 min 20 s", "2 h 5 min"."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3600:

@@ -12,6 +12,7 @@ import click
 from dse.cluster_options import Place, client_at, somewhere
 from dse.commands import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
 from dse.door import ANSWERED, FAILED, INTERRUPTED, complain
+from dse.store_commands import audit_record, show_audit, tell_status
 from dse.terminal import say, say_json, show, table
 
 if TYPE_CHECKING:
@@ -26,10 +27,18 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 
 
 @click.command()
-@SCENARIO
-@click.option("-o", "--output", required=True, metavar="STORE", help="Zarr store to fill, or to continue.")
+@click.argument("scenario", metavar="FILE", required=False)
+@click.option("-o", "--output", metavar="STORE", help="Zarr store to fill, or to continue.")
 @somewhere
 @METRICS
+@click.option(
+    "--audit",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Points to answer again by other means (default: 20, of 1000 and more that a fast way answered).",
+)
+@click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
+@click.option("--status", metavar="STORE", help="Only say how far a store is; needs no FILE.")
 @click.option("--summary", is_flag=True, help="Also print the range of every variable.")
 @click.option(
     "--plot", "pictures", multiple=True, metavar="PICTURE", help="Draw the objective: .png, .svg or .pdf."
@@ -37,20 +46,28 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 @AS_JSON
 @mistakes_as_json
 def sweep(
-    scenario: str,
-    output: str,
+    scenario: str | None,
+    output: str | None,
     place: Place,
     metrics: str | None,
+    audit: int | None,
+    retry_failed: bool,
+    status: str | None,
     summary: bool,
     pictures: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Answer a question at every point of its grid.
 
-    Interrupt it at will: the same command continues where it stopped.
+    Interrupt it at will: the same command continues where it stopped. STORE is a folder, or an address such as
+    s3://bucket/study.zarr.
     """
     from dse import api
 
+    if status is not None:
+        return tell_status(status, as_json=as_json)
+    if scenario is None or output is None:
+        raise click.UsageError("name a scenario FILE and, with -o, the STORE to fill (or --status STORE)")
     _check_store(output)
     if any(Path(p).suffix not in PICTURES for p in pictures):
         raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
@@ -67,6 +84,8 @@ def sweep(
                 progress=True,
                 metrics=_names(metrics),
                 patience=place.patience,
+                audit=audit,
+                retry_failed=retry_failed,
             )
     except KeyboardInterrupt:
         complain(f"interrupted; {output} keeps what is done, and the same command continues")
@@ -80,7 +99,7 @@ def sweep(
         say_json(told)
     else:
         _show_sweep(told, dataset if summary else None)
-    return FAILED if told["statuses"].get("error") else ANSWERED
+    return FAILED if told["statuses"].get("error") or not told["audit"].get("passed", True) else ANSWERED
 
 
 def _check_store(output: str) -> None:
@@ -126,6 +145,7 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
         **_size(dataset, "status"),
         "statuses": {meant.value: n for meant, n in counts.items() if n},
         "solve_seconds": seconds,
+        "audit": audit_record(dataset, store),
         "messages": sorted(messages)[:5],
     }
 
@@ -151,6 +171,7 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
     say(f"{_points(told)}: {counts}")
     for message in told["messages"]:
         say(f"  error: {message}")
+    show_audit(told["audit"])
     if dataset is not None:
         _show_ranges(dataset)
     _show_store(told["store"])

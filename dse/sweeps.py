@@ -13,14 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dse.models
 import results.chunks
 import results.dataset
 import scenarios
 from dse import chunk_work
 from dse.chunk_work import Finished, Ready, Study
 from dse.dispatch import through_dask, through_threads
-from dse.models.model import Model
 from dse.progress import Report, reporting
 from dse.targets import Target
 from dse.workers import LocalWorkers
@@ -95,7 +93,9 @@ def run(
     ready = chunk_work.ready(grid, only)
     kind = "point" if ready.path is None else ready.path.kind
     with Target(ready, scenario, store, kind, retry=retry_failed) as where:
-        study = Study(scenario.text, scenario.file, where.chunks, where.path, _own_model(scenario), only=only)
+        study = Study(
+            scenario.text, scenario.file, where.chunks, where.path, chunk_work.own_model(scenario), only=only
+        )
         tally = _Tally(ready.plan, where)
         with reporting(progress) as report:
             report(tally.points, tally.total)
@@ -195,8 +195,3 @@ class _Tally:
         """Take over a finished chunk."""
         self._where.take(finished)
         self.points += self._size(finished.index)
-
-
-def _own_model(scenario: scenarios.Scenario) -> Model | None:
-    """Return a model that was registered by the caller: workers have to be told of it."""
-    return None if dse.models.built_in(scenario.model) else dse.models.get(scenario.model)

@@ -56,7 +56,7 @@ def stranger(
     lines = [f"{head}; choose another path or delete it. What differs:"]
     changed = _changed_lines(stored, asked)
     found = list(differences(mine, theirs))
-    lines += [_differs(*x) for x in found if not (changed and x[0] == SCENARIO)]
+    lines += [differs(*x) for x in found if not (changed and x[0] == SCENARIO)]
     return "\n".join(lines + changed)
 
 
@@ -79,7 +79,8 @@ def differences(asked: Any, stored: Any, prefix: str = "") -> Iterator[tuple[str
         yield prefix, asked, stored
 
 
-def _differs(name: str, asked: Any, stored: Any) -> str:
+def differs(name: str, asked: Any, stored: Any) -> str:
+    """Say in a line what differs."""
     if name.startswith("equations."):
         where = name.removeprefix("equations.")
         return f"  the equations in {where} are not those of the stored sweep ({_brief(asked)}, {_brief(stored)})"

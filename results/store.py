@@ -47,6 +47,7 @@ __all__ = [
     "read_chunk",
     "remark",
     "remarked",
+    "shape",
     "tidy",
     "verify",
     "write_chunk",
@@ -311,6 +312,17 @@ def tidy(place: Place) -> None:
     _identity(where)
     with explained(where, "write to"):
         where.tidy()
+
+
+def shape(place: Place) -> tuple[int, ...]:
+    """Return the number of values on each swept axis."""
+    import zarr
+
+    where = folder(place)
+    order, along_ = _identity(where)["grid"]["variables"], len(chunks_of(place))
+    with explained(where, "read"):
+        found = zarr.open_group(where.zarr(write=False), mode="r")[order[0]].shape
+    return tuple(int(n) for n in found[:along_])
 
 
 def chunks_of(place: Place) -> tuple[int, ...]:
