@@ -14,7 +14,17 @@ from math import inf
 from typing import Any
 
 from dse.models.arithmetic import per
-from dse.models.exabounds import cost, performance, power, reliability, reuse, scaling, technology, work
+from dse.models.exabounds import (
+    cost,
+    performance,
+    power,
+    reliability,
+    reuse,
+    scaling,
+    technology,
+    work,
+    workloads,
+)
 from dse.models.exabounds.levels import LEVELS, SOURCE, of, product, units
 from dse.models.exabounds.metrics import LIMITS, METRICS
 from dse.models.exabounds.quantities import INPUTS, MACHINE
@@ -99,6 +109,7 @@ EXABOUNDS = Model(
     structure=Structure(reuse.TABLES),
     expand=expand,
     notes="\n\n".join(
-        f"{m.__doc__}" for m in (work, performance, reuse, scaling, power, technology, reliability, cost)
+        f"{m.__doc__}"
+        for m in (work, performance, reuse, scaling, power, technology, reliability, cost, workloads)
     ),
 )
