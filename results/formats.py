@@ -169,7 +169,7 @@ def _zarr(dataset: xr.Dataset, target: Path) -> None:
     from results import netcdf
 
     plain = netcdf.blocks(dataset)
-    plain.attrs = {k: v for k, v in dataset.attrs.items() if k not in netcdf.STORE_ONLY}
+    plain = plain.drop_attrs(deep=False).assign_attrs(netcdf.about(dataset))
     building = target.with_name(f".{target.name}.{uuid.uuid4().hex}.building")
     with explained(target, "write"):
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ kept beside in attributes that begin with ``dse_``, from which ``decoded`` bring
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ENGINE = "h5netcdf"
-UNITS, NAME, AXIS = "dse_units", "dse_name", "dse_axis"
+UNITS, NAME, AXIS, ORDER = "dse_units", "dse_name", "dse_axis", "dse_order"
 # what the dataset counts, which UDUNITS does not know; a cycle is 2 pi there, and here a count
 COUNTED = frozenset(
     {"flop", "word", "message", "core", "access", "op", "operation", "instruction", "cycle", "USD", "FIT"}
@@ -77,7 +78,22 @@ def encoded(dataset: xr.Dataset) -> xr.Dataset:
         attributes = _attributes(found[name].attrs, found[name].dtype)
         attributes |= {AXIS: axes[name]} if name in axes else {NAME: original} if name != original else {}
         found[name].attrs = attributes
-    found.attrs = {k: v for k, v in found.attrs.items() if k not in STORE_ONLY}
+    found.attrs = about(dataset)
+    return found
+
+
+def about(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return a dataset's attributes as an exported one has them: no store's, and the order of its variables."""
+    kept = {k: v for k, v in dataset.attrs.items() if k not in STORE_ONLY}
+    return kept | {ORDER: json.dumps(list(map(str, dataset.data_vars)), ensure_ascii=False)}
+
+
+def in_order(dataset: xr.Dataset) -> xr.Dataset:
+    """Bring the variables of an exported dataset into the order they had."""
+    order = json.loads(dataset.attrs.get(ORDER, "[]"))
+    known = [n for n in order if n in dataset.data_vars]
+    found = dataset[[*known, *(n for n in dataset.data_vars if n not in known)]]
+    found.attrs = {k: v for k, v in dataset.attrs.items() if k != ORDER}
     return found
 
 
@@ -154,4 +170,4 @@ def decoded(dataset: xr.Dataset) -> xr.Dataset:
         if "flag_values" in kept:
             kept["flag_values"] = np.atleast_1d(kept["flag_values"]).tolist()
         variable.attrs = kept
-    return found
+    return in_order(found)

@@ -33,8 +33,11 @@ def open(path: str | os.PathLike[str]) -> xr.Dataset:
     if target.is_dir() and _is_dataset(target):
         import xarray as xr
 
+        from results import netcdf
+
         with explained(target, "read"):
-            return xr.open_zarr(str(target), consolidated=False, chunks=None).drop_encoding()
+            found = xr.open_zarr(str(target), consolidated=False, chunks=None).drop_encoding()
+        return netcdf.in_order(found)
     return store.open(target)
 
 

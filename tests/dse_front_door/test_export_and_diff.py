@@ -1,0 +1,164 @@
+"""``dse export`` and ``dse diff`` as typed: what they write and say, and the exit codes that scripts trust."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import dse
+from dse.cli import main
+
+DEADLINE = """
+title   = "Least energy within a deadline"
+model   = "nbody"
+machine = "balanced"
+[given]
+bodies         = 1e5
+flops_per_pair = 10
+[decide]
+processors = { max = 4096 }
+memory     = {}
+[objective]
+minimize = "energy"
+[limits]
+time = { max = "50 ms" }
+"""
+SWEEP = DEADLINE + '[sweep.deadline]\npath = "limits.time.max"\nvalues = ["1 ns", "50 ms", "100 ms"]\n'
+FRONT = DEADLINE.replace('"energy"', '["energy", "time"]') + "[objective.front]\npoints = 3\n"
+
+
+def typed(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(w) for w in words])
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    for name, text in (("one", DEADLINE), ("swept", SWEEP), ("front", FRONT)):
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_store_goes_out_in_every_format(files: Path):
+    store = files / "x.zarr"
+    assert typed("sweep", files / "swept.toml", "-o", store).exit_code == 0
+    endings = (".csv", ".jsonl", ".parquet", ".md", ".tex", ".nc", ".zarr", ".png", ".svg", ".pdf")
+    outputs = [files / f"out{e}" for e in endings]
+    done = typed("export", store, *(w for o in outputs for w in ("-o", o)))
+    assert done.exit_code == 0, done.output
+    assert all(o.exists() for o in outputs)
+    for ending in (".nc", ".zarr"):
+        assert typed("diff", store, files / f"out{ending}").exit_code == 0
+        # what was exported goes out again, and to the same
+        assert typed("export", files / f"out{ending}", "-o", files / "again.csv").exit_code == 0
+        assert (files / "again.csv").read_bytes() == (files / "out.csv").read_bytes()
+    # a folder that was exported is no store that a sweep would go on with
+    again = typed("sweep", files / "swept.toml", "-o", files / "out.zarr")
+    assert again.exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["one", "swept", "front"])
+def test_a_scenario_is_answered_and_goes_out(files: Path, name: str):
+    out = files / "x.jsonl"
+    done = typed("export", files / f"{name}.toml", "-o", out)
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [r["status"] for r in rows] == {
+        "one": ["optimal"],
+        "swept": ["infeasible", "optimal", "optimal"],
+        "front": ["optimal"] * 3,
+    }[name]
+
+
+def test_an_answer_in_json_goes_out(files: Path):
+    (files / "a.json").write_text(typed("solve", files / "one.toml", "--json").stdout, encoding="utf-8")
+    assert typed("export", files / "a.json", "-o", files / "a.md").exit_code == 0
+    typed("export", files / "one.toml", "-o", files / "b.md")
+    assert (files / "a.md").read_text("utf-8") == (files / "b.md").read_text("utf-8")
+
+
+def test_a_front_writes_what_an_export_writes(files: Path):
+    outputs = [files / f"x{e}" for e in (".json", ".nc", ".parquet", ".tex")]
+    done = typed("front", files / "front.toml", *(w for o in outputs for w in ("-o", o)))
+    assert done.exit_code == 0, done.output
+    assert dse.open(files / "x.nc").sizes["front"] == 3
+    assert len(json.loads((files / "x.json").read_text("utf-8"))["points"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("one.toml", "-o", "x.xlsx"), "what kind of file is meant?"),
+        (("one.toml", "-o", "x.png"), "no points to draw"),
+        (("nowhere.toml", "-o", "x.csv"), "there is no such file"),
+        (("nowhere.zarr", "-o", "x.csv"), "does not exist"),
+        (("nowhere.nc", "-o", "x.csv"), "does not exist"),
+        (("torn.json", "-o", "x.csv"), "holds no answer"),
+        (("one.toml", "-o", "x.csv", "--columns", "time,enrgy"), "did you mean 'energy'"),
+        (("one.toml", "-o", "x.nc", "--columns", "time"), "columns are chosen for tables"),
+        (("one.toml",), "Missing option"),
+    ],
+)
+def test_a_wrong_export_says_what_would_be_right(
+    files: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+):
+    (files / "torn.json").write_text('{"status": "optimal"', encoding="utf-8")
+    monkeypatch.chdir(files)
+    done = typed("export", *words)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert not list(files.glob("x.*"))
+
+
+def test_columns_are_those_asked_for(files: Path):
+    typed("export", files / "swept.toml", "-o", files / "x.csv", "--columns", "energy, deadline,status")
+    assert (files / "x.csv").read_text("utf-8").splitlines()[0] == "energy [J],deadline [s],status"
+
+
+def test_diff_tells_by_its_exit_code(files: Path):
+    one, other = files / "one.toml", files / "other.toml"
+    other.write_text(DEADLINE.replace('"50 ms"', "0.05").replace("Least", "Most"), encoding="utf-8")
+    same = typed("diff", one, other)
+    assert (same.exit_code, same.output) == (0, "one.toml and other.toml: the same question\n")
+    other.write_text(DEADLINE.replace('"50 ms"', '"60 ms"'), encoding="utf-8")
+    differs = typed("diff", one, other)
+    assert differs.exit_code == 1
+    assert "limits.time.max" in differs.output
+    assert "by +20 %" in differs.output
+    assert typed("diff", one, other, "--tolerance", "0.5").exit_code == 0
+    assert typed("diff", one, other, "--ignore", "question").exit_code == 0
+    for wrong in (
+        (one,),
+        (one, files / "nowhere.toml"),
+        (one, other, "--tolerance", "-1"),
+        (one, other, "--ignore", "x"),
+    ):
+        assert typed("diff", *wrong).exit_code == 2, wrong
+
+
+def test_diff_as_json_has_si_numbers(files: Path):
+    other = files / "other.toml"
+    other.write_text(DEADLINE.replace('"50 ms"', '"60 ms"'), encoding="utf-8")
+    told: dict[str, Any] = json.loads(typed("diff", files / "one.toml", other, "--json").stdout)
+    assert told["same"] is False
+    assert told["kind"] == "scenario"
+    (row,) = told["differences"]
+    assert (row["name"], row["first"], row["second"], row["unit"]) == ("limits.time.max", 0.05, 0.06, "s")
+
+
+def test_diff_of_answers_and_of_stores(files: Path):
+    for name, text in (("a", DEADLINE), ("b", DEADLINE.replace("4096", "100"))):
+        (files / f"{name}.toml").write_text(text, encoding="utf-8")
+        (files / f"{name}.json").write_text(typed("solve", files / f"{name}.toml", "--json").stdout, "utf-8")
+    assert typed("diff", files / "a.json", files / "a.json").exit_code == 0
+    assert "objective" in typed("diff", files / "a.json", files / "b.json").output
+    mixed = typed("diff", files / "a.json", files / "a.toml")
+    assert mixed.exit_code == 2
+    assert "an answer and a scenario cannot be compared" in mixed.output
+    typed("sweep", files / "swept.toml", "-o", files / "one.zarr")
+    (files / "swept.toml").write_text(SWEEP.replace('"50 ms", ', '"60 ms", '), encoding="utf-8")
+    typed("sweep", files / "swept.toml", "-o", files / "two.zarr")
+    found = typed("diff", files / "one.zarr", files / "two.zarr")
+    assert found.exit_code == 1
+    assert "1 of 3 values" in found.output
