@@ -147,6 +147,39 @@ def test_the_model_agrees_with_the_oracle(
         assert ours[name] == pytest.approx(theirs[name], rel=1e-9), name
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    counts=st.tuples(st.integers(1, 200), st.integers(1, 200)),
+    l2=st.floats(1e3, 1e7),
+    bandwidth=st.floats(1e8, 1e12),
+)
+def test_more_cores_with_caches_of_their_own_never_slow(counts: tuple[int, int], l2: float, bandwidth: float):
+    """They may wait for the same link, and then are as fast as it is."""
+    few, many = (_time(float(n), l2, bandwidth) for n in sorted(counts))
+    assert many <= few * (1 + 1e-12)
+
+
+def test_more_cores_slow_each_other_down_where_they_share_a_cache_that_held_one():
+    """One core uses 4 MiB again and again; 4 MiB of L3 hold them, and half of that does not."""
+    rows = [{"distance": "4 MiB", "share": 1.0}]
+    changes = {"cache.L3": "4 MiB", "latency.L3": "1 cycle", "latency.DRAM": "1 us", "reorder_buffer": 0}
+    alone, two = (
+        found(changes | {"count.die": n}, given={"instructions": 1e12, "data_reuse": rows}) for n in (1, 2)
+    )
+    assert (alone["misses.L3"], two["misses.L3"]) == (0, 1)
+    assert two["time"] > alone["time"]
+
+
+def _time(cores: float, l2: float, bandwidth: float) -> float:
+    model = reuse_model(Parts(rows={"data_reuse": (Row("a"), Row("b"), Row("new"))}))
+    x = {k: q.default for k, q in model.parameters().items() if q.default is not None}
+    x |= {f"machine.{k}": arrays.number(v) for k, v in DIE.items()} | {"instructions": 1e12}
+    x |= {"machine.cache.L2": l2, "machine.bandwidth.socket": bandwidth, "machine.count.die": cores}
+    x |= {"data_reuse.a.distance": 1e4, "data_reuse.b.distance": 1e6}
+    x |= {"data_reuse.a.share": 0.9, "data_reuse.b.share": 0.09, "data_reuse.new.share": 0.01}
+    return float(evaluate(model, x)["time"])
+
+
 def reuse_model(parts: Parts) -> Any:
     assert EXABOUNDS.expand is not None
     return EXABOUNDS.expand(parts)

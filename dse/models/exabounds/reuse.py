@@ -10,7 +10,8 @@ A cache that replaces the least recently used holds what comes back within its s
     misses(S) = Σ share [distance > S] + first use,
 
 which takes the place of miss rates and of the rule (9) between sizes. Data is looked for in L1D, then in
-L2, then in the core's part S/n_1 of an L3 that the cores of a die share. What all of them miss crosses the
+L2, then in the core's part S/n_1 of an L3 that the cores of a die share; so more cores can slow each other
+down, where their parts no longer hold what they use again. What all of them miss crosses the
 link of the socket, where memory is (B_2 of Table 4), a line per miss, and queues there by (6):
 
     B_app = line F_mem misses/d_rest     [byte/cycle], besides what ``demand.socket`` states
