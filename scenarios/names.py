@@ -77,7 +77,10 @@ def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
         elif name in reader.metrics and name not in reader.inputs:
             reader.metric_misplaced(key, name)
         elif name not in reader.inputs and isinstance(value, list | dict):
-            right = f"its inputs are single values; {meant(name, reader.inputs)}"
+            lists = [t.name for t in reader.model.structure.tables] if reader.model.structure else []
+            right = (
+                meant(name, lists) if lists else f"its inputs are single values; {meant(name, reader.inputs)}"
+            )
             add(key, f"{reader.model.name} takes no tables such as {name}", right)
         elif name not in reader.inputs:
             reader.findings.unknown(key, f"input of {reader.model.name}", name, reader.inputs)
