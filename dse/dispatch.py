@@ -54,7 +54,7 @@ def through_dask(
     if not todo:
         return
     watch = _Watch(client, local, patience)
-    waiting, deadly = iter(todo), []
+    waiting, deadly = iter(todo), list[ChunkIndex]()
     ended: queue.SimpleQueue[tuple[ChunkIndex, Any]] = queue.SimpleQueue()
     running: dict[ChunkIndex, Any] = {}
     what = client.submit(itself, study, pure=False)
@@ -73,7 +73,12 @@ def through_dask(
     while running:
         index, future = watch.next(ended)
         running.pop(index)
-        finished = watch.outcome(future)
+        if study.store is not None and future.status == "finished":
+            # what came of it stands in the store: fetching the news as well would double what a chunk costs
+            watch.prosper()
+            finished = Finished(index)
+        else:
+            finished = watch.outcome(future)
         if finished is None:
             deadly.append(index)
         else:
@@ -150,15 +155,18 @@ class _Watch:
             self._told = now
             _log.warning("still waiting: the cluster has had no worker for %.0f s", now - self._seen)
 
+    def prosper(self) -> None:
+        """Take note that a task came to an end, so that the workers do not die of themselves."""
+        if self._local is not None:
+            self._local.restarts = 0
+
     def outcome(self, future: Any) -> Any:
         """Return the result of a task, or None where it killed its workers."""
         from distributed import KilledWorker
 
         if future.status == "cancelled":
             raise WorkersLost(_GONE)
-        if self._local is not None:
-            # this came to an end, so the workers do not die of themselves
-            self._local.restarts = 0
+        self.prosper()
         while True:
             try:
                 return future.result(timeout=LOOK)
