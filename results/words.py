@@ -152,7 +152,12 @@ def _no_value(solution: Facts, name: str) -> str:
     others = [names for names in solution.conflicts if name not in names]
     if not others:
         return "no value alone would do"
-    return "no value alone would do: " + "; ".join(f"{' and '.join(o)} also conflict" for o in others[:3])
+    return "no value alone would do: " + "; ".join(_in_the_way(names) for names in others[:3])
+
+
+def _in_the_way(names: tuple[str, ...]) -> str:
+    """Say of another conflict that it is one: limits that clash, or one that cannot be met by itself."""
+    return f"{' and '.join(names)} also conflict" if len(names) > 1 else f"{names[0]} cannot be met either"
 
 
 def bound(state: LimitState) -> str:

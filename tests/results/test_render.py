@@ -294,3 +294,9 @@ def test_a_models_own_limit_in_a_conflict_says_what_it_means(infeasible: Solutio
     assert (
         line == "one_copy all memory holds the data once; the model's own limit, missed by a factor of 1.0213"
     )
+
+
+def test_a_limit_that_cannot_be_met_by_itself_is_told_as_such(infeasible: Solution):
+    alone = dataclasses.replace(infeasible, conflicts=(("time", "memory", "one_copy"), ("clock",)))
+    (line,) = lines_with(alone, "memory")
+    assert line.endswith("no value alone would do: clock cannot be met either")
