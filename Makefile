@@ -35,6 +35,7 @@ wheel: $(VENV)/.dev
 	bash .ci/wheel $(BIN)/python
 
 bench: $(VENV)/.test
+	$(PIP) -e '.[test,bench]'
 	$(BIN)/python -m benchmarks
 
 # sweeps through a real SLURM on this machine, as root; says so where there is none (INSTALL=1: apt-get install it)

@@ -13,12 +13,13 @@ from typing import Any
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ[name] = "1"
 
-PARTS = ("startup", "solving", "partitioning", "sweeping", "evaluating", "at_scale")
+PARTS = ("startup", "solving", "partitioning", "sweeping", "evaluating", "at_scale", "searching")
 WIDTH = 150
 QUICK: dict[str, dict[str, Any]] = {
     "partitioning": {"points": 12},
     "sweeping": {"points": 20, "many": 80},
     "evaluating": {"sides": (100,)},
+    "searching": {"budget": 0.5},
     "at_scale": {"side": 2000, "sides": (316, 1000), "points": 1500},
 }
 

@@ -26,6 +26,7 @@ PACKAGES = (
     "pyscipopt",
     "cvxpy",
     "clarabel",
+    "optuna",
     "dask",
     "xarray",
 )

@@ -18,6 +18,8 @@ from solvers import boxes
 from solvers.boxes import FEASIBLE, LIFT, Array
 
 MOST_COMBINATIONS = 200
+MOST_TIGHTENED = 8
+"""With more decided numbers intervals take longer over the box than a search does."""
 LONGEST_COUNT = 1000
 """A whole number that may be 0 and is at most this is spread evenly, a larger one by ratio."""
 FAR = 1e300
@@ -119,7 +121,7 @@ def _missed(ratio: float) -> float:
 
 def _kept(question: Question, names: Sequence[str], box: tuple[Array, Array]) -> tuple[Array, Array] | None:
     """What intervals leave of the box, over all choices among names together; None where nothing is left."""
-    if question.model.black_box:
+    if question.model.black_box or len(names) > MOST_TIGHTENED:
         return box
     every = list(itertools.islice(combinations(question), MOST_COMBINATIONS + 1))
     if len(every) > MOST_COMBINATIONS:
