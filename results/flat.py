@@ -187,6 +187,6 @@ def in_words(array: np.ndarray[Any, Any], column: Column, nothing: Any) -> list[
     listed: list[Any] = array.tolist()
     if column.words is not None:
         return [column.words.get(v, nothing) for v in listed]
-    if array.dtype.kind == "f":
+    if array.dtype.kind == "f" and np.isnan(array).any():
         return [nothing if math.isnan(v) else v for v in listed]
     return listed

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from results import flat
-from results.jsonable import plain
 from results.trouble import explained
 
 if TYPE_CHECKING:
@@ -74,10 +75,15 @@ def to_json_lines(
     chosen = flat.columns(dataset) if columns is None else columns
     with replacing(path) as writing, writing.open("w", encoding="utf-8") as file:
         for piece in flat.pieces(dataset):
-            cells = [plain(flat.in_words(flat.values(piece, c), c, None)) for c in chosen]
+            cells = [flat.in_words(_finite(flat.values(piece, c)), c, None) for c in chosen]
             for row in zip(*cells, strict=True):
                 file.write(json.dumps(_nested(chosen, row), ensure_ascii=False, allow_nan=False) + "\n")
     return Path(path)
+
+
+def _finite(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Put NaN, which is written null, where a number is infinite: JSON has no word for it."""
+    return np.where(np.isinf(values), np.nan, values) if values.dtype.kind == "f" else values
 
 
 def _nested(columns: Sequence[Column], row: Sequence[Any]) -> dict[str, Any]:
