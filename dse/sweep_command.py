@@ -157,12 +157,16 @@ def _size(dataset: xr.Dataset, variable: str) -> dict[str, Any]:
 
 
 def _parts(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
-    """Go through a dataset in parts that any memory holds."""
+    """Go through a dataset in parts that any memory holds, each point of the sweep in one of them."""
     from results.chunks import chunk_shape, chunk_slices
 
-    dims = list(dataset.sizes)
-    shape = tuple(dataset.sizes.values())
-    for _, region in chunk_slices(shape, chunk_shape(shape, "array")):
+    # what has one value at each point has the dimensions of the sweep alone
+    dims = min((list(array.dims) for array in dataset.data_vars.values()), key=len)
+    shape = tuple(dataset.sizes[d] for d in dims)
+    width = max((math.prod(a.shape) for a in dataset.data_vars.values()), default=1) // max(
+        math.prod(shape), 1
+    )
+    for _, region in chunk_slices(shape, chunk_shape(shape, "array", width)):
         yield dataset.isel(dict(zip(dims, region, strict=True)))
 
 

@@ -11,7 +11,7 @@ What meets an array (decided quantities) becomes an array and follows its rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -22,7 +22,6 @@ from dse.models import arithmetic
 
 Array = NDArray[np.float64]
 Points = NDArray[np.int64]
-GROUPS = 64
 
 
 class Differ(Exception):
@@ -200,26 +199,3 @@ def _some(amount: Many) -> Many:
 @arithmetic.pick.register(Many)
 def _pick(which: Many, values: Sequence[Any]) -> Many:
     return Many(arithmetic.pick(which.values, [plain(v) for v in values]))
-
-
-def groups(points: Points, answer: Callable[[Points], None]) -> Iterator[Points]:
-    """Answer points together; those that have to be told apart, apart. Yields points that cannot be answered.
-
-    ``answer`` may raise Differ, whose mask is then along the points it was given.
-    """
-    waiting, number = [points], 0
-    while waiting:
-        now, number = waiting.pop(), number + 1
-        if not len(now):
-            continue
-        if number > GROUPS:
-            yield now
-            continue
-        try:
-            answer(now)
-        except Differ as told:
-            holds = told.holds.reshape(len(told.holds), -1)
-            if len(holds) != len(now) or (holds != holds[:, :1]).any():
-                yield now
-            else:
-                waiting += [now[holds[:, 0]], now[~holds[:, 0]]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from formulations.evaluation import RowKey
@@ -18,6 +20,8 @@ ENOUGH = 1e-7
 # no limit is missed by more; an end keeps the bound finite
 MOST = 1e9
 
+Feasible = Callable[[frozenset[str]], bool]
+
 
 def explain(p: Program) -> Conflicts:
     """Conflicts of a program that has no design: every minimal set where limits are few, else one.
@@ -28,12 +32,19 @@ def explain(p: Program) -> Conflicts:
     rows_only = tuple(n for n in names if not _whole(p, n))
     if not _feasible(p, frozenset(rows_only)):
         names = rows_only
-    if len(names) <= FEW:
-        minimal = minimal_sets(names, lambda sets: [_feasible(p, s) for s in sets])
-    else:
-        minimal = [_one_set(p, names)]
+    minimal = sets(names, lambda kept: _feasible(p, kept))
     first = minimal[0] if minimal else ()
     return Conflicts(tuple(minimal), {n: would_do(p, n) for n in first})
+
+
+def sets(names: tuple[str, ...], feasible: Feasible) -> list[tuple[str, ...]]:
+    """Minimal sets of limits that contradict each other, if ``feasible`` tells which can hold together.
+
+    All where limits are few, else one.
+    """
+    if len(names) <= FEW:
+        return minimal_sets(names, lambda asked: [feasible(s) for s in asked])
+    return [_one_set(names, feasible)]
 
 
 def limit_names(p: Program) -> tuple[str, ...]:
@@ -52,11 +63,11 @@ def _whole(p: Program, name: str) -> bool:
     return not any(k is not None and k.name == name for k in p.keys)
 
 
-def _one_set(p: Program, names: tuple[str, ...]) -> tuple[str, ...]:
+def _one_set(names: tuple[str, ...], feasible: Feasible) -> tuple[str, ...]:
     """One minimal set, by halves: most limits play no part, and go many at a time (Junker's QuickXplain)."""
 
     def needed(background: tuple[str, ...], fresh: bool, open_names: tuple[str, ...]) -> tuple[str, ...]:
-        if fresh and not _feasible(p, frozenset(background)):
+        if fresh and not feasible(frozenset(background)):
             return ()
         if len(open_names) == 1:
             return open_names

@@ -17,7 +17,7 @@ import oracle_reading as reading
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 KEYS = {"title", "model", "machine", "given", "decide", "objective", "limits", "sweep"}
-UNITS = {"Gop": 1e9, "min": 60.0, "PB": 1e15, "TB": 1e12}
+UNITS = {"Gop": 1e9, "min": 60.0, "PB": 1e15, "TB": 1e12, "op/s": 1.0, "USD/kWh": 1.0 / 3.6e6}
 # a limit that is met but for rounding is met
 ROUNDING = 1e-9
 

@@ -1,0 +1,181 @@
+"""The points of a block of a grid, in groups that differ in numbers only, each group one question with many numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.many import Differ, Many, Points
+from results.dataset import layout
+from scenarios.axes import Target
+from scenarios.grids import Grid
+from scenarios.question import Decision, Limit, Question
+
+GROUPS = 64
+"""So many times may the points of a group be told apart by their numbers."""
+SHARE = 0.5
+"""Of points tried, those that must be answered for a way to be worth taking."""
+FEWEST = 2
+"""Fewer points than that are as well solved one by one."""
+
+Mask = NDArray[np.bool_]
+Answer = Callable[[Question, Points], Mask]
+Held = TypeVar("Held", Limit, Decision)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a grid; its points are numbered in C order."""
+
+    grid: Grid
+    region: tuple[slice, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along each axis."""
+        return tuple(s.stop - s.start for s in self.region)
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return math.prod(self.shape)
+
+    def question(self, points: Points, further: int = 0) -> Question:
+        """Return the question at points that differ in numbers only, these as ``Many``.
+
+        ``further``: dimensions of length 1 behind that of the points.
+        """
+        places = np.unravel_index(points, self.shape)
+        index = [s.start + p for s, p in zip(self.region, places, strict=True)]
+        asked = self.grid.question(tuple(int(i[0]) for i in index))
+        for axis, aim, i in zip(self.grid.axes, self.grid.targets, index, strict=True):
+            if axis.numeric and not aim.structural:
+                values = np.asarray(axis.values, dtype=float)[i]
+                asked = _with(asked, aim, Many(values.reshape(-1, *(1,) * further)))
+        return asked
+
+    def alike(self) -> Iterator[Points]:
+        """Go through the groups of points that differ in numbers only, none in what is asked."""
+        apart = [self._kinds(k) for k in range(len(self.region))]
+        for kinds in itertools.product(*(range(int(a.max(initial=-1)) + 1) for a in apart)):
+            own = [np.flatnonzero(a == kind) for a, kind in zip(apart, kinds, strict=True)]
+            if all(len(o) for o in own):
+                yield np.ravel_multi_index(np.ix_(*own), self.shape).reshape(-1)
+
+    def _kinds(self, k: int) -> NDArray[np.int64]:
+        """Number the kinds of values along an axis of the block."""
+        axis, aim = self.grid.axes[k], self.grid.targets[k]
+        own = axis.values[self.region[k]]
+        if not axis.numeric or aim.structural:
+            return np.arange(len(own))
+        if aim.kind == "limit" and aim.side == "min":
+            # a lower limit that says nothing is none
+            return np.asarray(np.asarray(own, dtype=float) > self.grid.vacuous[aim.name], dtype=np.int64)
+        return np.zeros(len(own), dtype=np.int64)
+
+    def answered(self, answer: Answer, piece: int) -> Mask:
+        """Have all points answered, up to ``piece`` of them together; tells those that were not.
+
+        ``answer`` tells which of its points it answered. It may raise Differ with a mask along them, and they are then
+        asked apart; whatever else it raises, they are left to be solved one by one.
+        """
+        left = np.zeros(self.size, dtype=bool)
+        for group in self.alike():
+            for start in range(0, len(group), piece):
+                points = group[start : start + piece]
+                for missed in together(points, lambda now: answer(self.question(now), now)):
+                    left[missed] = True
+        return left.reshape(self.shape)
+
+
+def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
+    """Answer points together, and apart where they have to be told apart. Yields those that were not answered."""
+    waiting, number = [points], 0
+    while waiting:
+        now, number = waiting.pop(), number + 1
+        if len(now) < FEWEST or number > GROUPS:
+            yield now
+            continue
+        try:
+            yield now[~answer(now)]
+        except Differ as told:
+            holds = told.holds.reshape(len(told.holds), -1)
+            if len(holds) != len(now) or (holds != holds[:, :1]).any():
+                yield now
+            else:
+                waiting += [now[holds[:, 0]], now[~holds[:, 0]]]
+        except Exception:  # whatever it is, the points are then solved (and fail) one by one
+            yield now
+
+
+def part(question: Question, mask: Mask) -> Question:
+    """Return the question at some of the points that it is about."""
+
+    def of(value: Any) -> Any:
+        return Many(value.values[mask]) if isinstance(value, Many) else value
+
+    def bounds(held: Held) -> Held:
+        return replace(held, minimum=of(held.minimum), maximum=of(held.maximum))
+
+    return replace(
+        question,
+        given={n: of(v) for n, v in question.given.items()},
+        limits=tuple(bounds(x) for x in question.limits),
+        decide=tuple(bounds(d) for d in question.decide),
+    )
+
+
+def thinned(grid: Grid) -> Grid:
+    """Return a grid of a few points of another: of every axis of numbers the ends and the middle."""
+    axes = []
+    for axis, aim in zip(grid.axes, grid.targets, strict=True):
+        if axis.numeric and not aim.structural:
+            few = sorted({0, len(axis.values) // 2, len(axis.values) - 1})
+            axes.append(replace(axis, values=tuple(float(axis.values[i]) for i in few)))
+        else:
+            axes.append(axis)
+    return replace(grid, axes=tuple(axes))
+
+
+def kinds(grid: Grid) -> Iterator[Question]:
+    """Go through the questions that differ in more than numbers, each at the first of its points."""
+    few = [
+        range(1) if a.numeric and not t.structural else range(len(a.values))
+        for a, t in zip(grid.axes, grid.targets, strict=True)
+    ]
+    return (grid.question(index) for index in itertools.product(*few))
+
+
+def _with(asked: Question, aim: Target, values: Many) -> Question:
+    """The question with other numbers in place of what an axis changes."""
+    number: Any = values
+    if aim.kind == "given":
+        return replace(asked, given={**asked.given, aim.name: number})
+    if aim.kind == "limit":
+        return replace(asked, limits=tuple(_bound(x, aim, number) for x in asked.limits))
+    if aim.kind == "decide" and aim.side in {"min", "max"}:
+        return replace(asked, decide=tuple(_bound(d, aim, number) for d in asked.decide))
+    raise ValueError(f"an axis that changes {aim.kind} {aim.side} is no number")
+
+
+def _bound(held: Held, aim: Target, number: Any) -> Held:
+    if held.name != aim.name:
+        return held
+    if aim.side == "max":
+        return replace(held, maximum=number)
+    # a lower limit that says nothing is none, at all points of a group
+    return held if held.minimum is None and isinstance(held, Limit) else replace(held, minimum=number)
+
+
+def worthwhile(of_few: Any) -> bool:
+    """Whether a way, made for a ``thinned`` grid, answers at least half of its points."""
+    few: Grid = of_few.grid
+    plan = layout(few)
+    _, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
+    return bool(left.mean() <= 1.0 - SHARE)

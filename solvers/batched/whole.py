@@ -1,0 +1,186 @@
+"""Whole numbers and choices among names, at many points at once: what stands on a system, how often, and which of all.
+
+Each combination of names is answered by itself, as for a single point: all sets of things that may be there, each
+with its least design (``solvers.batched.counts``). Why a point has no design is told of the first combination, by the
+same search for a minimal set as elsewhere; that limits can hold together is shown by a design, that they cannot by
+enumeration or by a linear program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.affine import Affine, Some
+from formulations.many import Array, Points, plain, same
+from formulations.program import is_linear
+from results.dataset import Arrays, Layout
+from scenarios.grids import Grid
+from scenarios.question import Question, combinations
+from solvers import milp_conflicts
+from solvers.answer import HOLDS
+from solvers.batched import blocks, counts, lp
+from solvers.batched.blocks import Block
+from solvers.batched.counts import Best, Counts, Limit
+from solvers.batched.ends import INFEASIBLE
+from solvers.batched.least import NotLeast
+from solvers.batched.told import Designs, Told
+
+FEWEST = 20
+"""Points of a grid below which nothing is gained."""
+PIECE = 16_384
+"""Points answered together."""
+SURE = 1e-7
+"""What is missed by less is left to the single path."""
+
+Mask = NDArray[np.bool_]
+
+
+def way(grid: Grid) -> Whole | None:
+    """Return this way where most points of a grid ask for whole numbers that have least designs."""
+    if grid.size < FEWEST or any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
+        return None
+    if not any(_counted(q) for q in blocks.kinds(grid)):
+        return None
+    return Whole(grid) if blocks.worthwhile(Whole(blocks.thinned(grid))) else None
+
+
+def _counted(question: Question) -> bool:
+    """Whether all that is decided are whole numbers and names."""
+    numbers = [d for d in question.decide if d.choices is None]
+    if not numbers or not all(d.integer and d.values is None for d in numbers):
+        return False
+    return is_linear(next(asked for _, asked in combinations(question)))
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The way itself; see ``solvers.batched.path.Path``."""
+
+    grid: Grid
+    method: str = "whole numbers: every set of things that may be there, the least design of each"
+    kind: str = "array"
+
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
+        """Answer a block."""
+        block = Block(self.grid, region)
+        told = Told(plan, block.shape)
+        left = block.answered(lambda question, points: answered(told, question, points), PIECE)
+        return told.arrays, left
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """One way to choose among names, with the best designs of all points."""
+
+    chosen: Mapping[str, str]
+    question: Question
+    counts: Counts
+    best: Best
+    objective: Array
+
+    @property
+    def met(self) -> Mask:
+        """Where there is a design."""
+        return np.asarray(np.isfinite(self.best.value))
+
+
+def answered(told: Told, question: Question, points: Points) -> Mask:
+    """Answer some points; tells which are answered."""
+    every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
+    unsure = np.any([c.best.unsure for c in every], axis=0)
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+    values = np.stack([np.where(c.met, sign * c.objective, np.inf) for c in every])
+    # of the same value the first combination, as for a single point
+    which, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
+    good = np.zeros(len(points), dtype=bool)
+    for k, c in enumerate(every):
+        own = some & (which == k) & ~unsure
+        if own.any():
+            x = {n: u[own] for n, u in c.best.u.items()}
+            designs = Designs(x, c.counts.user(c.best.bound[own]), c.chosen)
+            good[own] = told.best(blocks.part(c.question, own), points[own], designs)
+    missed = np.min([c.best.lost for c in every], axis=0) > SURE
+    none = np.flatnonzero(~some & ~unsure & missed)
+    if len(none):
+        good[none] = True
+        for left in blocks.together(none, lambda now: _none(told, every[0], points, now)):
+            good[left] = False
+    return good
+
+
+def _combination(chosen: Mapping[str, str], question: Question, count: int) -> Combination:
+    c = counts.counts(question, count)
+    best = counts.best(c)
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, best.u)
+        rows = evaluation.ratios(question, best.u, at)
+        value = np.broadcast_to(plain(evaluation.objective(question, best.u, at)), (count,))
+    # a design that fails its own check is for the single path to judge
+    failed = np.any([1.0 - np.broadcast_to(plain(r), (count,)) < -HOLDS for r in rows.values()], axis=0)
+    unsure = best.unsure | (np.isfinite(best.value) & (failed | ~np.isfinite(value)))
+    return Combination(chosen, question, c, replace(best, unsure=unsure), np.asarray(value, dtype=float))
+
+
+def _none(told: Told, first: Combination, points: Points, own: Points) -> Mask:
+    """Tell why points have no design: the first minimal set of limits, the same for all of ``own`` (in order)."""
+    mask = np.zeros(len(points), dtype=bool)
+    mask[own] = True
+    question = blocks.part(first.question, mask)
+    c = counts.counts(question, len(own))
+    names = limit_names(c)
+    found = milp_conflicts.sets(names, lambda kept: _feasible(c, names, kept))
+    told.none(points[own], found[0] if found else ())
+    return np.ones(len(own), dtype=bool)
+
+
+def limit_names(c: Counts) -> tuple[str, ...]:
+    """Names of the limits that may be in conflict (see ``solvers.milp_conflicts.limit_names``)."""
+    model = c.question.model
+    kept = {limit.name for limit in model.limits if limit.always}
+    kept |= {u.name for u in model.unknowns if u.integer}
+    if any(d.name not in kept for d in c.question.decide):
+        raise NotLeast("whole numbers that the user asks for may be in conflict")
+    return tuple(dict.fromkeys(x.key.name for x in c.limits if x.key.name not in kept))
+
+
+def _feasible(c: Counts, names: Collection[str], kept: Collection[str]) -> bool:
+    """Whether limits can hold together, if that is the same at all points and known; raises Differ or NotLeast."""
+    limits = [x for x in c.limits if x.key.name in kept or x.key.name not in names]
+    tried = counts.sets(c, c.limits)
+    shown = [counts.best_of_set(c, limits, there, c.limits) for there in tried]
+    if same(np.any([f.there & f.met & ~f.near for f in shown], axis=0)):
+        return True
+    about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
+    if all(x in limits for x in about):
+        every = [counts.best_of_set(c, limits, there) for there in tried]
+        if same(np.all([f.lost > SURE for f in every], axis=0)):
+            return False
+    if same(_impossible(c, limits)):
+        return False
+    raise NotLeast("whether limits can hold together is not known")
+
+
+def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
+    """Where not even numbers that could be divided, with everything allowed to be there, meet the limits."""
+    names = list(c.ends)
+    forms = [x.form for x in limits if not any(isinstance(a, Some) for a in x.form.terms)]
+    rows = np.stack([_row(f, names, c.count) for f in forms], axis=1)
+    equal = np.zeros(len(forms), dtype=bool)
+    low, high = (np.array([c.ends[n][k] for n in names]) for k in (0, 1))
+    found = lp.solved(rows, equal, low, high, [], c.count)
+    missed = lp.weak_duality(rows, equal, low, high, np.zeros(len(names) + 1), found.y)
+    size = (np.maximum(found.y, 0.0) * np.abs(rows[:, :, -1])).sum(axis=1)
+    return np.asarray((found.end == INFEASIBLE) & (missed > SURE * size), dtype=bool)
+
+
+def _row(form: Affine, names: list[str], count: int) -> Array:
+    row = np.zeros((count, len(names) + 1))
+    for a, v in form.terms.items():
+        row[:, names.index(str(a))] = plain(v)
+    row[:, -1] = plain(form.constant)
+    return row
