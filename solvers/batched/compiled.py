@@ -5,32 +5,44 @@ Importing this module imports numba; nothing does so before a grid is large enou
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# never nnan or ninf: -inf is the logarithm of a term that is not there
+# never nnan or ninf: -inf is the logarithm of a term that is not there; numpy's error model, in which a division by
+# zero spoils its own point and not the million others
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 def compiled(function: F) -> F:
-    """Compile a function that works on one point, or on a row of them."""
-    return _compile(function, parallel=False)
+    """Compile a function that works on one point; it is kept on disk as part of the loop it ends up in."""
+    made: F = numba.njit(fastmath=FAST, error_model="numpy")(function)
+    return made
 
 
 def parallel(function: F) -> F:
-    """Compile a loop over points that runs on all cores."""
-    return _compile(function, parallel=True)
+    """Compile a loop over points that runs on all cores, and keep it on disk.
 
-
-def _compile(function: F, *, parallel: bool) -> F:
-    # error_model: a division by zero spoils its own point, not the million others
-    how: dict[str, Any] = {"fastmath": FAST, "error_model": "numpy", "parallel": parallel}
+    What is kept is found again by the loop's own file and its closure only: let it close over ``stamp`` of all files
+    that it is compiled from.
+    """
+    how: dict[str, Any] = {"fastmath": FAST, "error_model": "numpy", "parallel": True}
     try:
         made: F = numba.njit(cache=True, **how)(function)
-    except RuntimeError:  # nowhere to keep what is compiled: neither beside the code nor in the user's cache
+    except RuntimeError:  # nowhere to keep it: neither beside the code nor in the user's cache
         made = numba.njit(**how)(function)
     return made
+
+
+def stamp(*modules: str) -> int:
+    """Return a number that is another one when the source of a module changes."""
+    found = hashlib.blake2b(digest_size=6)
+    for name in modules:
+        found.update(Path(sys.modules[name].__file__ or "").read_bytes())
+    return int.from_bytes(found.digest(), "big")

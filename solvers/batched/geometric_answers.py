@@ -72,9 +72,7 @@ def answered(batch: Batch, solve: Solver) -> Answers | None:
     points = np.flatnonzero(sound)
     r = solve(t.exponents, t.logc[points], t.ptr, batch.low[points], batch.high[points])
     best, regular = points[r.status == gp.OPTIMAL], _take(r, r.status == gp.OPTIMAL)
-    names, conflict = _refuted(
-        batch, points[r.status == gp.INFEASIBLE], r.multipliers[r.status == gp.INFEASIBLE], solve, status
-    )
+    names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status)
     if runaway(_first(batch), batch.problem.variables):
         status[best] = STATUS_CODES[Status.UNBOUNDED]
         best = best[:0]
@@ -108,13 +106,10 @@ def _first(batch: Batch) -> Canonical:
 
 
 def _refuted(
-    batch: Batch, points: NDArray[np.intp], proof: Array, solve: Solver, status: NDArray[np.int8]
+    batch: Batch, points: NDArray[np.intp], solve: Solver, status: NDArray[np.int8]
 ) -> tuple[tuple[str, ...], Bools]:
-    """Call points infeasible whose conflict is one too with the slack limits are granted and without the box's edges.
-
-    ``proof``: multipliers of the limits that prove these points infeasible.
-    """
-    names, members, found = geometric_conflicts.first_minimal(batch, points, proof, solve)
+    """Call points infeasible that are so with the slack limits are granted, and without the edges of the box."""
+    names, members, found = geometric_conflicts.first_minimal(batch, points, solve)
     conflict = np.zeros((batch.size, len(names)), bool)
     status[points[found]] = STATUS_CODES[Status.INFEASIBLE]
     conflict[points[found]] = members[found]

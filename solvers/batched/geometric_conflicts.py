@@ -13,39 +13,41 @@ from numpy.typing import NDArray
 from formulations.batch import Batch, Table
 from solvers import gp
 from solvers.batched.geometric_ties import Solver
-from solvers.gp_terms import Array
+from solvers.gp_terms import Array, lagrangian, terms
 from solvers.structured import SLACK
 
 Bools = NDArray[np.bool_]
 MOST = 8
 """Names of limits; with more, all their subsets are too many."""
-COUNTS = 1e-6
-"""Share of a proof below which a limit plays no part in it."""
+COUNTS = (1e-3, 3e-2)
+"""Shares of a proof below which a limit may play no part in it."""
 ANY = 10.0
-"""Any design will do: there is no objective whose gap were to close."""
+"""As tolerance: any design will do, there is no objective whose gap were to close."""
+BARE = 20.0
+"""As tolerance: the same, and a proof that there is none is to rest on as few limits as it can."""
 
 
 def first_minimal(
-    batch: Batch, points: NDArray[np.intp], proof: Array, solve: Solver
+    batch: Batch, points: NDArray[np.intp], solve: Solver
 ) -> tuple[tuple[str, ...], Bools, Bools]:
     """Find the first minimal conflict of each point, by size and then by the order of the limits.
 
-    ``proof``: multipliers (points, limits) that prove the points infeasible. Returns the names of all limits, which of
-    them (points, names) are in the conflict, and for which points one was found: it holds with the slack that limits
-    are granted, and has nothing to do with the edges of the search box.
+    Returns the names of all limits, which of them (points, names) are in the conflict, and for which points one was
+    found: it holds with the slack that limits are granted, and has nothing to do with the edges of the search box.
     """
     names = tuple(dict.fromkeys(key.name for key in batch.keys))
     ask = _Oracle(batch, points, names, solve)
     everyone = np.arange(points.size)
-    members = ask.named(proof > COUNTS * proof.sum(1, keepdims=True))
+    sure, members = ask.refuted()
     # a limit without which there is a design is part of every conflict; if these alone conflict, there is no other
     needed = np.zeros_like(members)
     for i in range(len(names)):
         some = np.flatnonzero(members[:, i])
         needed[some, i] = ask.feasible(some, np.arange(len(names)) != i)
-    found = ask.hopeless(everyone, needed)
-    open_ones = np.flatnonzero(~found) if len(names) <= MOST else everyone[:0]
-    open_ones = open_ones[ask.hopeless(open_ones, np.ones((open_ones.size, len(names)), bool))]
+    found = sure & (needed == members).all(1)
+    rest = np.flatnonzero(sure & ~found)
+    found[rest] = ask.hopeless(rest, needed[rest])
+    open_ones = np.flatnonzero(sure & ~found) if len(names) <= MOST else everyone[:0]
     for size in range(1, len(names) + 1):
         for chosen in itertools.combinations(range(len(names)), size):
             if not open_ones.size:
@@ -72,12 +74,27 @@ class _Oracle:
         self._whose = np.array([places[key.name] for key in batch.keys], dtype=np.int64)
         self._limit_of_term = Table(self._exponents, self._logc, self._ptr).row[1:] - 1
         self._low, self._high = (end[points] for end in batch.box(own=False))
-        self._far = tuple(end[points] for end in batch.box(own=False, far=True))
+        low, high = batch.box(own=False, far=True)
+        self._far = low[points], high[points]
         self._solve = solve
 
-    def named(self, rows: Bools) -> Bools:
-        """Turn limits (points, limits) into names (points, names)."""
-        return np.stack([rows[:, self._whose == i].any(1) for i in range(self._count)], axis=1)
+    def refuted(self) -> tuple[Bools, Bools]:
+        """Whether all limits together conflict (see ``hopeless``), and names (points, names) that do so alone."""
+        count = len(self._logc)
+        everyone, every = np.arange(count), np.ones((count, self._count), bool)
+        r = self._eased(everyone, every, BARE)
+        sure: Bools = r.status == gp.INFEASIBLE
+        share = r.multipliers / np.maximum(r.multipliers.sum(1, keepdims=True), 1e-300)
+        members = every
+        T = terms(self._exponents, self._lowered(everyone, every), self._ptr)
+        for least in COUNTS:
+            # the proof is tried with fewer and fewer limits; it is checked, so any share will do
+            lam = np.where(share > least, share, 0.0)
+            with np.errstate(all="ignore"):
+                proved = lagrangian(T, *self._far, r.y, lam, 0.0) > 0
+            named = np.stack([(lam > 0)[:, self._whose == i].any(1) for i in range(self._count)], axis=1)
+            members = np.where((sure & proved)[:, None], named, members)
+        return sure, members
 
     def feasible(self, points: NDArray[np.intp], kept: Bools) -> Bools:
         """Whether there are designs that meet the limits kept."""
@@ -89,12 +106,17 @@ class _Oracle:
 
     def hopeless(self, points: NDArray[np.intp], kept: Bools) -> Bools:
         """Whether the limits kept (points, names) conflict also with the slack they are granted, far out of the box."""
+        bad: Bools = self._eased(points, kept).status == gp.INFEASIBLE
+        return bad
+
+    def _eased(self, points: NDArray[np.intp], kept: Bools, tol: float = ANY) -> gp.Result:
+        low, high = self._far[0][points], self._far[1][points]
+        return self._solve(self._exponents, self._lowered(points, kept), self._ptr, low, high, tol=tol)
+
+    def _lowered(self, points: NDArray[np.intp], kept: Bools) -> Array:
         logc = self._kept(points, kept)
         logc[:, 1:] -= np.log1p(SLACK)
-        low, high = self._far[0][points], self._far[1][points]
-        r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
-        bad: Bools = r.status == gp.INFEASIBLE
-        return bad
+        return logc
 
     def _kept(self, points: NDArray[np.intp], kept: Bools) -> Array:
         logc: Array = self._logc[points].copy()

@@ -23,6 +23,12 @@ LEAST = 1e-12
 """Complementarity at which an iterate is as sharp as it needs to be: slacks of limits that matter are below 1e-7."""
 LATE = 3
 SHARP = 1e-11
+CONVERGED = 0.9
+"""A proof that reaches this part of the least miss rests on few limits beside those that matter."""
+ANY = 10.0
+"""As tolerance: any point that meets the limits will do, so the objective is set aside from the start."""
+BARE = 20.0
+"""As tolerance: the same, and a proof that there is none is carried on until it rests on no limit more than it must."""
 
 
 class Phase(NamedTuple):
@@ -75,7 +81,7 @@ def _recentre(w: Any, r: Room, mu: float) -> None:
 
 
 @compiled
-def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room) -> Phase:
+def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, tol: float) -> Phase:
     """Interior first iterate: y pulled into the box, t above all limits, complementarity 1."""
     m, n = r.m, len(dims)
     for v in range(n):
@@ -92,6 +98,12 @@ def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room
     t = max(worst, 0.0) + 1.0 if elastic else 0.0
     w[r.on + m] = 1.0 if elastic else 0.0
     slacks(w, r, r.F, r.y, t, lo, hi, r.S)
+    if tol >= ANY and elastic:
+        shares = 0.0
+        for k in range(m):
+            shares += 1.0 / w[r.S + k] if w[r.on + k] > 0 else 0.0
+        _recentre(w, r, 1.0 / shares)
+        return Phase(t, 1.0, 0.0, True, 1, 0, 0, False, 1.0 / shares, 0.0)
     _recentre(w, r, 1.0)
     return Phase(t, FIRST_PENALTY, 1.0, elastic, 0, 0, 0, False, 1.0, 0.0)
 
@@ -354,14 +366,19 @@ def iterate(
 ) -> tuple[bool, bool, bool, float, int]:
     """Iterate from y until something is proved: infeasible, settled, penalised, slight, iterations."""
     m = r.m
-    p = begin(A, b, ptr, dims, lo, hi, w, r)
-    score, late, penalised, slight, i = np.inf, 0, False, 0.0, 0
+    p = begin(A, b, ptr, dims, lo, hi, w, r, tol)
+    score, late, penalised, slight, refuted, i = np.inf, 0, False, 0.0, False, 0
     keep(w, r)
     while i <= limit:
         bound, proof, worst = certificates(w, r, dims, lo, hi)
         if proof > FEASIBLE and worst > 0:
             keep(w, r)
-            return True, True, False, 0.0, i
+            refuted = True
+            if tol < BARE or proof >= CONVERGED * worst:
+                break
+        if worst <= FEASIBLE and tol >= ANY:
+            keep(w, r)
+            return False, True, False, 0.0, i
         bound = min(bound, w[r.F]) if p.slight > 0 else bound
         gap = abs(w[r.F] - bound)
         sum_limits = 0.0
@@ -374,12 +391,10 @@ def iterate(
         now = gap + total + max(worst, 0.0) if closed else 1.0 + gap
         now = now if worst <= FEASIBLE else 1e9 + max(worst, 0.0)
         late = 0 if now < 0.5 * score or now >= 1 else late + 1
-        if now < score:
+        if now < score and not refuted:
             score = now
             keep(w, r)
             penalised, slight = p.elastic and sum_limits > 0.3 * p.rho, p.slight
-            if closed and worst <= FEASIBLE and tol > 1.0:  # any point that meets the limits will do
-                return False, True, False, 0.0, i
             if score < 1 and gap < SHARP and most <= 2 * max(LEAST, 1e-14 * p.rho if p.elastic else 0.0):
                 break
         if score < 1 and late >= (2 * LATE if p.cautious else LATE):
@@ -389,4 +404,4 @@ def iterate(
         i += 1
         if not going:
             break
-    return False, score < 1, penalised, slight, i
+    return refuted, refuted or score < 1, penalised and not refuted, 0.0 if refuted else slight, i

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers import gp
-from solvers.batched.compiled import compiled, parallel
-from solvers.batched.iteration import FEASIBLE, iterate
+from solvers.batched import iteration, rows
+from solvers.batched.compiled import compiled, parallel, stamp
+from solvers.batched.iteration import ANY, FEASIBLE, iterate
 from solvers.batched.rows import TINY, Room, proven, room, values
 from solvers.gp_terms import Array
 
@@ -37,6 +38,7 @@ def solve(
 ) -> gp.Result:
     """Solve N geometric programs; all as in ``solvers.gp.solve``, which also tries what fails here once more.
 
+    ``tol``: of the gap; from 10 on (``ANY``) it is only asked whether the limits can be met.
     ``width``: programs of fewer variables are widened to so many, as each number of them is compiled anew.
     """
     N, n = len(np.atleast_2d(logc)), A.shape[-1]
@@ -110,33 +112,6 @@ def _result(out: Array, n: int, m: int) -> gp.Result:
 def _replace(result: gp.Result, where: NDArray[np.intp], found: gp.Result) -> None:
     for name in gp.Result.__slots__:
         getattr(result, name)[where] = getattr(found, name)
-
-
-@parallel
-def _all(
-    A: Any,
-    logc: Any,
-    ptr: Any,
-    lo: Any,
-    hi: Any,
-    guess: Any,
-    dims: Any,
-    tol: float,
-    limit: int,
-    threads: int,
-    out: Any,
-) -> None:
-    N = logc.shape[0]
-    share = (N + BLOCK * threads - 1) // (BLOCK * threads)
-    for q in numba.prange(share * threads):
-        # threads get runs of q: hard points, which lie together, are dealt out among them
-        first = BLOCK * ((q % share) * threads + q // share)
-        if first < N:
-            r = room(logc.shape[1], ptr.size - 2, len(dims))
-            w = np.zeros(r.size)
-            for i in range(first, min(first + BLOCK, N)):
-                own, low, high = A[i % A.shape[0]], lo[i % lo.shape[0]], hi[i % hi.shape[0]]
-                _one(own, logc[i], ptr, low, high, guess, dims, tol, limit, w, r, out[i])
 
 
 @compiled
@@ -222,11 +197,11 @@ def _judge(
         total += w[r.Lb + k]
     value, bound = w[r.Ft + 0], proven(A, b, ptr, w, r, dims, lo, hi, 1.0)
     met = violation <= FEASIBLE and crossed <= 0
-    closed = value - bound <= tol + 1e-13 * total and bound - value <= tol + 1e-12 * total
+    closed = tol >= ANY or (value - bound <= tol + 1e-13 * total and bound - value <= tol + 1e-12 * total)
     # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
     if met and (slight > 0 or closed):
         bound = min(bound, value)
-        closed = value - bound <= tol + 1e-13 * total
+        closed = tol >= ANY or value - bound <= tol + 1e-13 * total
     status, proof = (0.0 if met and closed else float(FAILED)), 0.0
     if infeasible:
         proof = crossed if crossed > 0 else proven(A, b, ptr, w, r, dims, lo, hi, 0.0) / max(total, TINY)
@@ -238,3 +213,38 @@ def _judge(
         violation,
         proof if status == INFEASIBLE else 0.0,
     )
+
+
+def _loop(sources: int) -> Any:
+    """Make the loop over points; ``sources``: the stamp of all that is compiled into it, never 0."""
+
+    @parallel
+    def every(
+        A: Any,
+        logc: Any,
+        ptr: Any,
+        lo: Any,
+        hi: Any,
+        guess: Any,
+        dims: Any,
+        tol: float,
+        limit: int,
+        threads: int,
+        out: Any,
+    ) -> None:
+        N = logc.shape[0] if sources else 0
+        share = (N + BLOCK * threads - 1) // (BLOCK * threads)
+        for q in numba.prange(share * threads):
+            # threads get runs of q: hard points, which lie together, are dealt out among them
+            first = BLOCK * ((q % share) * threads + q // share)
+            if first < N:
+                r = room(logc.shape[1], ptr.size - 2, len(dims))
+                w = np.zeros(r.size)
+                for i in range(first, min(first + BLOCK, N)):
+                    own, low, high = A[i % A.shape[0]], lo[i % lo.shape[0]], hi[i % hi.shape[0]]
+                    _one(own, logc[i], ptr, low, high, guess, dims, tol, limit, w, r, out[i])
+
+    return every
+
+
+_all = _loop(1 + stamp(compiled.__module__, rows.__name__, iteration.__name__, __name__))
