@@ -35,7 +35,7 @@ def find(question: Question, points: int | None) -> Front:
     found = studies.search(question, asked)
     compare = asked.compare and not question.model.black_box
     if not found.held:
-        proof = _certified(question, 0) if compare else None
+        proof = _certified(question, 0) if compare or found.empty else None
         return Front(question, refusal=sampled.nothing(question, found, proof), solves=found.trials)
     values = _signed(question, found.held)
     best = _undominated(values)

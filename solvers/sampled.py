@@ -34,7 +34,9 @@ def answer(
     best = sampler.polished(question, found)
     compare = asked.compare and not question.model.black_box
     if best is None or best.worth.violation > 0:
-        return nothing(question, found, certified(replace(question, search=None)) if compare else None)
+        # what intervals have proved, a certified method explains
+        explained = compare or found.empty
+        return nothing(question, found, certified(replace(question, search=None)) if explained else None)
     text = f"no proof of optimality: {effort(question, found)}"
     left = best.design.question
     told = checked(
@@ -62,7 +64,8 @@ def nothing(question: Question, found: Found, proof: Solution | None) -> Solutio
     if found.failed == found.trials and found.failed:
         message = f"the model could not be evaluated at any of {found.trials} designs: {found.failure}"
     if proof is not None and proof.status is Status.INFEASIBLE:
-        return replace(proof, certificate=f"{proof.certificate}; {found.solver} found no design either")
+        tried = f"; {found.solver} found no design either" if found.trials else ""
+        return replace(proof, certificate=proof.certificate + tried)
     if proof is not None and proof.status in (Status.OPTIMAL, Status.FEASIBLE):
         message += f"; there is one, found by {proof.solver}: leave [search] out"
     return Solution(Status.ERROR, solver=found.solver, message=message, certificate="nothing was proved")

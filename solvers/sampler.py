@@ -18,7 +18,7 @@ from scenarios.question import ONE_OBJECTIVE, Question, Search
 from solvers import boxes, descent
 from solvers.boxes import Array
 from solvers.outcome import Outcome
-from solvers.trials import FAR, Design, Designs, Worth, worth
+from solvers.trials import FAR, MOST_TIGHTENED, Design, Designs, Worth, worth
 
 TRIALS = Search().trials
 POPULATION = 50
@@ -192,7 +192,9 @@ def _best(found: Found, most: int) -> list[Tried]:
 
 def polished(question: Question, found: Found) -> Tried | None:
     """Return the best of what a local search makes of the best designs, or of the one that comes nearest."""
-    starts = _best(found, STARTS) or ([found.nearest] if found.nearest is not None else [])
+    # with many decided numbers a local search takes its time
+    most = STARTS if len(question.decide) <= MOST_TIGHTENED else 1
+    starts = _best(found, most) or ([found.nearest] if found.nearest is not None else [])
     if question.model.black_box:
         return next(iter(starts), None)
     return min((_downhill(t) for t in starts), key=rank, default=None)

@@ -152,6 +152,10 @@ def test_nothing_found_is_an_error_unless_a_proof_says_more() -> None:
     never = dse.solve(NBODY | {"limits": {"time": {"max": 1e-6}}}, sampler="random", trials=5)
     assert never.status is Status.INFEASIBLE
     assert never.conflict
+    # intervals prove it before anything is tried
+    unasked = dse.solve(NBODY | {"limits": {"time": {"max": 1e-6}}}, trials=5, compare=False)
+    assert unasked.status is Status.INFEASIBLE
+    assert unasked.conflict
 
 
 def test_a_penalty_ranks_what_breaks_limits_behind_all_else() -> None:
