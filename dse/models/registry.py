@@ -7,6 +7,7 @@ are found in the same way: an offer says where a model is, ``get`` imports it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from dse.models import plugins
 from dse.models.dvfs_energy import CIRCUIT
@@ -69,7 +70,7 @@ def _found(name: str) -> Model:
         raise plugins.broken(offered[0], f"{packages} offer a model of that name")
     model = plugins.load(offered[0])
     try:
-        _check(model, _declared(_BUILT_IN))
+        _check(model, _own_parameters())
     except ValueError as problem:
         raise plugins.broken(offered[0], str(problem)) from problem
     return model
@@ -120,7 +121,12 @@ def machine_parameters() -> dict[str, Quantity]:
 
 def machine_parameter(name: str) -> Quantity | None:
     """Return the machine parameter of that name; models of packages are asked only where ours have none."""
-    return _declared(_BUILT_IN).get(name) or machine_parameters().get(name)
+    return _own_parameters().get(name) or machine_parameters().get(name)
+
+
+@cache
+def _own_parameters() -> Mapping[str, Quantity]:
+    return _declared(_BUILT_IN)
 
 
 def _declared(models: Iterable[str]) -> dict[str, Quantity]:
