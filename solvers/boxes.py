@@ -50,7 +50,7 @@ class Space:
     @property
     def discrete(self) -> NDArray[np.bool_]:
         """Which variables have gaps between their values."""
-        return np.asarray(self.integer | np.array([v is not None for v in self.values]))
+        return np.asarray(self.integer | np.array([v is not None for v in self.values], dtype=bool))
 
     def up(self, j: int, x: Array) -> Array:
         """Return the least allowed value of variable ``j`` not below ``x`` (infinity: none)."""

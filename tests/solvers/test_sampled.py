@@ -371,3 +371,10 @@ def test_listed_values_and_maxima_need_no_arrays() -> None:
     best = sampler.best_of(found)
     assert best is not None
     assert best.design.x["processors"] == 8192.0
+
+
+def test_a_choice_among_machines_may_be_all_there_is_to_decide() -> None:
+    found, exact = (dse.solve("roofline_platform_least_energy", **s) for s in ({"trials": 40}, {}))
+    assert found.status is Status.FEASIBLE
+    assert found.variables == exact.variables
+    assert found.bound == exact.objective
