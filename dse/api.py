@@ -220,8 +220,8 @@ def export(
 
     ``source``: a dataset, a solution, the path of a store or of a file that ``open`` takes, a .json file that
     ``dse solve --json`` printed, or a scenario, which is answered first. ``path``: .csv, .jsonl, .parquet, .md, .tex,
-    .nc, .zarr, .png, .svg or .pdf. ``columns``: the axes and variables that a table has, in this order. Large
-    stores are read and written piece by piece.
+    .nc, .zarr, .png, .svg or .pdf. ``columns``: the axes and variables that a table has, in this order, or that a
+    picture shows. Large stores are read and written piece by piece.
 
     Raises ScenarioError, and StoreError where something cannot be read, written, or shown in that format.
     """

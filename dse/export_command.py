@@ -20,7 +20,9 @@ from dse.terminal import say
     help="What to write, as its name ends; may be repeated.",
 )
 @click.option(
-    "--columns", metavar="NAME,...", help="Axes and variables that a table is to have, in this order."
+    "--columns",
+    metavar="NAME,...",
+    help="Axes and variables that a table is to have, in this order; or that a picture is to show.",
 )
 def export(source: str, outputs: tuple[str, ...], columns: str | None) -> int:
     """Write results in the format that a file name ends in.

@@ -10,6 +10,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from results import flat
 from results.reading import NEEDED, NETCDF
 from results.table import replacing
@@ -29,6 +31,7 @@ TABLES = LINES | DOCUMENTS | {".parquet"}
 STORES = frozenset({".zarr"})
 WRITTEN = PICTURES | TABLES | NETCDF | STORES
 ASIDE = "-metadata.json"
+FRONT = "front"
 # what a document has no room for, unless it is asked for
 LEFT_OUT = frozenset({"bound", "gap", "seconds", "message", "elasticity", "binding", "joined"})
 
@@ -41,7 +44,8 @@ def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[s
     """Write a dataset as its file name says: a table, NetCDF, a Zarr folder or a picture.
 
     ``columns``: names of the axes and variables that a table has, in this order (default: all; in a document the
-    axes, the objectives and what is decided). Units and provenance go along as far as the format allows; of CSV and
+    axes, the objectives and what is decided); of a picture the variable it shows (default: the objective), of a
+    front the two. Units and provenance go along as far as the format allows; of CSV and
     JSON lines they stand in a file beside it (``NAME.csv-metadata.json``, W3C's tabular metadata). An existing file
     is replaced once the new one is complete, an existing Zarr folder never.
 
@@ -60,7 +64,7 @@ def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[s
         elif ending in STORES:
             _zarr(dataset, target)
         else:
-            _picture(dataset, target)
+            _picture(dataset, target, None if columns is None else list(columns))
     except ImportError as missing:
         raise ExportError(f"writing {target} needs {missing.name}: {NEEDED}") from None
     return target
@@ -73,8 +77,9 @@ def check(path: str | os.PathLike[str], columns: Iterable[str] | None = None) ->
     if ending not in WRITTEN:
         kinds = ", ".join(sorted(WRITTEN))
         raise ExportError(f"{target}: what kind of file is meant? The name may end in {kinds}")
-    if columns is not None and ending not in TABLES:
-        raise ExportError(f"{target}: columns are chosen for tables: {', '.join(sorted(TABLES))}")
+    if columns is not None and ending not in TABLES | PICTURES:
+        kinds = ", ".join(sorted(TABLES | PICTURES))
+        raise ExportError(f"{target}: columns are chosen for tables and pictures: {kinds}")
     if ending in STORES and target.exists():
         raise ExportError(f"{target} exists; choose another path, it is left untouched")
 
@@ -103,6 +108,8 @@ def _in_short(dataset: xr.Dataset) -> list[str]:
 
     goals = [n for n in objectives(dataset) if n in dataset]
     listed = [n for n in map(str, dataset.data_vars) if _is_one(dataset, n, decided)]
+    if not goals and not listed:
+        listed = [str(n) for n in dataset.data_vars if n not in LEFT_OUT and n != "objective"]
     return list(dict.fromkeys([*axes, *(n for n in ("status",) if n in dataset), *goals, *listed]))
 
 
@@ -116,12 +123,13 @@ def _decided(dataset: xr.Dataset) -> set[str] | None:
     """Return the names of what the question of a dataset decides; None where it can no longer be read."""
     import scenarios
     from dse.models import PluginError
+    from results import provenance
 
     try:
         grid = scenarios.grid(scenarios.from_text(str(dataset.attrs["scenario"])))
     except (KeyError, scenarios.ScenarioError, PluginError):
         return None
-    return {d.name for d in grid.question((0,) * len(grid.axes)).decide}
+    return {d.name for _, asked in provenance.questions(grid) for d in asked.decide}
 
 
 def _table(dataset: xr.Dataset, target: Path, ending: str, columns: Sequence[Column]) -> None:
@@ -182,17 +190,43 @@ def _zarr(dataset: xr.Dataset, target: Path) -> None:
             shutil.rmtree(building, ignore_errors=True)
 
 
-def _picture(dataset: xr.Dataset, target: Path) -> None:
+def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None:
     from results import axes, plot
 
     dims = flat.points(dataset)
     if not dims or dataset.sizes[dims[0]] == 0:
         raise ExportError(f"{target}: a picture shows a front or a sweep, and this has no points to draw")
-    if dims == ("front",):
-        figure = plot.front(dataset)
+    is_front = dims == (FRONT,)
+    if names is not None and len(names) != (2 if is_front else 1):
+        many = "two columns, across and up" if is_front else "one column"
+        raise ExportError(f"{target}: a picture of {'a front' if is_front else 'a sweep'} has {many}")
+    refusal = "" if is_front else axes.undrawable({d: dataset.sizes[d] for d in dims})
+    if refusal:
+        raise ExportError(f"{target}: {refusal}")
+    _columns(dataset, names, target.suffix)
+    if is_front:
+        figure = plot.front(dataset, *(names or ()))
     else:
-        refusal = axes.undrawable({d: dataset.sizes[d] for d in dims})
-        if refusal:
-            raise ExportError(f"{target}: {refusal}")
-        figure = plot.sweep(dataset)
+        figure = plot.sweep(_with_status(dataset, dims), names[0] if names else _drawn(dataset))
     plot.save(figure, target, dataset.attrs)
+
+
+def _with_status(dataset: xr.Dataset, dims: tuple[str, ...]) -> xr.Dataset:
+    """Return a dataset that pictures take: of one that was only evaluated every point is."""
+    from results.dataset import STATUS_CODES
+    from results.facts import Status
+
+    if "status" in dataset:
+        return dataset
+    code = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
+    return dataset.assign(status=(dims, code))
+
+
+def _drawn(dataset: xr.Dataset) -> str:
+    """Return what a picture of a sweep shows: the objective, or the first metric where nothing was optimised."""
+    from results.dataset import objectives
+
+    if "objective" in dataset and objectives(dataset):
+        return "objective"
+    left = (str(n) for n in dataset.data_vars if n not in {*LEFT_OUT, "objective", "status"})
+    return next(left, "objective")

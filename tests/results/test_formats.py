@@ -263,6 +263,30 @@ def test_pictures_know_where_they_come_from(ds: xr.Dataset, tmp_path: Path, endi
         assert data.startswith(b"%PDF")
 
 
+def test_pictures_show_what_is_asked_for(ds: xr.Dataset, tmp_path: Path):
+    assert b">power" in _svg_texts(formats.write(ds, tmp_path / "power.svg", ["power"]))
+    evaluated = ds.drop_vars(["objective", "bound", "gap", "status"])
+    formats.write(evaluated, tmp_path / "first.png")
+    with pytest.raises(formats.ExportError, match="a picture of a sweep has one column"):
+        formats.write(ds, tmp_path / "x.png", ["power", "time"])
+    with pytest.raises(formats.ExportError, match="no column 'pwer'; did you mean 'power'"):
+        formats.write(ds, tmp_path / "x.png", ["pwer"])
+
+
+def _svg_texts(file: Path) -> bytes:
+    # text is drawn as paths, which a comment before them names
+    return file.read_bytes().replace(b"<!-- ", b">")
+
+
+def test_a_document_of_what_was_evaluated_has_every_metric(tmp_path: Path):
+    import dse
+
+    asked = {"model": "roofline", "machine": "gtx-titan-choi2014", "given": {"flops": 1e9}}
+    asked["sweep"] = {"i": {"path": "given.intensity", "values": [1, 4]}}
+    head = dse.export(dse.evaluate(asked), tmp_path / "x.md").read_text("utf-8").splitlines()[2]
+    assert r"time \[s\] | energy \[J\] | power \[W\]" in head
+
+
 @pytest.mark.parametrize("rows", [7, 50, 1000])
 @pytest.mark.parametrize("most", [10, 60, 1000])
 def test_a_store_is_read_in_pieces_that_hold_each_point_once(
@@ -306,7 +330,7 @@ def test_large_tables_are_written_piece_by_piece(
 def test_what_nobody_could_write_is_refused_at_once(ds: xr.Dataset, tmp_path: Path):
     with pytest.raises(formats.ExportError, match=r"what kind of file is meant\? The name may end in \.csv"):
         formats.write(ds, tmp_path / "x.xlsx")
-    with pytest.raises(formats.ExportError, match=r"columns are chosen for tables"):
+    with pytest.raises(formats.ExportError, match=r"columns are chosen for tables and pictures"):
         formats.write(ds, tmp_path / "x.nc", ["energy"])
     with pytest.raises(formats.ExportError, match=r"no column 'enrgy'; did you mean 'energy'"):
         formats.write(ds, tmp_path / "x.csv", ["enrgy"])
