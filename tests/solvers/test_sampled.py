@@ -14,6 +14,8 @@ from method_questions import fft, nbody
 import dse
 from dse.models.model import Model
 from dse.quantities import Quantity
+from formulations.explain import explain
+from formulations.problem import Kind, formulate
 from results.solution import Status
 from scenarios.question import SAMPLERS, Decision, Limit, Objective, Question, Search
 from scenarios.questions import question as question_of
@@ -294,6 +296,14 @@ def test_a_black_box_is_answered_and_never_called_optimal(equations: Equations) 
     )
     # of 384 designs 2000 trials find one within a twentieth of the best; wrong equations are off by half and more
     assert found.objective <= 1.05 * min(m["time"] for m in every if m["cost"] <= 120)
+
+
+def test_explain_says_why_it_is_a_black_box() -> None:
+    problem = formulate(question_of(dse.load(ask(own("sampled_explained", by_table)))))
+    assert problem.kind is Kind.BLACK_BOX
+    text = explain(problem)
+    assert "the equations are not arithmetic: it hands a number that varies" in text
+    assert "feasible, never optimal" in text
 
 
 def test_several_objectives_of_a_black_box_make_a_front() -> None:
