@@ -16,7 +16,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYO
 PARTS = ("startup", "solving", "partitioning", "sweeping", "evaluating", "at_scale", "searching")
 WIDTH = 150
 QUICK: dict[str, dict[str, Any]] = {
-    "partitioning": {"points": 12},
+    "partitioning": {"points": 12, "many": 400},
     "sweeping": {"points": 20, "many": 80},
     "evaluating": {"sides": (100,)},
     "searching": {"budget": 0.5},

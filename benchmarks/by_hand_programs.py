@@ -73,6 +73,37 @@ def pyomo_partition(deadline: float, *, whole: bool) -> Any:
     return model
 
 
+def pyomo_over_axes(deadline: float, region: int, points: Iterable[tuple[float, float]]) -> Array:
+    """Build the divisible partition once, with the flops of a region and the GPU's time per byte as parameters.
+
+    ``points``: these two, in Gflop and seconds per GB; one solver sees what has changed from point to point.
+    """
+    import pyomo.environ as pyo
+
+    model, (work, data) = pyo.ConcreteModel(), REGIONS.T.tolist()
+    regions = range(len(work))
+    model.x = pyo.Var(regions, domain=pyo.UnitInterval)
+    model.time = pyo.Var(domain=pyo.NonNegativeReals, bounds=(0, deadline))
+    model.flops = pyo.Param(initialize=1.0, mutable=True)
+    model.byte = pyo.Param(initialize=1.0, mutable=True)
+    work[region] = model.flops
+    model.rows = pyo.ConstraintList()
+    model.rows.add(model.time >= CPU.flop * sum(work[i] * model.x[i] for i in regions))
+    model.rows.add(model.time >= CPU.byte * sum(data[i] * model.x[i] for i in regions))
+    model.rows.add(model.time >= GPU.flop * sum(work[i] * (1 - model.x[i]) for i in regions))
+    model.rows.add(model.time >= model.byte * sum(data[i] * (1 - model.x[i]) for i in regions))
+    energy = sum(
+        (p.flop_energy * work[i] + p.byte_energy * data[i]) * share
+        for i in regions
+        for p, share in ((CPU, model.x[i]), (GPU, 1 - model.x[i]))
+    )
+    model.goal = pyo.Objective(expr=energy + STATIC * model.time)
+    solver, found = highs_in_pyomo(), []
+    for model.flops.value, model.byte.value in points:
+        found.append(with_pyomo(model, solver))
+    return np.array(found)
+
+
 def with_pyomo(model: Any, solver: Any = None) -> float:
     """Solve a Pyomo model with HiGHS; NaN where it has no design. ``solver``: one to use again."""
     found = (solver or highs_in_pyomo()).solve(

@@ -28,12 +28,14 @@ DEADLINE, PHASES_DEADLINE = 1.0, 9.0
 # from where no design is quick enough to where a later deadline saves nothing more
 FIRST, LAST = 0.93, 1.16
 PHASES_FIRST, PHASES_LAST = 8.5, 10.5
+# the flops of a region (Gflop) and the GPU's time per byte (seconds per GB) that are swept; points solved by hand
+REGION, WORK, BYTE, SAMPLE = 6, (10.0, 120.0), (0.006, 0.03), 500
 NAMES = ("flops", "flops_double", "integer_operations", "bytes")
 FRESH = "Pyomo + HiGHS, built for each point"
 
 
-def benches(points: int = 60) -> list[Bench]:
-    """Whole regions, divisible regions, settings: the single question and the sweep of each."""
+def benches(points: int = 60, many: int = 100_000) -> list[Bench]:
+    """Whole regions, divisible regions, settings: the single question and the sweep of each; programs by the many."""
     whole, divided = _partition(whole=True), _partition(whole=False)
     settings = _settings()
     return [
@@ -49,6 +51,7 @@ def benches(points: int = 60) -> list[Bench]:
             points,
             _others_of_settings(),
         ),
+        _over_axes(divided, many),
     ]
 
 
@@ -146,6 +149,65 @@ def _sweep(name: str, asked: dict[str, Any], ends: tuple[float, float], points: 
         rounds=7,
         remark=faster,
     )
+
+
+def _over_axes(asked: dict[str, Any], points: int) -> Bench:
+    """As many linear programs over a workload and a machine axis; by hand at every so many of them."""
+    side = round(points**0.5)
+    flops, byte = np.linspace(*WORK, side), np.linspace(*BYTE, side)
+    axes = {
+        "work": {
+            "path": f"given.regions.{REGION + 1}.flops",
+            "start": WORK[0] * 1e9,
+            "stop": WORK[1] * 1e9,
+            "num": side,
+        },
+        "byte": {
+            "path": "machine.gpu.time_per_byte",
+            "start": BYTE[0] / 1e9,
+            "stop": BYTE[1] / 1e9,
+            "num": side,
+        },
+    }
+    scenario = dse.load({**asked, "limits": {"time": {"max": DEADLINE}}, "sweep": axes})
+    every = max(1, side**2 // SAMPLE)
+    chosen = [(float(f), float(b)) for f in flops for b in byte][::every]
+
+    def sweep() -> Any:
+        return dse.sweep(scenario, workers=1, progress=False, audit=0)["energy"].to_numpy().ravel()
+
+    def by_pyomo() -> Any:
+        found = np.full(side**2, np.nan)
+        found[::every] = by_hand.pyomo_over_axes(DEADLINE, REGION, chosen)
+        return found
+
+    ours = Way("dse.sweep, whole answers", sweep, bound="yes", points=side**2)
+    theirs = Way(
+        f"Pyomo + HiGHS, one model, parameters changed ({len(chosen)} points)",
+        by_pyomo,
+        bound=FLOATS,
+        points=len(chosen),
+    )
+
+    def faster(result: Result) -> str:
+        times = spread([1 / r for r in result.ratios(ours, theirs)])
+        return (
+            f"Per point the sweep is {times} times faster than one Pyomo model with its parameters changed."
+        )
+
+    return Bench(
+        f"{side**2} LPs: 12 divisible regions, by a region's flops and the GPU's time per byte",
+        ours,
+        (theirs,),
+        check=partial(_same_where_both, every=every),
+        rounds=5,
+        remark=faster,
+    )
+
+
+def _same_where_both(ours: Array, theirs: Array, every: int) -> str:
+    """Compare the points that were solved by hand."""
+    return _same_points(ours[::every], theirs[::every])
 
 
 def _same_points(ours: Array, theirs: Array) -> str:
