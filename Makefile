@@ -6,7 +6,7 @@ OUT    ?= demo
 SITE   ?= site
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test fast lint types house wheel bench docs site floors clean slurm
+.PHONY: crash demo test fast lint types house wheel bench docs site floors clean slurm
 
 demo: $(VENV)/.plain
 	@mkdir -p $(OUT)
@@ -20,6 +20,9 @@ test: $(VENV)/.test
 
 fast: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"
+
+crash: $(VENV)/.test
+	PYTHONPATH=. $(BIN)/python tests/crash/crashes.py 20
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

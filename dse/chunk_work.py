@@ -40,6 +40,7 @@ from solvers.program_front import ProgramFront
 FRONTS = 100
 METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
 _one_at_a_time = threading.Lock()
+_unwritable: dict[str, results.store.StoreError] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ class Study:
 
     ``text`` and ``file``: the scenario as written. ``store``: where results go, None: they are handed back.
     ``model``: a model that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
-    only the points that failed are solved, those of chunks that are done.
+    only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the next one on the
+    same store.
     """
 
     text: str
@@ -59,6 +61,7 @@ class Study:
     version: str = VERSION
     only: tuple[str, ...] | None = None
     retry: bool = False
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,9 @@ def solve_chunk(study: Study, index: ChunkIndex) -> Finished:
 
 def solved(at: Ready, study: Study, index: ChunkIndex, told: Callable[[int], None] | None = None) -> Finished:
     """Solve a chunk in this process; ``told`` is called with the number of points solved so far."""
+    if study.run in _unwritable:
+        # the sweep is ending: what would be computed could not be stored
+        raise _unwritable[study.run]
     if study.retry:
         return _retried(at, study, index)
     if study.store is not None and results.store.is_done(study.store, index):
@@ -204,7 +210,11 @@ def written(
     told = {**(note or {}), "check": found.told(), "check_seconds": time.perf_counter() - began}
     if study.store is None:
         return Finished(index, arrays, told)
-    results.store.write_chunk(study.store, index, arrays, told)
+    try:
+        results.store.write_chunk(study.store, index, arrays, told)
+    except results.store.StoreError as problem:
+        _unwritable[study.run] = problem
+        raise
     return Finished(index, note=told)
 
 

@@ -7,6 +7,7 @@ store itself and reports only that it is done, so that results never pass throug
 from __future__ import annotations
 
 import math
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -94,7 +95,13 @@ def run(
     kind = "point" if ready.path is None else ready.path.kind
     with Target(ready, scenario, store, kind, retry=retry_failed) as where:
         study = Study(
-            scenario.text, scenario.file, where.chunks, where.path, chunk_work.own_model(scenario), only=only
+            scenario.text,
+            scenario.file,
+            where.chunks,
+            where.path,
+            chunk_work.own_model(scenario),
+            only=only,
+            run=uuid.uuid4().hex,
         )
         tally = _Tally(ready.plan, where)
         with reporting(progress) as report:

@@ -1,0 +1,319 @@
+"""Sweeps that something happens to: killed, without disk, without permission, twice at once.
+
+``python tests/crash/crashes.py [RUNS] [KIND ...]`` runs each kind so many times (20), at random moments; the
+suite runs one of each. Whatever happens, the same command finishes the store, which then is identical, value for
+value, to that of a sweep that nothing happened to, passes its verification, and has begun at most one chunk per
+worker twice.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import xarray as xr
+
+import dse
+import results.locks
+import results.store
+
+ROOT = Path(__file__).parents[2]
+WORKERS = 2
+GRID = """
+title   = "Least energy of an n-body step within a deadline"
+model   = "nbody"
+machine = "balanced"
+
+[given]
+bodies         = 1e5
+flops_per_pair = 10
+
+[decide]
+processors = { max = 65536 }
+memory     = {}
+
+[objective]
+minimize = "energy"
+
+[limits]
+time = { max = "1 s" }
+
+[sweep.deadline]
+path    = "limits.time.max"
+start   = "1 ms"
+stop    = "10 s"
+num     = 80
+spacing = "log"
+
+[sweep.bodies]
+path   = "given.bodies"
+values = [1e4, 1e5, 1e6]
+"""
+
+
+class NotPossible(Exception):
+    """This cannot be tried on this machine; the message says why."""
+
+
+class Place:
+    """A folder with a question, and the processes that were started in it."""
+
+    def __init__(self, folder: Path, dice: random.Random) -> None:
+        self.folder, self.dice = folder, dice
+        self.store, self.journal = folder / "s.zarr", folder / "journal.txt"
+        self.started: list[subprocess.Popen[bytes]] = []
+        (folder / "grid.toml").write_text(GRID)
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        surroundings = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent / "journal"), str(ROOT)]),
+            "CRASH_JOURNAL": str(self.journal),
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            env=surroundings,
+            start_new_session=True,
+        )
+        self.started.append(process)
+        return process
+
+    def sweep(self, workers: int = WORKERS, *more: str) -> subprocess.Popen[bytes]:
+        where = more or ("--workers", str(workers))
+        return self.start("dse", "sweep", "grid.toml", "-o", str(self.store), *where)
+
+    def ended(self, process: subprocess.Popen[bytes], code: int, words: str = "") -> None:
+        _, told = process.communicate(timeout=240)
+        text = told.decode(errors="replace")
+        assert process.returncode == code, text
+        assert words in text, text
+        assert "Traceback" not in text, text
+
+    def moment(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait for a random moment at which the sweep is under way."""
+        first = self.dice.randrange(1, 6)
+        wait_for(lambda: self.done() >= first or process.poll() is not None)
+        assert process.poll() is None, "it ended before anything could happen to it"
+        time.sleep(self.dice.random() * 0.3)
+
+    def done(self) -> int:
+        return len(results.store.done(self.store)) if self.store.exists() else 0
+
+    def end(self) -> None:
+        for process in self.started:
+            for child in children(process.pid):
+                child.kill()
+            process.kill()
+            process.wait()
+
+
+def children(process: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(process).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def wait_for(what: Callable[[], object], seconds: float = 120.0) -> None:
+    ends = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < ends, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def a_worker(place: Place) -> None:
+    process = place.sweep()
+    place.moment(process)
+    place.dice.choice(children(process.pid)).kill()
+    place.ended(process, 0)
+
+
+def all_workers(place: Place) -> None:
+    process = place.sweep()
+    place.moment(process)
+    for worker in children(process.pid):
+        worker.kill()
+    place.ended(process, 0)
+
+
+def the_parent(place: Place) -> None:
+    process = place.sweep()
+    place.moment(process)
+    process.kill()
+    # at once: what the dead one leaves behind may still be at work
+    place.ended(place.sweep(), 0)
+
+
+def the_group(place: Place) -> None:
+    process = place.sweep()
+    place.moment(process)
+    every = [psutil.Process(process.pid), *children(process.pid)]
+    for one in every:
+        one.send_signal(signal.SIGKILL)
+    place.ended(place.sweep(), 0)
+
+
+def the_scheduler(place: Place) -> None:
+    with cluster(place) as (scheduler, address):
+        process = place.sweep(WORKERS, "--scheduler", address)
+        place.moment(process)
+        scheduler.kill()
+        place.ended(process, 1, "connection to the Dask scheduler is lost")
+    with cluster(place) as (scheduler, address):
+        place.ended(place.sweep(WORKERS, "--scheduler", address), 0)
+
+
+@contextmanager
+def cluster(place: Place) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    file = place.folder / f"scheduler-{place.dice.randrange(10**9)}.json"
+    told = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+    scheduler = place.start("distributed.cli.dask_scheduler", *told)
+    wait_for(lambda: file.exists() and file.read_text().strip().endswith("}"))
+    address = str(json.loads(file.read_text())["address"])
+    options = ("--no-nanny", "--nthreads", "1", "--no-dashboard")
+    workers = [place.start("distributed.cli.dask_worker", address, *options) for _ in range(WORKERS)]
+    yield scheduler, address
+    for process in (*workers, scheduler):
+        process.kill()
+        process.wait()
+
+
+def a_full_disk(place: Place) -> None:
+    disk = place.folder / "disk"
+    disk.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(mounting, check=False, capture_output=True).returncode:
+        raise NotPossible("mounting a small disk needs privileges")
+    place.store = disk / "s.zarr"
+    try:
+        process = place.sweep()
+        place.moment(process)
+        ballast = disk / "ballast"
+        try:
+            with ballast.open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(512))
+        except OSError:
+            pass
+        place.ended(process, 1, "the disk is full")
+        ballast.unlink()
+        place.ended(place.sweep(), 0)
+        shutil.copytree(place.store, place.folder / "s.zarr")
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+        place.store = place.folder / "s.zarr"
+
+
+def a_store_turned_read_only(place: Place) -> None:
+    process = place.sweep()
+    place.moment(process)
+    with unwritable(place.store):
+        place.ended(process, 2, "choose a path that can be written")
+    place.ended(place.sweep(), 0)
+
+
+@contextmanager
+def unwritable(store: Path) -> Iterator[None]:
+    """Let nothing be made in the folders of a store; to root only an immutable folder is that."""
+    folders = [str(store), *(str(p) for p in store.rglob("*") if p.is_dir())]
+    if os.geteuid():
+        lock, unlock = ["chmod", "a-w"], ["chmod", "u+w"]
+    else:
+        lock, unlock = ["chattr", "+i"], ["chattr", "-i"]
+    if subprocess.run([*lock, *folders], check=False, capture_output=True).returncode:
+        subprocess.run([*unlock, *folders], check=False, capture_output=True)
+        raise NotPossible("this file system knows no immutable folders")
+    try:
+        yield
+    finally:
+        subprocess.run([*unlock, *folders], check=True)
+
+
+def two_sweeps(place: Place) -> None:
+    first = place.sweep()
+    place.moment(first)
+    assert results.locks.holder(place.store)
+    place.ended(place.sweep(), 1, f"is being filled by process {first.pid}")
+    place.ended(first, 0)
+
+
+KINDS: dict[str, Callable[[Place], None]] = {
+    "a worker": a_worker,
+    "all workers": all_workers,
+    "the scheduler": the_scheduler,
+    "the parent": the_parent,
+    "the group": the_group,
+    "a full disk": a_full_disk,
+    "a store turned read-only": a_store_turned_read_only,
+    "two sweeps": two_sweeps,
+}
+
+
+def undisturbed(folder: Path) -> xr.Dataset:
+    """What the sweep gives when nothing happens to it."""
+    place = Place(folder, random.Random(0))
+    place.ended(place.sweep(1), 0)
+    return dse.open(place.store).load()
+
+
+def tried(kind: str, folder: Path, seed: int, expected: xr.Dataset) -> int:
+    """Let it happen once, check what is left, and return how many chunks were begun twice."""
+    place = Place(folder, random.Random(seed))
+    try:
+        KINDS[kind](place)
+    finally:
+        place.end()
+    found = dse.open(place.store).load()
+    xr.testing.assert_identical(expected.drop_vars("seconds"), found.drop_vars("seconds"))
+    assert results.store.verify(place.store) == {}
+    assert results.locks.holder(place.store) is None
+    verdict = dse.verify(place.store, audit=0, progress=False)
+    assert verdict.passed, verdict.troubles
+    left = [p.name for p in folder.rglob("*") if p.name.endswith((".partial", ".building"))]
+    assert not left, left
+    begun = [line.split()[0] for line in place.journal.read_text().splitlines()]
+    again = len(begun) - len(set(begun))
+    assert len(set(begun)) == len(results.store.done(place.store))
+    assert again <= WORKERS, begun
+    return again
+
+
+def main(arguments: list[str]) -> int:
+    runs = int(arguments[0]) if arguments else 20
+    kinds = arguments[1:] or list(KINDS)
+    failures = 0
+    with tempfile.TemporaryDirectory() as top:
+        (Path(top) / "undisturbed").mkdir()
+        expected = undisturbed(Path(top) / "undisturbed")
+        for kind in kinds:
+            twice = []
+            for run in range(runs):
+                folder = Path(top) / f"{kind} {run}"
+                folder.mkdir()
+                try:
+                    twice.append(tried(kind, folder, run, expected))
+                except NotPossible as reason:
+                    print(f"{kind}: not tried: {reason}", flush=True)
+                    break
+                except AssertionError as problem:
+                    failures += 1
+                    print(f"{kind}, run {run}: FAILED: {problem}", flush=True)
+                shutil.rmtree(folder, ignore_errors=True)
+            print(f"{kind}: {len(twice)} of {runs} runs right; chunks begun twice: {twice}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
