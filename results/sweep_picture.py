@@ -47,6 +47,10 @@ def sweep(dataset: xr.Dataset, variable: str = "objective") -> Figure:
     single = [d for d in dataset["status"].dims if dataset.sizes[d] == 1]
     drawn = dataset.squeeze(single[: dataset["status"].ndim - 1])
     dims = [str(d) for d in drawn["status"].dims]
+    # values may stand in any order in a file; a line goes from the least to the greatest
+    drawn = drawn.sortby(
+        [d for d in dims if not axes.is_text(drawn[d]) and (np.diff(drawn[d].values) < 0).any()]
+    )
     further = [str(d) for d in drawn[variable].dims if d not in dims]
     refusal = axes.undrawable({d: drawn.sizes[d] for d in dims})
     if refusal:

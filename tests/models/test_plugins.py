@@ -82,6 +82,7 @@ def test_the_example_is_listed_with_its_machine_and_its_questions(installed: Dse
     assert "flops_per_core_cycle" in page.out, page.err
 
 
+@pytest.mark.slow
 def test_the_example_is_solved_as_by_hand(installed: Dse):
     """Least energy within 2 minutes, and the front, against every number of cores in closed form."""
     answer = json.loads(installed("-m", "dse", "solve", "multicore_deadline", "--json").out)
@@ -228,7 +229,7 @@ def own(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
         class Changed(ModelContract):
             model = "changed"
-            tries = 3
+            tries = 2
 
         getattr(Changed(), promise)()
 

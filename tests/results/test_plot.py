@@ -50,6 +50,15 @@ def test_a_front_names_axes_ends_and_proof(plan: Layout):
     assert len(panel.patches) == 5
 
 
+def test_an_axis_in_no_order_is_drawn_in_order(plan: Layout):
+    ds = swept(plan, 1)
+    turned = ds.isel(deadline=np.random.default_rng(1).permutation(ds.sizes["deadline"]))
+    one, other = (plot.sweep(d).axes[0] for d in (ds, turned))
+    assert one.get_xlim() == other.get_xlim()
+    for a, b in zip(one.lines, other.lines, strict=True):
+        np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
+
+
 def test_points_without_proof_are_not_enclosed(plan: Layout):
     figure = plot.front(front_of(plan, np.linspace(1.0, 4.0, 6), status=2))
     assert "feasible, not proved optimal" in legend(figure)
