@@ -26,13 +26,13 @@ def compiled(function: F) -> F:
     return made
 
 
-def parallel(function: F) -> F:
-    """Compile a loop over points that runs on all cores, and keep it on disk.
+def loop(function: F) -> F:
+    """Compile a loop over points, which threads may run side by side, and keep it on disk.
 
     What is kept is found again by the loop's own file and its closure only: let it close over ``stamp`` of all files
     that it is compiled from.
     """
-    how: dict[str, Any] = {"fastmath": FAST, "error_model": "numpy", "parallel": True}
+    how: dict[str, Any] = {"fastmath": FAST, "error_model": "numpy", "nogil": True}
     try:
         made: F = numba.njit(cache=True, **how)(function)
     except RuntimeError:  # nowhere to keep it: neither beside the code nor in the user's cache

@@ -7,7 +7,9 @@ Large grids are worth a compiler, smaller ones are solved by the same method in 
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,7 +38,7 @@ COMPILED = 20_000
 """Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
 PIECE = 16_384
 """Points of a piece: its few dozen arrays stay in a cache of a few MB."""
-PROBES = 48
+PROBES = 16
 """Points that are tried before a grid goes this way."""
 LEFT = 0.2
 """Where more of these are left over, little would be won."""
@@ -84,13 +86,22 @@ class Geometric:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
         shape = tuple(s.stop - s.start for s in region)
         arrays, left = blank(plan, shape), np.ones(shape, bool)
-        for piece in batch.pieces(self.spread, region, PIECE):
+
+        def answer(piece: Region) -> None:
             at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
             made = self._batch(piece)
             found = None if made is None else answered(made, self._solver(made))
             if made is not None and found is not None:
                 left[at] = (found.status == 0).reshape(made.shape)
                 _fill(plan, made, found, {name: a[at] for name, a in arrays.items()})
+
+        every = batch.pieces(self.spread, region, PIECE)
+        first = next(every, None)
+        if first is not None:
+            # alone, since what it compiles the others find compiled
+            answer(first)
+            with ThreadPoolExecutor(threads()) as crowd:
+                list(crowd.map(answer, every))
         return arrays, left
 
     def tried(self) -> float:
@@ -116,6 +127,20 @@ class Geometric:
         from solvers.batched import kernel
 
         return partial(kernel.solve, width=made.low.shape[1])
+
+
+def threads() -> int:
+    """How many threads may work side by side: a worker's own, in another process one for each core."""
+    if "distributed.worker" in sys.modules:
+        from distributed import get_worker
+
+        try:
+            return int(get_worker().state.nthreads)
+        except ValueError:  # no worker is at work in this thread
+            pass
+    from dask.system import CPU_COUNT
+
+    return int(CPU_COUNT)
 
 
 def _fill(plan: Layout, made: Batch, found: Answers, into: Mapping[str, Any]) -> None:

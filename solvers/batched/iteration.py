@@ -221,12 +221,12 @@ def advance(
     fraction = max(0.99, 1.0 - mu)
     common = fraction / max(primal, dual)
     a = min(1.0, fraction / primal if p.cautious else common)
-    ok, t = _trial(A, b, ptr, dims, lo, hi, w, r, p, a, mu, fall)
-    tries = 0
-    while not ok and tries < 40:
-        a *= 0.6
-        tries += 1
+    ok, t = False, 0.0
+    for tries in range(41):
+        a *= 0.6 if tries else 1.0
         ok, t = _trial(A, b, ptr, dims, lo, hi, w, r, p, a, mu, fall)
+        if ok:
+            break
     if ok:
         _move(A, b, ptr, dims, w, r, min(a, common))
     short = (p.short + 1) % 4 if a < 0.1 or not ok else 0

@@ -1,6 +1,6 @@
-"""Geometric programs of a whole grid, compiled, on all cores: what ``solvers.gp.solve`` does, but faster.
+"""Geometric programs of a whole grid, compiled: what ``solvers.gp.solve`` does, but faster.
 
-Each point is solved by itself, so its numbers do not depend on the points beside it.
+Each point is solved by itself, so its numbers do not depend on the points beside it; threads may work side by side.
 """
 
 from __future__ import annotations
@@ -8,19 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from solvers import gp
 from solvers.batched import iteration, rows
-from solvers.batched.compiled import compiled, parallel, stamp
+from solvers.batched.compiled import compiled, loop, stamp
 from solvers.batched.iteration import ANY, FEASIBLE, iterate
 from solvers.batched.rows import TINY, Room, proven, room, values
 from solvers.gp_terms import Array
 
 UNROLLED = 3
-BLOCK = 64
 FIXED = 1e-11
 INFEASIBLE, FAILED = 2, 3
 
@@ -72,8 +70,7 @@ def compiled_only(
     dims: Any = (0,) * n if n <= UNROLLED else np.zeros(n, np.int8)
     guess = np.linalg.pinv(shared[0])
     out = np.zeros((N, 6 + 3 * n + m))
-    threads = numba.get_num_threads()
-    _all(shared, logc, np.asarray(ptr, np.int64), low, high, guess, dims, tol, max_iterations, threads, out)
+    _all(shared, logc, np.asarray(ptr, np.int64), low, high, guess, dims, tol, max_iterations, out)
     return _result(out, n, m)
 
 
@@ -137,20 +134,20 @@ def _one(
         crossed = max(crossed, lo[v] - hi[v])
         w[r.y + v] = w[r.yb + v] = 0.5 * (lo[v] + hi[v])
     decided = _decided(A, b, ptr, dims, w, r)
-    infeasible, settled, penalised, slight, count = True, True, False, 0.0, 0
+    infeasible, penalised, slight, count = True, False, 0.0, 0
     if crossed <= 0 and decided <= FEASIBLE:
-        for v in range(n):
-            if w[r.free + v] > 0:
-                w[r.y + v] = 0.0
-                for j in range(b.size):
-                    w[r.y + v] -= guess[v, j] * b[j] if b[j] > -np.inf else 0.0
-        infeasible, settled, penalised, slight, count = iterate(A, b, ptr, dims, lo, hi, w, r, tol, limit)
-        if not settled:
+        for attempt in range(2):
             for v in range(n):
-                w[r.y + v] = 0.5 * (lo[v] + hi[v])
-            more = iterate(A, b, ptr, dims, lo, hi, w, r, tol, limit)
-            infeasible, settled, penalised, slight = more[0], more[1], more[2], more[3]
-            count += more[4]
+                if attempt == 0 and w[r.free + v] > 0:
+                    w[r.y + v] = 0.0
+                    for j in range(b.size):
+                        w[r.y + v] -= guess[v, j] * b[j] if b[j] > -np.inf else 0.0
+                else:
+                    w[r.y + v] = 0.5 * (lo[v] + hi[v])
+            infeasible, settled, penalised, slight, more = iterate(A, b, ptr, dims, lo, hi, w, r, tol, limit)
+            count += more
+            if settled:
+                break
     for v in range(n):
         w[r.yb + v] = min(max(w[r.yb + v], lo[v]), hi[v]) if crossed <= 0 else w[r.yb + v]
     _judge(A, b, ptr, dims, lo, hi, w, r, infeasible, slight, crossed, tol, out)
@@ -218,31 +215,15 @@ def _judge(
 def _loop(sources: int) -> Any:
     """Make the loop over points; ``sources``: the stamp of all that is compiled into it, never 0."""
 
-    @parallel
+    @loop
     def every(
-        A: Any,
-        logc: Any,
-        ptr: Any,
-        lo: Any,
-        hi: Any,
-        guess: Any,
-        dims: Any,
-        tol: float,
-        limit: int,
-        threads: int,
-        out: Any,
+        A: Any, logc: Any, ptr: Any, lo: Any, hi: Any, guess: Any, dims: Any, tol: float, limit: int, out: Any
     ) -> None:
-        N = logc.shape[0] if sources else 0
-        share = (N + BLOCK * threads - 1) // (BLOCK * threads)
-        for q in numba.prange(share * threads):
-            # threads get runs of q: hard points, which lie together, are dealt out among them
-            first = BLOCK * ((q % share) * threads + q // share)
-            if first < N:
-                r = room(logc.shape[1], ptr.size - 2, len(dims))
-                w = np.zeros(r.size)
-                for i in range(first, min(first + BLOCK, N)):
-                    own, low, high = A[i % A.shape[0]], lo[i % lo.shape[0]], hi[i % hi.shape[0]]
-                    _one(own, logc[i], ptr, low, high, guess, dims, tol, limit, w, r, out[i])
+        r = room(logc.shape[1], ptr.size - 2, len(dims))
+        w = np.zeros(r.size)
+        for i in range(logc.shape[0] if sources else 0):
+            own, low, high = A[i % A.shape[0]], lo[i % lo.shape[0]], hi[i % hi.shape[0]]
+            _one(own, logc[i], ptr, low, high, guess, dims, tol, limit, w, r, out[i])
 
     return every
 
