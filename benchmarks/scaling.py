@@ -73,7 +73,14 @@ def store_files() -> Iterator[tuple[str, str]]:
     """Files and bytes of a store, and how long it takes to see what is done."""
     with _folder() as folder:
         store = folder / "s.zarr"
-        dse.evaluate(scenario(2000), store, METRICS, progress=False)
+        asked = scenario(2000)
+        dse.evaluate(scenario(100), folder / "first.zarr", METRICS, progress=False)
+        own = time.process_time()
+        dse.evaluate(asked, store, METRICS, progress=False)
+        yield (
+            "ms of processor to evaluate and store a million points",
+            f"{(time.process_time() - own) / 4 * 1e3:.0f}",
+        )
         done = store / "chunks_done"
         markers = [f for f in done.iterdir() if f.suffix == ".json" and f.name != "zarr.json"]
         data = [f for name in METRICS for f in (store / name / "c").rglob("*") if f.is_file()]
