@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -106,10 +107,15 @@ def test_the_example_keeps_the_contract_and_its_own_tests_say_so(installed: Dse)
 
 
 @pytest.mark.slow
-def test_a_new_scenario_of_the_example_can_be_asked_as_it_stands(installed: Dse, tmp_path: Path):
-    file = tmp_path / "mine.toml"
-    assert installed("-m", "dse", "new", "multicore", "-o", str(file)).code == 0
-    assert installed("-m", "dse", "solve", str(file)).code == 0
+def test_what_the_page_says_to_type_works(installed: Dse, tmp_path: Path):
+    """Also the scenario that its last command writes can be asked as it stands."""
+    page = (ROOT / "docs" / "own_models.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    for line in [*block.splitlines(), "$ dse solve mine.toml"]:
+        words = [str(tmp_path / w) if w in {"mine.toml", "front.csv"} else w for w in line.split()[2:]]
+        done = installed("-m", "dse", *words)
+        assert done.code == 0, f"{line}: {done.out}{done.err}"
+    assert (tmp_path / "front.csv").exists()
 
 
 @pytest.mark.slow
