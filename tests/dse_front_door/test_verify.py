@@ -1,0 +1,215 @@
+"""A stored sweep is verified by itself: whatever is damaged is found, and named by chunk, point and variable."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+from click.testing import CliRunner
+
+import dse
+import results.store
+from dse.cli import main
+from dse.verifying import Verdict
+
+GRID = """
+title   = "Least energy within a deadline"
+model   = "nbody"
+machine = "balanced"
+
+[given]
+bodies         = 1e5
+flops_per_pair = 10
+
+[decide]
+processors = { max = 65536, integer = true }
+memory     = {}
+
+[objective]
+minimize = "energy"
+
+[limits]
+time = { max = "1 s" }
+
+[sweep.deadline]
+path    = "limits.time.max"
+start   = "10 ms"
+stop    = "10 s"
+num     = 30
+spacing = "log"
+
+[sweep.bodies]
+path   = "given.bodies"
+values = [1e5, 1e6]
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished sweep of several chunks (made point by point, whatever fast ways there are)."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "grid.toml").write_text(GRID)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dse.chunk_work.batched.path", lambda grid: None)
+        dse.sweep(folder / "grid.toml", folder / "s.zarr", workers=1, progress=False)
+    return folder / "s.zarr"
+
+
+@pytest.fixture
+def store(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "s.zarr"))
+
+
+def verified(store: Path) -> Verdict:
+    return dse.verify(store, audit=0, progress=False)
+
+
+def change(store: Path, name: str, place: tuple[int, ...], value: Callable[[Any], Any]) -> None:
+    """Store another number, with checksums that fit it: as somebody would who wants it believed."""
+    array = zarr.open_group(str(store), mode="r+")[name]
+    array[place] = value(array[place])
+    index = tuple(i // c for i, c in zip(place, results.store.chunks_of(store), strict=False))
+    arrays = results.store.read_chunk(store, index)
+    results.store.forget(store, index)
+    results.store.write_chunk(store, index, arrays)
+
+
+def optimal(store: Path) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(dse.open(store).status.values == 1)[0])
+
+
+def infeasible(store: Path) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(dse.open(store).status.values == 3)[0])
+
+
+def test_a_sound_store_passes(whole: Path):
+    verdict = dse.verify(whole, audit=2, progress=False)
+    assert verdict.passed, verdict.troubles
+    assert verdict.points == 60
+    assert verdict.chunks == len(results.store.done(whole)) > 1
+    assert 0 < verdict.found.gap <= 1e-6
+    assert verdict.again is not None
+    # two of all, two of those that are infeasible
+    assert verdict.again.agree == verdict.again.points >= 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [
+        ("objective", lambda v: v * (1 + 1e-7), "not what the model says"),
+        ("energy", lambda v: v * (1 + 1e-7), "not what the model says"),
+        ("memory", lambda v: v * 1.01, "not what the model says"),
+        ("processors", lambda v: v + 0.5, "not a whole number"),
+        ("bound", lambda v: v * 0.9, "called optimal with a gap above 1e-06"),
+        ("gap", lambda v: v + 1e-9, "not |objective - bound|"),
+        ("status", lambda v: 3, "infeasible, and no limit in conflict"),
+        ("status", lambda v: 0, "points of a finished chunk are not computed"),
+        ("status", lambda v: 77, "no status of an answer"),
+    ],
+)
+def test_a_changed_number_is_found_whatever_its_checksum(
+    store: Path, name: str, value: Callable[[Any], Any], word: str
+):
+    place = optimal(store)
+    change(store, name, place, value)
+    verdict = verified(store)
+    assert not verdict.passed
+    told = [t for t in verdict.troubles if word in t.what]
+    assert told, verdict.troubles
+    assert told[0].point in {place, None}
+    assert told[0].chunk == tuple(i // c for i, c in zip(place, results.store.chunks_of(store), strict=True))
+
+
+def test_a_design_that_breaks_a_limit_is_found(store: Path):
+    place = optimal(store)
+    # fewer processors, and everything else as the model says of them, except that it comes too late
+    asked = json.loads(json.dumps(float(dse.open(store).processors.values[place])))
+    change(store, "processors", place, lambda _: max(1.0, asked // 10))
+    verdict = verified(store)
+    assert any(t.variable == "time" and t.what == "a limit is broken" for t in verdict.troubles), (
+        verdict.troubles
+    )
+
+
+def test_an_answer_where_there_is_none_is_found(store: Path):
+    place = infeasible(store)
+    change(store, "objective", place, lambda _: 1.0)
+    assert "a number where there is no answer" in {t.what for t in verified(store).troubles}
+
+
+def test_an_infeasible_point_that_is_none_is_found_by_answering_again(store: Path, monkeypatch: Any):
+    place = optimal(store)
+    arrays = zarr.open_group(str(store), mode="r+")
+    clash = infeasible(store)
+    for name in ("status", "objective", "bound", "gap", "binding", "processors", "memory"):
+        change(store, name, place, lambda _, name=name: arrays[name][clash])
+    verdict = verified(store)
+    assert verdict.passed, "every number of it is that of an infeasible point"
+    monkeypatch.setattr("dse.audits.drawn", lambda at, count: [place])
+    verdict = dse.verify(store, audit=1, progress=False)
+    assert [t.point for t in verdict.troubles] == [place]
+    assert "finds a design" in verdict.troubles[0].what
+
+
+def test_flipped_bytes_are_found(store: Path):
+    index = sorted(results.store.done(store))[1]
+    for name in ("energy", "seconds"):
+        file = store / name / "c" / "/".join(map(str, index))
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(bytes(data))
+        verdict = verified(store)
+        assert [(t.chunk, t.variable) for t in verdict.troubles] == [(index, name)], verdict.troubles
+        file.write_bytes(
+            bytes([*data[: len(data) // 2], data[len(data) // 2] ^ 1, *data[len(data) // 2 + 1 :]])
+        )
+    assert verified(store).passed
+
+
+def test_a_lost_file_is_found(store: Path):
+    index = sorted(results.store.done(store))[0]
+    (store / "memory" / "c" / "/".join(map(str, index))).unlink()
+    assert [(t.chunk, t.variable) for t in verified(store).troubles] == [(index, "memory")]
+
+
+def test_a_lost_marker_and_a_torn_one_are_found(store: Path):
+    first, second = sorted(results.store.done(store))[:2]
+    (store / results.store.DONE / f"{'-'.join(map(str, first))}.json").unlink()
+    (store / results.store.DONE / f"{'-'.join(map(str, second))}.json").write_text("{")
+    verdict = verified(store)
+    assert verdict.pending == 1
+    assert [t.chunk for t in verdict.troubles] == [first, second]
+    assert "not done" in verdict.troubles[0].what
+    assert "marker cannot be read" in verdict.troubles[1].what
+
+
+def test_another_question_and_other_coordinates_are_found(store: Path):
+    told = json.loads((store / "zarr.json").read_text())
+    (store / "deadline" / "c" / "0").unlink()
+    verdict = verified(store)
+    assert [(t.chunk, t.variable) for t in verdict.troubles] == [(None, "deadline")]
+    told["attributes"]["scenario"] = told["attributes"]["scenario"].replace(
+        "flops_per_pair = 10", "flops_per_pair = 11"
+    )
+    (store / "zarr.json").write_text(json.dumps(told))
+    assert "scenario" in {t.variable for t in verified(store).troubles}
+
+
+def test_the_command_names_what_is_wrong_and_ends_with_1(store: Path):
+    run = CliRunner()
+    sound = run.invoke(main, ["verify", str(store), "--audit", "0"])
+    assert sound.exit_code == 0, sound.output
+    assert "all as it should be" in sound.output
+    place = optimal(store)
+    change(store, "objective", place, lambda v: v * 1.001)
+    found = run.invoke(main, ["verify", str(store), "--audit", "0"])
+    assert found.exit_code == 1
+    assert f"point {place}, objective: not what the model says of the design" in found.output
+    told = json.loads(run.invoke(main, ["verify", str(store), "--audit", "0", "--json"]).stdout)
+    assert told["passed"] is False
+    assert told["troubles"][0]["point"] == list(place)
+    assert run.invoke(main, ["verify", str(store / "nothing")]).exit_code == 2
