@@ -48,6 +48,7 @@ slurm: $(VENV)/.test
 
 docs: $(VENV)/.plain
 	$(BIN)/python -m dse.models
+	$(BIN)/python docs/reference/generate.py
 
 site: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs $(SITE)
@@ -77,4 +78,4 @@ $(VENV)/.docs: $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OUT) $(SITE) build dist *.egg-info
+	rm -rf $(VENV) $(OUT) $(SITE) docs/auto_gallery build dist *.egg-info

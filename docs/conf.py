@@ -1,14 +1,31 @@
 """How the documentation site is built: `make site`."""
 
+import sys
+from pathlib import Path
+
 from dse.version import VERSION
 
+sys.path.insert(0, str(Path(__file__).parent))
 project = "dse"
 release = VERSION
 author = "the dse developers"
-copyright = "the dse developers"  # noqa: A001 - the name that Sphinx reads
-extensions = ["myst_parser"]
+copyright = "the dse developers"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery"]
 myst_heading_anchors = 3
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
 html_theme = "furo"
 html_title = f"dse {VERSION}"
-exclude_patterns = ["examples/**"]
+exclude_patterns = ["examples/**", "gallery/**"]
 html_show_sphinx = False
+html_show_sourcelink = False
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "image_scrapers": ("figures.drawn",),
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+}

@@ -1,0 +1,12 @@
+"""
+A front of whole placements
+===========================
+
+The same regions undivided: finitely many placements, and these are all that no other betters.
+"""
+
+import dse
+from results import plot
+
+front = dse.front("partition_energy_time_front_whole")
+figure = plot.front(front)
