@@ -193,7 +193,7 @@ def cluster(place: Place) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
 def a_full_disk(place: Place) -> None:
     disk = place.folder / "disk"
     disk.mkdir()
-    mounting = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(disk)]
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=16m", "none", str(disk)]
     if shutil.which("mount") is None or subprocess.run(mounting, check=False, capture_output=True).returncode:
         raise NotPossible("mounting a small disk needs privileges")
     place.store = disk / "s.zarr"
@@ -204,7 +204,7 @@ def a_full_disk(place: Place) -> None:
         try:
             with ballast.open("wb", buffering=0) as file:
                 while True:
-                    file.write(bytes(512))
+                    file.write(bytes(4096))
         except OSError:
             pass
         place.ended(process, 1, "the disk is full")

@@ -1,0 +1,181 @@
+"""A store in an object store: made, filled, cut off, continued and verified, against a server of this machine."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from results import locks, store
+from results.chunks import chunk_slices
+from results.dataset import Arrays, Layout
+from results.object_storage import MAKING, ObjectFolder
+from results.store import StoreBusy, StoreError
+
+pytest.importorskip("s3fs", reason="the extra s3 is not installed")
+server = pytest.importorskip("moto.server", reason="the extra test is not installed")
+
+IDENTITY = {"scenario": "abc123", "dse": "0.1.0"}
+Fill = Callable[[tuple[slice, ...]], Arrays]
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[str]:
+    """An S3 server with one bucket; what it is and who we are is said as everywhere, by the environment."""
+    import fsspec
+
+    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    running.start()
+    with pytest.MonkeyPatch.context() as patch:
+        host, port = running.get_host_and_port()
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        patch.setenv("AWS_ACCESS_KEY_ID", "tester")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "no secret")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        fsspec.filesystem("s3", use_listings_cache=False).mkdir("bucket")
+        yield f"http://{host}:{port}"
+    running.stop()
+
+
+@pytest.fixture
+def place(service: str, request: pytest.FixtureRequest) -> str:
+    return f"s3://bucket/{request.node.name}/study.zarr"
+
+
+def fill(place: str | Path, plan: Layout, arrays_of: Fill, most: int = 10**9) -> None:
+    chunks = store.create(place, plan, IDENTITY)
+    todo = [c for c in chunk_slices(plan.shape, chunks) if c[0] not in store.done(place)]
+    for index, region in todo[:most]:
+        store.write_chunk(place, index, arrays_of(region))
+
+
+def test_it_holds_what_a_folder_holds(place: str, plan: Layout, arrays_of: Fill, tmp_path: Path):
+    fill(place, plan, arrays_of, most=2)
+    assert len(store.done(place)) == 2
+    assert int((store.open(place).status == 0).sum()) == store.open(place).status.size - 2 * 20
+    fill(place, plan, arrays_of)
+    fill(tmp_path / "s.zarr", plan, arrays_of)
+    xr.testing.assert_identical(store.open(place).load(), store.open(tmp_path / "s.zarr").load())
+    assert store.identity(place) == store.identity(tmp_path / "s.zarr")
+    assert store.verify(place) == {}
+    store.tidy(place)
+    store.annotate(place, {"audit": "20 points"})
+    assert store.open(place).attrs["audit"] == "20 points"
+
+
+def test_damage_is_found_and_mended(place: str, plan: Layout, arrays_of: Fill):
+    fill(place, plan, arrays_of)
+    files = ObjectFolder(place)
+    files.put("energy/c/1/0", b"rotten")
+    files.remove("status/c/2/0")
+    files.put(f"{store.DONE}/3-0.json", b"{")
+    damage = store.verify(place)
+    assert set(damage) == {(1, 0), (2, 0), (3, 0)}
+    for index in damage:
+        store.forget(place, index)
+    fill(place, plan, arrays_of)
+    assert store.verify(place) == {}
+
+
+def test_another_question_is_refused(place: str, plan: Layout):
+    store.create(place, plan, IDENTITY)
+    with pytest.raises(StoreError, match='scenario: asked "def456", stored "abc123"'):
+        store.create(place, plan, {**IDENTITY, "scenario": "def456"})
+
+
+def test_what_is_not_ours_is_not_touched(place: str, plan: Layout):
+    ObjectFolder(place).put("notes.txt", b"precious")
+    with pytest.raises(StoreError, match="no store of a dse sweep"):
+        store.create(place, plan, IDENTITY)
+    assert ObjectFolder(place).read("notes.txt") == b"precious"
+
+
+def test_a_store_whose_making_was_cut_off_is_made_again(place: str, plan: Layout, arrays_of: Fill):
+    files = ObjectFolder(place)
+    files.put(MAKING, b"")
+    files.put("energy/zarr.json", b"half of")
+    fill(place, plan, arrays_of)
+    assert store.verify(place) == {}
+    assert (store.open(place).status != 0).all()
+
+
+def test_a_missing_store_and_a_missing_bucket_are_said_to_be_missing(place: str, plan: Layout):
+    with pytest.raises(StoreError, match="does not exist"):
+        store.open(place)
+    with pytest.raises(StoreError, match=r"cannot create s3://nowhere/s.zarr.*bucket"):
+        store.create("s3://nowhere/s.zarr", plan, IDENTITY)
+
+
+def test_a_service_that_does_not_answer_is_said_so(
+    service: str, plan: Layout, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    import fsspec
+
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
+    try:
+        with pytest.raises(StoreError, match="Could not connect"):
+            store.create("s3://bucket/far.zarr", plan, IDENTITY)
+    finally:
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+
+
+def test_one_sweep_at_a_time(place: str, plan: Layout):
+    store.create(place, plan, IDENTITY)
+    with locks.held(place):
+        told = locks.holder(place)
+        assert told is not None
+        assert told["process"] == os.getpid()
+        with pytest.raises(StoreBusy, match=f"is being filled by process {os.getpid()}"), locks.held(place):
+            pass
+    assert locks.holder(place) is None
+    with locks.held(place):
+        pass
+
+
+def lease(place: str, **other: object) -> None:
+    """Leave the lease of somebody else."""
+    mine = {
+        "host": "elsewhere",
+        "process": 1,
+        "began": "1",
+        "since": 0.0,
+        "renewed": time.time(),
+        "mark": "x",
+    }
+    ObjectFolder(place).put(locks.NAME, json.dumps(mine | other).encode())
+
+
+def test_a_lease_ends_with_its_holder(place: str, plan: Layout):
+    import socket
+
+    store.create(place, plan, IDENTITY)
+    lease(place)
+    with pytest.raises(StoreBusy, match="process 1 on elsewhere"), locks.held(place):
+        pass
+    # not renewed for too long
+    lease(place, renewed=time.time() - locks.EXPIRED - 1)
+    with locks.held(place):
+        pass
+    # of this machine, by a process that had another start: its number is somebody else's now
+    lease(place, host=socket.gethostname(), process=os.getpid(), began="1")
+    with locks.held(place):
+        assert locks.holder(place)["mark"] != "x"
+
+
+def test_a_whole_sweep_goes_there_and_is_verified(place: str, tmp_path: Path):
+    import dse
+
+    asked = dse.load("roofline_precision_and_level_sweep")
+    here = dse.sweep(asked, tmp_path / "s.zarr", progress=False).load()
+    there = dse.sweep(asked, place, progress=False).load()
+    xr.testing.assert_identical(here.drop_vars("seconds"), there.drop_vars("seconds"))
+    assert dse.status(place)["pending"] == 0
+    verdict = dse.verify(place, progress=False)
+    assert verdict.passed, verdict.troubles
+    assert np.isfinite(dse.open(place).attrs["points_solved_singly"])
