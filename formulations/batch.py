@@ -52,8 +52,8 @@ class Table:
 class Batch:
     """The geometric programs of the N points of a block, in C order.
 
-    ``question`` holds arrays; ``problem`` is that question in mathematics, of kind LP or GP; ``table``: goal and rows,
-    named by ``keys``; ``low``, ``high``: (N, n) logarithmic boxes.
+    ``question`` holds arrays; ``problem`` is that question in mathematics; ``table``: goal and rows, named by ``keys``;
+    ``low``, ``high``: (N, n) logarithmic boxes, of a discrete variable from its first to its last value.
     """
 
     question: Question
@@ -69,6 +69,11 @@ class Batch:
         """Number of points."""
         return math.prod(self.shape)
 
+    @property
+    def discrete(self) -> int | None:
+        """Place of the variable that has whole numbers or listed values only; there is at most one."""
+        return next((i for i, v in enumerate(self.problem.variables) if v.discrete), None)
+
     def of(self, pairs: Sequence[Pair]) -> Table:
         """Return the table of further expressions, which must have monomial divisors."""
         return table(tuple(v.name for v in self.problem.variables), pairs, self.shape)
@@ -81,8 +86,12 @@ class Batch:
 
 
 def structure(question: Question) -> Problem | None:
-    """Return a question (of plain numbers) in mathematics if it is a geometric program with an objective, else None."""
-    plain = all(d.choices is None and not d.integer and d.values is None for d in question.decide)
+    """Return a question (of plain numbers) in mathematics if it is a geometric program with an objective, else None.
+
+    One of its variables may have whole numbers or listed values only.
+    """
+    plain = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
+    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
     if not question.decide or not plain or len(question.objectives) != 1 or question.model.black_box:
         return None
     problem = formulate(question)
@@ -214,15 +223,36 @@ def _boxes(
     """Do what ``canonical`` does for one point, for all."""
     low, high = np.empty((size, len(variables))), np.empty((size, len(variables)))
     for i, v in enumerate(variables):
-        d = v.decision
-        lo: Any = math.log(v.low) - (0.0 if v.real_low or not far else FAR)
-        hi: Any = math.log(v.high) + (0.0 if v.real_high or not far else FAR)
+        d, edge = v.decision, far and not v.discrete
+        lo: Any = math.log(v.low) - (FAR if edge and not v.real_low else 0.0)
+        hi: Any = math.log(v.high) + (FAR if edge and not v.real_high else 0.0)
         if d.minimum is not None and np.all(np.asarray(d.minimum) > 0):
             below = np.log(d.minimum)
             lo = np.maximum(np.minimum(lo, below), below - MARGIN) if own else np.minimum(lo, below)
         if d.maximum is not None:
             above = np.log(d.maximum)
             hi = np.minimum(np.maximum(hi, above), above + MARGIN) if own else np.maximum(hi, above)
+        if v.discrete and own:
+            lo, hi = _first_and_last(d, lo, hi)
         low[:, i] = np.broadcast_to(np.maximum(lo, -LOG_BOX), shape).ravel()
         high[:, i] = np.broadcast_to(np.minimum(hi, LOG_BOX), shape).ravel()
     return low, high
+
+
+def _first_and_last(d: Decision, lo: Any, hi: Any) -> tuple[Any, Any]:
+    """Logarithms of the least and greatest value that a discrete variable may have (see ``canonical``)."""
+    least: Any = 0.0 if d.minimum is None else d.minimum
+    most: Any = math.inf if d.maximum is None else d.maximum
+    if d.values is None:
+        first = np.maximum(1.0, np.ceil(np.maximum(least, np.exp(lo)) - 1e-9))
+        return np.log(first), np.log(
+            np.maximum(first, np.floor(np.minimum(most, np.exp(hi)) * (1 + 1e-12) + 1e-9))
+        )
+    values = np.array(d.values)
+    a = np.searchsorted(values, np.asarray(least) * (1 - 1e-12))
+    b = np.searchsorted(values, np.asarray(most) * (1 + 1e-12), side="right") - 1
+    none = a > b
+    last = values.size - 1
+    return np.log(values[np.where(none, 0, np.minimum(a, last))]), np.log(
+        values[np.where(none, last, np.maximum(b, 0))]
+    )

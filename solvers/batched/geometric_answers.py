@@ -18,14 +18,14 @@ from formulations import evaluation
 from formulations.batch import Batch
 from formulations.canonical import Canonical
 from formulations.evaluation import RowKey
-from formulations.problem import Goal
+from formulations.problem import Goal, Variable
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from scenarios.question import HALVINGS
 from solvers import gp
 from solvers.answer import BINDS, HOLDS
-from solvers.batched import geometric_conflicts, geometric_ties
-from solvers.batched.geometric_ties import Solver
+from solvers.batched import geometric_conflicts, geometric_ties, geometric_whole
+from solvers.batched.geometric_ties import Solver, taken
 from solvers.gp_terms import Array
 from solvers.sensitivity import ACTIVE
 from solvers.structured import STRAINED
@@ -71,27 +71,26 @@ def answered(batch: Batch, solve: Solver) -> Answers | None:
     sound = np.isfinite(t.logc).all(1)
     points = np.flatnonzero(sound)
     r = solve(t.exponents, t.logc[points], t.ptr, batch.low[points], batch.high[points])
-    best, regular = points[r.status == gp.OPTIMAL], _take(r, r.status == gp.OPTIMAL)
+    best, regular = points[r.status == gp.OPTIMAL], taken(r, r.status == gp.OPTIMAL)
     names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status)
     if runaway(_first(batch), batch.problem.variables):
         status[best] = STATUS_CODES[Status.UNBOUNDED]
         best = best[:0]
-        regular = _take(r, np.zeros(points.size, bool))
+        regular = taken(r, np.zeros(points.size, bool))
     else:
         good = _regular(batch, best, regular)
-        best, regular = best[good], _take(regular, good)
+        best, regular = best[good], taken(regular, good)
     y = np.full((size, t.exponents.shape[1]), np.nan)
     multipliers = np.zeros((size, len(batch.keys)))
     value = np.full(size, np.nan)
-    y[best], settled = geometric_ties.choose(rule, best, regular)
-    multipliers[best], value[best] = regular.multipliers, regular.bound
-    clear = settled & _unique(batch, best, y[best])
+    if batch.discrete is not None:
+        y[best], value[best], clear = geometric_whole.settled(rule, best, regular)
+    else:
+        y[best], sure = geometric_ties.choose(rule, best, regular)
+        multipliers[best], value[best] = regular.multipliers, regular.bound
+        clear = sure & _unique(batch, best, y[best])
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
     return _checked(batch, status, y, value, multipliers, names, conflict)
-
-
-def _take(r: gp.Result, where: Any) -> gp.Result:
-    return gp.Result(*(getattr(r, name)[where] for name in gp.Result.__slots__))
 
 
 def _first(batch: Batch) -> Canonical:
@@ -121,10 +120,14 @@ def _regular(batch: Batch, points: NDArray[np.intp], r: gp.Result) -> Bools:
     low, high = batch.low[points], batch.high[points]
     plain = ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
     for i, v in enumerate(batch.problem.variables):
+        if v.decision.values is not None and not v.decision.endless:
+            continue
         pull = np.maximum(r.lower_multipliers[:, i], r.upper_multipliers[:, i]) > FALLS
         at_low = (r.y[:, i] - low[:, i] < EDGE) & (not v.real_low and v.decision.minimum is None)
         at_high = (high[:, i] - r.y[:, i] < EDGE) & (not v.real_high and v.decision.maximum is None)
         plain &= ~((at_low | at_high) & pull)
+    if batch.discrete is not None:
+        return np.asarray(plain)
     t = batch.table.take(points)
     room = -gp.evaluate(t.exponents, t.logc, t.ptr, r.y)[:, 1:]
     unclear = (np.maximum(r.multipliers, room) < UNCLEAR) & (np.minimum(r.multipliers, room) > 1e-9)
@@ -171,7 +174,7 @@ def _checked(
     question, shape = batch.question, batch.shape
     goal = batch.problem.goal
     assert goal is not None, "a batch has a goal"
-    x = {v.name: np.exp(y[:, i]) for i, v in enumerate(batch.problem.variables)}
+    x = {v.name: _values(v, y[:, i]) for i, v in enumerate(batch.problem.variables)}
     there = {n: values.reshape(shape) for n, values in x.items()}
     with np.errstate(all="ignore"):
         at = evaluation.metrics(question, there)
@@ -187,6 +190,18 @@ def _checked(
             good &= slack(batch, key, ratio, at) >= -HOLDS
     status[(status == STATUS_CODES[Status.OPTIMAL]) & ~good] = 0
     return Answers(status, x, at, flat, objective, proven, gap, multipliers, names, conflict)
+
+
+def _values(v: Variable, y: Array) -> Array:
+    """SI values of a variable; discrete ones exactly."""
+    if not v.discrete:
+        return np.exp(y)
+    if v.decision.values is None:
+        return np.asarray(np.round(np.exp(y)))
+    values = np.array(v.decision.values)
+    logs = np.log(values)
+    place = np.searchsorted((logs[1:] + logs[:-1]) / 2, np.where(np.isnan(y), logs[0], y))
+    return np.where(np.isnan(y), np.nan, values[place])
 
 
 def slack(batch: Batch, key: RowKey, ratio: Array, at: Mapping[str, Any]) -> Array:
@@ -227,5 +242,8 @@ def elasticity(batch: Batch, a: Answers, key: RowKey) -> Array:
         halved = np.broadcast_to(np.asarray(a.at[HALVINGS.name], float), batch.shape).ravel() * np.log(2.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(np.abs(halved) > 1e-12, 1.0 / halved, np.nan)
+    if batch.discrete is not None:
+        # what changes by leaps has no rate
+        return np.full(batch.size, np.nan)
     worth = side * a.multipliers[:, batch.keys.index(key)] * share if key in batch.keys else 0.0
     return np.where(binding(batch, a, key), worth, 0.0)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.batch import Batch, Table
+from scenarios.question import Decision
 from solvers import gp
 from solvers.batched.geometric_ties import Solver
 from solvers.gp_terms import Array, lagrangian, terms
@@ -35,7 +36,7 @@ def first_minimal(
     Returns the names of all limits, which of them (points, names) are in the conflict, and for which points one was
     found: it holds with the slack that limits are granted, and has nothing to do with the edges of the search box.
     """
-    names = tuple(dict.fromkeys(key.name for key in batch.keys))
+    names = limit_names(batch)
     ask = _Oracle(batch, points, names, solve)
     everyone = np.arange(points.size)
     sure, members = ask.refuted()
@@ -59,6 +60,12 @@ def first_minimal(
     return names, needed, found
 
 
+def limit_names(batch: Batch) -> tuple[str, ...]:
+    """Names of all limits; that a variable is discrete goes under its own name."""
+    discrete = [v.name for v in batch.problem.variables if v.discrete]
+    return tuple(dict.fromkeys([*(key.name for key in batch.keys), *discrete]))
+
+
 class _Oracle:
     """Says whether some limits can hold together, whatever the objective and the bounds of the box."""
 
@@ -77,6 +84,10 @@ class _Oracle:
         low, high = batch.box(own=False, far=True)
         self._far = low[points], high[points]
         self._solve = solve
+        self._batch, self._points, self._discrete = batch, points, batch.discrete
+        self._own = (
+            None if self._discrete is None else names.index(batch.problem.variables[self._discrete].name)
+        )
 
     def refuted(self) -> tuple[Bools, Bools]:
         """Whether all limits together conflict (see ``hopeless``), and names (points, names) that do so alone."""
@@ -100,8 +111,33 @@ class _Oracle:
         """Whether there are designs that meet the limits kept."""
         logc = self._kept(points, np.broadcast_to(kept, (points.size, kept.size)))
         low, high = self._low[points], self._high[points]
+        whole = self._discrete is not None and bool(kept[self._own])
+        if whole:
+            low, high, own = low.copy(), high.copy(), self._points[points]
+            low[:, self._discrete] = self._batch.low[own, self._discrete]
+            high[:, self._discrete] = self._batch.high[own, self._discrete]
         r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
         good: Bools = r.status != gp.INFEASIBLE
+        if whole:
+            some = np.flatnonzero(good)
+            good[some] = self._holds_a_value(points[some], logc[some], low[some], high[some])
+        return good
+
+    def _holds_a_value(self, points: NDArray[np.intp], logc: Array, low: Array, high: Array) -> Bools:
+        """Whether an allowed value lies between the least and the greatest that the limits leave."""
+        v = self._discrete
+        assert v is not None, "asked for a discrete variable only"
+        ends = []
+        for sign in (1.0, -1.0):
+            exponents = self._exponents.copy()
+            exponents[0, v] = sign
+            r = self._solve(exponents, logc, self._ptr, low, high)
+            ends.append(sign * np.where(np.isfinite(r.bound), r.bound, r.value))
+        decision = self._batch.problem.variables[v].decision
+        own = self._points[points]
+        least, most = self._batch.low[own, v], self._batch.high[own, v]
+        above = neighbours(decision, ends[0], least, most)[1]
+        good: Bools = above <= ends[1] + 1e-9
         return good
 
     def hopeless(self, points: NDArray[np.intp], kept: Bools) -> Bools:
@@ -122,3 +158,19 @@ class _Oracle:
         logc: Array = self._logc[points].copy()
         logc[:, 1:][~kept[:, self._whose[self._limit_of_term]]] = -np.inf
         return logc
+
+
+def neighbours(d: Decision, y: Array, least: Array, most: Array) -> tuple[Array, Array]:
+    """Logarithms of the allowed values at or below, and at or above, exp(y), between ``least`` and ``most``."""
+    if d.values is None:
+        x = np.exp(y)
+        below, above = (
+            np.log(np.maximum(np.floor(x * (1 + 1e-9)), 1.0)),
+            np.log(np.maximum(np.ceil(x * (1 - 1e-9)), 1.0)),
+        )
+    else:
+        logs = np.log(np.array(d.values))
+        last = logs.size - 1
+        below = logs[np.clip(np.searchsorted(logs, y + 1e-9, side="right") - 1, 0, last)]
+        above = logs[np.clip(np.searchsorted(logs, y - 1e-9), 0, last)]
+    return np.clip(below, least, most), np.clip(above, least, most)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,11 @@ def choose(s: Stages, points: NDArray[np.intp], r: gp.Result) -> tuple[Array, Bo
         if flat.shape[1]:
             y[which], done[which] = _descend(s, points[which], y[which], r.value[which], flat, 0)
     return y, done
+
+
+def taken(r: gp.Result, where: Any) -> gp.Result:
+    """Return the answers of a choice of points."""
+    return gp.Result(*(getattr(r, name)[where] for name in gp.Result.__slots__))
 
 
 def groups(patterns: Bools) -> Iterator[tuple[NDArray[np.intp], Bools]]:

@@ -222,18 +222,78 @@ def test_blocks_give_what_the_whole_gives():
                 np.testing.assert_array_equal(values, whole[name][region], err_msg=name)
 
 
+WHOLE = {
+    "whole processors": grid(
+        {
+            "limits.time.max": log("1 ms", "10 s", 8),
+            "given.bodies": "values = [1e2, 1e3, 1e4]",
+            "machine.energy_per_word": "factors = [0.1, 10]",
+        },
+        decide="processors = { max = 65536, integer = true }\nmemory = {}",
+        limits='time = { max = "1 s" }',
+    ),
+    "a power of two": grid(
+        {"limits.time.max": log("1 ms", "10 s", 8), "given.bodies": "values = [1e2, 1e3, 1e4]"},
+        decide="processors = { max = 65536, powers_of = 2 }\nmemory = {}",
+        limits='time = { max = "1 s" }',
+    ),
+    "listed processors": grid(
+        {"limits.time.max": log("1 ms", "10 s", 8), "given.bodies": "values = [1e2, 1e3, 1e4]"},
+        decide="processors = { values = [3, 10, 50, 51, 1000] }\nmemory = {}",
+        objective='minimize = "energy_delay"',
+        limits='time = { max = "1 s" }',
+    ),
+    "whole processors, two limits": grid(
+        {
+            "limits.time.max": log("10 ms", "100 s", 8),
+            "limits.energy.max": "values = [1, 100, 1e5]",
+            "given.order": "values = [1e2, 1e3, 3e3]",
+        },
+        model="matmul",
+        given="order = 1e3",
+        decide="processors = { max = 500, integer = true }\nmemory = {}",
+        objective='minimize = "energy_delay"',
+        limits='time = { max = "1 s" }\nenergy = { max = 1e3 }',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_discrete_variables_are_those_of_the_question_alone(name: str):
+    """Objective, bound, status and conflict; of designs equally good one that is no slower."""
+    asked = WHOLE[name]
+    plan, arrays, left = at_once(asked)
+    assert left.mean() < 0.1
+    assert share(arrays, Status.OPTIMAL) > 0.5
+    assert np.nanmax(arrays["gap"]) <= 1e-6
+    places = np.argwhere(~left)
+    one = (1,) * left.ndim
+    for place in map(tuple, places[np.random.default_rng(2).choice(len(places), 12, replace=False)].tolist()):
+        alone = results.dataset.to_arrays(plan, [answer(asked.question(place), neighbours=False)], one)
+        expected = {n: v[(0,) * left.ndim] for n, v in alone.items()}
+        found = {n: v[place] for n, v in arrays.items()}
+        assert found["status"] == expected["status"]
+        np.testing.assert_array_equal(found["binding"] == 2, expected["binding"] == 2)
+        np.testing.assert_allclose(found["objective"], expected["objective"], rtol=1e-6)
+        np.testing.assert_allclose(found["bound"], expected["bound"], rtol=1e-6)
+        assert np.isnan(found["elasticity"]).all()
+        if found["status"] == STATUS_CODES[Status.OPTIMAL]:
+            assert found["processors"] == round(found["processors"])
+            assert found["time"] <= expected["time"] * (1 + 1e-4)
+
+
 @pytest.mark.parametrize(
     "asked",
     [
         grid({"limits.power.max": log("1 W", "1 kW", 600)}, limits='power = { max = "1 W" }'),
         grid(
             {"limits.time.max": log("1 ms", "10 s", 600)},
-            decide="processors = { max = 65536, integer = true }\nmemory = {}",
+            decide="processors = { max = 65536, integer = true }\nmemory = { integer = true }",
             limits='time = { max = "1 s" }',
         ),
         grid({"limits.time.max": log("1 ms", "10 s", 40)}, limits='time = { max = "1 s" }'),
     ],
-    ids=["a power cap", "whole processors", "few points"],
+    ids=["a power cap", "two whole numbers", "few points"],
 )
 def test_other_grids_go_other_ways(asked: Grid):
     assert geometric.way(asked) is None
