@@ -236,10 +236,10 @@ def report(source: Source, file: str | Path, points: int | None = None) -> Path:
     ``points``: of a front, how many. Raises ScenarioError, StoreError (also where the page cannot be written).
     """
     from dse import reports
-    from results import page
+    from results import page, reading
     from results.store import explained
 
-    if isinstance(source, str | Path) and Path(source).is_dir():
+    if isinstance(source, str | Path) and (Path(source).is_dir() or Path(source).suffix in reading.NETCDF):
         made = reports.of_store(source)
     else:
         made = reports.of_scenario(load(source), points)

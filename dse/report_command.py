@@ -19,7 +19,7 @@ from dse.terminal import say
 def report(source: str, output: str, points: int | None) -> int:
     """Write one page that shows an answer, a front or a sweep in any browser.
 
-    SOURCE is a sweep's store, a front written as .zarr, a scenario file, or the name of a ready scenario (which is
+    SOURCE is a sweep's store, an exported .zarr or .nc, a scenario file, or the name of a ready scenario (which is
     answered first). The page needs no network and no other file.
     """
     from dse import api

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
-from results import page, provenance, render
+from results import page, provenance, reading, render
 from results.dataset import STATUS_CODES, objectives
 from results.page import Page, Section
-from results.store import StoreError, explained
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,28 +27,8 @@ Facts = list[tuple[str, str]]
 
 
 def of_store(path: str | Path) -> Page:
-    """Make the page of a sweep's store, or of a front that was written as Zarr; raises StoreError."""
-    import results.store
-
-    target = Path(path)
-    try:
-        dataset = results.store.open(target)
-    except StoreError:
-        dataset = _plain(target)
-    return of_dataset(dataset, f"dse report {shlex.quote(str(path))} -o report.html")
-
-
-def _plain(target: Path) -> xr.Dataset:
-    """Open a Zarr group that no sweep made; raises StoreError where it holds no answers."""
-    import xarray as xr
-
-    with explained(target, "read"):
-        found = xr.open_zarr(str(target), consolidated=False, chunks=None)
-    if "status" not in found:
-        raise StoreError(
-            f"{target} holds no answers: give a sweep's store, or a front written with -o FILE.zarr"
-        )
-    return found
+    """Make the page of a sweep's store, or of a dataset that was exported; raises StoreError."""
+    return of_dataset(reading.open(path), f"dse report {shlex.quote(str(path))} -o report.html")
 
 
 def of_scenario(asked: Scenario, points: int | None = None, progress: bool | None = None) -> Page:
