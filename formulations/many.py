@@ -170,6 +170,11 @@ def _exp(x: Many) -> Many:
     return Many(np.exp(x.values))
 
 
+@arithmetic.register_per(Many)
+def _per(b: Many, a: Any) -> Any:
+    return a / b if b != 0.0 else math.inf
+
+
 @arithmetic.register_maximum(Many)
 def _maximum(a: Many, b: Any) -> Any:
     # another arithmetic knows what many numbers are to it

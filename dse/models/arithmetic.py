@@ -97,6 +97,9 @@ def _per_array(b: Any, a: Any) -> Any:
         return a / b
 
 
+register_per = _per.register
+
+
 @singledispatch
 def at_most(value: Any, bound: Any) -> Any:
     """Read ``value <= bound`` as a ratio <= 1; a bound of zero or below asks for a value of zero or below."""
