@@ -30,7 +30,12 @@ def checksum(array: np.ndarray[Any, Any]) -> str:
         array = np.where(np.isnan(array), np.nan, array)
     if array.dtype.kind in "fi":
         return f"{zlib.crc32(np.ascontiguousarray(array).data):08x}"
-    return f"{zlib.crc32(json.dumps(array.ravel().tolist()).encode()):08x}"
+    if array.size and not (array != "").any():
+        # a million messages, none of which says anything: the same text without a list of them
+        text = '[""' + ', ""' * (array.size - 1) + "]"
+    else:
+        text = json.dumps(array.ravel().tolist())
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 def along(index: ChunkIndex, array: Any) -> tuple[int, ...]:
