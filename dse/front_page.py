@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dse.terminal import WIDTH, say, show, table
 from results import words
+from results.along import exchange_rates, knee
 
 if TYPE_CHECKING:
     from dse.front_search import Front
@@ -41,18 +44,22 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     goals = [g.name for g in found.question.objectives]
     decided = [d.name for d in found.question.decide if d.name not in goals]
     around = [_column(found.points, name) for name in goals]
-    behind = _proofs(found)
+    behind = [*_exchange(found, goals), *_proofs(found)]
     number = Column("", tuple(str(i) for i in range(len(found.points))))
     room = WIDTH - sum(c.width for c in (number, *around, *behind))
     design = _design(found.points, decided, room)
     if found.question.title:
         say(found.question.title)
     every = [number, *around, *(c for c in design if c.cells), *behind]
-    right = frozenset(c.heading for c in every if c.heading not in ("status", "to the next") and not c.about)
+    left = {"status", "to the next", *(c.heading for c in design if c.about)}
+    right = frozenset(c.heading for c in every if c.heading not in left)
     show(table([c.heading for c in every], zip(*(c.cells for c in every), strict=True), right))
-    for column in design:
+    for column in (*behind, *design):
         if column.about:
             say(textwrap.fill(column.about, WIDTH))
+    bend = knee(*_both(found, goals)) if len(goals) == 2 else None
+    if bend is not None:
+        say(f"Knee at point {bend}: the farthest from the straight line between the ends")
     say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
     curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]
     if curved and any(found.joined):
@@ -61,6 +68,23 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
         say(f"Wrote {', '.join(outputs)}")
     else:
         say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
+
+
+def _both(found: Front, goals: Sequence[str]) -> tuple[list[float], list[float]]:
+    first, second = ([float(_amount(p, name)) for p in found.points] for name in goals)
+    return first, second
+
+
+def _exchange(found: Front, goals: Sequence[str]) -> list[Column]:
+    """Return what a percent of the first of two objectives brings of the second, on the way to the next point."""
+    if len(goals) != 2:
+        return []
+    rates = exchange_rates(*_both(found, goals))
+    if not np.isfinite(rates).any():
+        return []
+    cells = tuple("" if np.isnan(r) else f"{r:+.3g} %" for r in rates)
+    about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, on average as far as the next point"
+    return [Column("exchange", cells, about)]
 
 
 def _proofs(found: Front) -> list[Column]:

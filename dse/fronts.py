@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ import scenarios
 from dse import exact_fronts
 from dse.front_search import Front, Search
 from dse.progress import Report, reporting
+from results.along import exchange_rates, knee
 from results.segments import JOINED, JOINED_ABOUT, UNKNOWN
 from scenarios.question import Question
 from scenarios.questions import question as question_of
@@ -148,4 +150,15 @@ def to_dataset(found: Front) -> xr.Dataset:
     dataset = results.dataset.to_dataset(plan, arrays)
     codes = [UNKNOWN if j is None else int(j) for j in found.joined] or [UNKNOWN] * len(found.points)
     dataset[JOINED] = ("front", np.array(codes, dtype=np.int8), dict(JOINED_ABOUT))
-    return dataset
+    return _along(dataset, [first.name, *(g.name for g in others)])
+
+
+def _along(dataset: xr.Dataset, goals: Sequence[str]) -> xr.Dataset:
+    """Add what changes along a front of two objectives: exchange rates, and the knee as an attribute."""
+    if len(goals) != 2 or not dataset.sizes["front"] or not set(goals) <= set(dataset.data_vars):
+        return dataset
+    first, second = (dataset[n].values for n in goals)
+    told = f"percent of {goals[1]} per percent of {goals[0]}, on average from this point to the next"
+    dataset["exchange_rate"] = ("front", exchange_rates(first, second), {"units": "1", "long_name": told})
+    bend = knee(first, second)
+    return dataset if bend is None else dataset.assign_attrs(knee=bend)

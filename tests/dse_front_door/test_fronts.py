@@ -108,6 +108,15 @@ def test_every_point_is_certified_and_labelled(curve: xr.Dataset):
     assert float(curve.elasticity.sel(limit="time")[i]) == pytest.approx(float(slope), rel=0.05)
 
 
+def test_exchange_rates_lead_from_each_point_to_the_next(curve: xr.Dataset):
+    energy, time, rate = (curve[n].values for n in ("energy", "time", "exchange_rate"))
+    # a rate is the slope of a chord in logarithms: following it from a point arrives at the next one
+    follow = time[:-1] * (energy[1:] / energy[:-1]) ** rate[:-1]
+    assert follow == pytest.approx(time[1:], rel=1e-12)
+    assert math.isnan(rate[-1])
+    assert 0 < curve.attrs["knee"] < len(energy) - 1
+
+
 @pytest.mark.parametrize("points", [2, 3, 7])
 def test_few_points_are_spread_as_well(points: int):
     found = dse.front(asked(), points=points)
