@@ -2,8 +2,8 @@
 
 The least value at a fixed logarithm of that variable is a convex function of it. So the best allowed value is a
 neighbour of the best of all, and one cut between the two neighbours leaves two geometric programs whose bounds
-together are the bound: branch and bound that ends after one branching. Where it does not (two values are equally good,
-a cut whose optimum is not at the cut), the point is left to the search for a single question.
+together are the bound: branch and bound that ends after one branching. Where it does not (a cut whose optimum is not at
+the cut), the point is left to the search for a single question.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from solvers.batched import geometric_ties
 from solvers.batched.geometric_conflicts import neighbours
 from solvers.batched.geometric_ties import Bools, Stages
 from solvers.gp_terms import Array
+from solvers.ties import TIE
 
-APART = 1e-8
-"""Two values whose objectives differ by less (in logs) may both be optimal: the tie rule has to look at them."""
-SAME = 1e-9
+SAME = 3e-9
+"""How far (in logs) the design handed out may lie above the best: a tie, and the slack of two solves."""
 
 
 def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple[Array, Array, Bools]:
@@ -47,21 +47,44 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
         sure[some] &= r.status != gp.FAILED
         good = r.status == gp.OPTIMAL
         values[side, some[good]], bounds[side, some[good]] = r.value[good], r.bound[good]
-    with np.errstate(invalid="ignore"):  # neither has a design
-        sure &= ~cut | (np.abs(values[0] - values[1]) > APART)
+    sure &= ~cut | np.isfinite(values).any(0)
     chosen = np.where(cut & (values[1] < values[0]), above, below)
+    with np.errstate(invalid="ignore"):  # neither has a design
+        alike = np.flatnonzero(sure & cut & (np.abs(values[0] - values[1]) <= TIE))
+    chosen[alike] = _by_rule(rule, points[alike], below[alike], above[alike])
     bound = np.where(cut, bounds.min(0), relaxed.bound)
     target = np.where(cut, values.min(0), relaxed.value)
     fixed = _fixed(batch, points, chosen)
     t = batch.table.take(points)
     r = rule.solve(t.exponents, t.logc, t.ptr, fixed.low[points], fixed.high[points])
-    sure &= (r.status == gp.OPTIMAL) & (np.abs(r.value - target) <= SAME + np.abs(target) * SAME)
+    sure &= (r.status == gp.OPTIMAL) & (np.abs(r.value - target) <= SAME)
     at_it = dataclasses.replace(rule, batch=fixed)
     good = np.flatnonzero(sure)
     y[good], ok = geometric_ties.choose(at_it, points[good], geometric_ties.taken(r, good))
     sure[good] &= ok
     y[:, v] = chosen
     return y, np.minimum(bound, r.value), sure
+
+
+def _by_rule(rule: Stages, points: NDArray[np.intp], below: Array, above: Array) -> Array:
+    """Which of two values that are equally good the tie rule prefers; the lower one if it does not mind."""
+    found: list[tuple[Array, Bools]] = []
+    t = rule.batch.table.take(points)
+    for chosen in (below, above):
+        at_it = dataclasses.replace(rule, batch=_fixed(rule.batch, points, chosen))
+        low, high = at_it.batch.low[points], at_it.batch.high[points]
+        r = rule.solve(t.exponents, t.logc, t.ptr, low, high)
+        y, _ = geometric_ties.choose(at_it, points, r)
+        found.append((y, r.status == gp.OPTIMAL))
+    upper = ~found[0][1] & found[1][1]
+    open_ones = found[0][1] & found[1][1]
+    for stage in rule.stages:
+        part = stage.take(points)
+        a, b = (gp.evaluate(part.exponents, part.logc, part.ptr, y)[:, 0] for y, _ in found)
+        decided = open_ones & (np.abs(a - b) > TIE)
+        upper[decided] = (b < a)[decided]
+        open_ones &= ~decided
+    return np.where(upper, above, below)
 
 
 def _fixed(batch: Batch, points: NDArray[np.intp], chosen: Array) -> Batch:
