@@ -377,14 +377,13 @@ def _packed(numbers: list[Any]) -> Array:
 
 def branches(p: Program) -> Iterator[Array]:
     """Rows to add, one set for each way of choosing the largest argument of every exact maximum."""
-    for choice in itertools.product(*(range(len(a)) for _, a in p.exact)):
-        extra = np.zeros((len(choice), len(p.columns) + 1))
-        for i, ((place, arguments), k) in enumerate(zip(p.exact, choice, strict=True)):
-            extra[i] -= arguments[k]
-            extra[i, place] += 1.0
-        yield extra
+    for choice in itertools.product(*(range(a.shape[-2]) for _, a in p.exact)):
+        rows = [-arguments[..., k, :] for (_, arguments), k in zip(p.exact, choice, strict=True)]
+        for row, (place, _) in zip(rows, p.exact, strict=True):
+            row[..., place] += 1.0
+        yield np.stack(np.broadcast_arrays(*rows), axis=-2) if rows else np.zeros((0, len(p.columns) + 1))
 
 
 def branch_count(p: Program) -> int:
     """How many sets of rows ``branches`` yields."""
-    return math.prod(len(a) for _, a in p.exact)
+    return math.prod(a.shape[-2] for _, a in p.exact)

@@ -7,16 +7,15 @@ that is only there to have one) is left to be solved point by point.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.evaluation import RowKey
 from formulations.many import Array, Points, same
-from formulations.program import Program, is_linear, program
+from formulations.program import Program, branch_count, branches, is_linear, program
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question
@@ -33,6 +32,8 @@ FEWEST = 300
 PIECE = 16_384
 """Points written and solved together."""
 GAP = 1e-9
+BRANCHES = 16
+"""Ways in which maxima may be held that are still all tried."""
 SETS = 4
 """More limits than that have too many sets to be in conflict."""
 AWAY = 1e-7
@@ -64,7 +65,7 @@ def _plain(question: Question) -> bool:
         p = program(question)
     except (ValueError, ArithmeticError):
         return False
-    return not p.integer.any() and not p.exact
+    return not p.integer.any() and branch_count(p) <= BRANCHES
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ class Linear:
         p = program(question)
         _check(p)
         count = len(points)
+        if p.exact:
+            return _of_branches(told, p, question, points)
         found = _solved(p, count)
         good = np.zeros(count, dtype=bool)
         optimal = found.end == FOUND
@@ -94,14 +97,14 @@ class Linear:
             good[optimal] = _optimal(told, p, question, points, found, optimal)
         none = found.end == INFEASIBLE
         if none.any():
-            good[none] = _none(told, p, points, found, none)
+            good[none] = _none(told, [p], points, [found], none)
         return good
 
 
 def _check(p: Program) -> None:
     """Raise NotLinear where a program is of another kind."""
-    if p.integer.any() or p.exact or p.others:
-        raise NotLinear("whole numbers, or maxima that are to be large")
+    if p.integer.any() or p.others or branch_count(p) > BRANCHES:
+        raise NotLinear("whole numbers, or too many terms of which one must be the largest")
     if p.goal is None or p.under is None:
         raise NotLinear("nothing is to be least")
     ratios = [under for _, _, under in p.ties]
@@ -129,16 +132,80 @@ def _solved(p: Program, count: int) -> Vertices:
     return lp.solved(p.rows, p.equal, p.low, p.high, _aims(p), count)
 
 
-def _optimal(told: Told, p: Program, question: Question, points: Points, found: Vertices, mask: Mask) -> Mask:
-    """Judge and take over the points with an optimum."""
+def _of_branches(told: Told, p: Program, question: Question, points: Points) -> Mask:
+    """Answer where a maximum must be one of its terms: the best over all, where no two differ in their designs."""
+    count, every = len(points), np.ones(len(points), dtype=bool)
+    made = [_with_rows(p, extra) for extra in branches(p)]
+    found = [_solved(b, count) for b in made]
+    values, bounds = np.full((len(made), count), np.inf), np.full((len(made), count), -np.inf)
+    for k, (b, f) in enumerate(zip(made, found, strict=True)):
+        n = Rows(b, every)
+        met, none = f.end == FOUND, f.end == INFEASIBLE
+        nothing = lp.weak_duality(n.rows, n.equal, n.low, n.high, np.zeros_like(n.cost), f.y) > 0.0
+        bounds[k] = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, f.y)
+        values[k] = np.where(met, (n.cost * f.u).sum(axis=1), np.inf)
+        bounds[k] = np.where(met, bounds[k], np.where(none & nothing, np.inf, -np.inf))
+    low, which = values.min(axis=0), values.argmin(axis=0)
+    best = np.stack([f.u for f in found])[which, np.arange(count)]
+    good = np.isfinite(low)
+    for v, f in zip(values, found, strict=True):
+        apart = np.abs(f.u - best).max(axis=1) > AWAY
+        good &= ~(apart & (v <= low + milp.EQUAL * np.abs(low)))
+    least = bounds.min(axis=0)
+    answered = np.zeros(count, dtype=bool)
+    for k, (b, f) in enumerate(zip(made, found, strict=True)):
+        own = good & (which == k)
+        if own.any():
+            answered[own] = _optimal(told, b, question, points, f, own, least[own], len(p.keys))
+    none = np.all([f.end == INFEASIBLE for f in found], axis=0)
+    if none.any():
+        answered[none] = _none(told, made, points, found, none)
+    return answered
+
+
+def _with_rows(p: Program, extra: Array) -> Program:
+    """A program with further rows, that are no limits, and no maxima to be held."""
+    zeros = np.zeros_like(extra)
+    shape = np.broadcast_shapes(p.numerators.shape[:-2], p.denominators.shape[:-2], extra.shape[:-2])
+
+    def more(rows: Array, of: Array) -> Array:
+        both = (np.broadcast_to(a, (*shape, *a.shape[-2:])) for a in (rows, of))
+        return np.concatenate(list(both), axis=-2)
+
+    count = extra.shape[-2]
+    return replace(
+        p,
+        keys=(*p.keys, *(None for _ in range(count))),
+        numerators=more(p.numerators, extra),
+        denominators=more(p.denominators, zeros),
+        equal=np.append(p.equal, np.zeros(count, dtype=bool)),
+        exact=(),
+    )
+
+
+def _optimal(
+    told: Told,
+    p: Program,
+    question: Question,
+    points: Points,
+    found: Vertices,
+    mask: Mask,
+    least: Array | None = None,
+    rows: int | None = None,
+) -> Mask:
+    """Judge and take over the points with an optimum.
+
+    ``least``: a bound that holds beside that of the multipliers; ``rows``: how many of the rows are the program's own.
+    """
     u, y = found.u[mask], found.y[mask]
     n = Rows(p, mask)
     value = (n.cost * u).sum(axis=1)
     bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, y)
     size = (np.abs(n.cost) * np.abs(u)).sum(axis=1)
+    bound = bound if least is None else np.minimum(bound, least)
     good = value - bound <= GAP * np.maximum(np.abs(value), 1e-3 * size)
     good &= ~((u[:, :-1] >= n.high * (1.0 - milp.AT_END)) & p.boxed).any(axis=1)
-    rates, sure = _rates(p, n, u, y, value)
+    rates, sure = _rates(p, n, u, y, value, len(p.keys) if rows is None else rows)
     good &= sure
     place = {c: i for i, c in enumerate(p.columns)}
     x = {d.name: u[:, place[d.name]] for d in question.decide}
@@ -168,10 +235,11 @@ def _to_user(p: Program, n: Rows, value: Array) -> Array:
     return np.asarray(ratio if p.sign > 0 else 1.0 / ratio)
 
 
-def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array) -> tuple[dict[str, Array], Mask]:
+def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
     """Elasticities of the objective by limit (see ``solvers.milp_explained.rates``), and where they are certain.
 
-    Relaxing and tightening a limit that binds are mirrors of each other where the vertex is not degenerate.
+    Relaxing and tightening a limit that binds are mirrors of each other where the vertex is not degenerate. Rows beyond
+    the first ``own`` turn others of them round.
     """
     assert p.under is not None, "there is an objective"
     keys = [k for k in p.keys if k is not None]
@@ -180,7 +248,7 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array) -> tuple[dict[
     size = np.maximum(np.abs(u[:, :-1]), 1e-3)
     at_end = (u[:, :-1] - n.low <= AWAY * size) | (n.high - u[:, :-1] <= AWAY * size)
     # as many rows and ends hold with equality as there are numbers: no more, or the vertex is degenerate
-    tight = (left <= AWAY).sum(axis=1) + at_end.sum(axis=1)
+    tight = (left[:, :own] <= AWAY).sum(axis=1) + at_end.sum(axis=1)
     simple = tight == u.shape[1] - 1
     found: dict[str, Array] = {}
     by = -value if p.under[..., :-1].any() else value
@@ -199,23 +267,17 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array) -> tuple[dict[
     return found, sure
 
 
-def _none(told: Told, p: Program, points: Points, found: Vertices, mask: Mask) -> Mask:
-    """Prove that points have no design, and tell which limits are in conflict."""
-    n = Rows(p, mask)
-    named = np.array([k is not None for k in p.keys], dtype=bool)
-    y = found.y[mask]
-    missed = lp.weak_duality(n.rows, n.equal, n.low, n.high, np.zeros_like(n.cost), y)
-    give = np.where(named, np.abs(n.room).max(axis=2, initial=0.0), 0.0)
-    weight = np.where(n.equal, np.abs(y), np.maximum(y, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sure = missed / (weight * give).sum(axis=1) > programs.SLACK
+def _none(told: Told, made: Sequence[Program], points: Points, found: Sequence[Vertices], mask: Mask) -> Mask:
+    """Prove that points have no design in any branch, and tell which limits are in conflict."""
+    sure = np.ones(np.count_nonzero(mask), dtype=bool)
+    for p, f in zip(made, found, strict=True):
+        sure &= _missed(p, f, mask, len(made) > 1) > programs.SLACK
     own = np.flatnonzero(mask)[sure]
     good = np.zeros(len(mask), dtype=bool)
     good[own] = True
 
     def answer(now: Points) -> Mask:
-        conflict = _conflict(p, len(mask), now)
-        told.none(points[now], conflict)
+        told.none(points[now], _conflict(made, len(mask), now))
         return np.ones(len(now), dtype=bool)
 
     for left in blocks.together(own, answer):
@@ -223,28 +285,46 @@ def _none(told: Told, p: Program, points: Points, found: Vertices, mask: Mask) -
     return good[mask]
 
 
-def _conflict(p: Program, count: int, own: Points) -> Collection[str]:
+def _missed(p: Program, found: Vertices, mask: Mask, turned: bool) -> Array:
+    """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
+
+    ``turned``: rows that are no limits and have no denominator choose the term of a maximum; these may give as well.
+    """
+    n = Rows(p, mask)
+    named = np.array([k is not None for k in p.keys], dtype=bool)
+    y = found.y[mask]
+    missed = lp.weak_duality(n.rows, n.equal, n.low, n.high, np.zeros_like(n.cost), y)
+    room = np.abs(n.room).max(axis=2, initial=0.0)
+    choosing = (room == 0.0) & ~named & turned
+    give = np.where(named, room, np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), 0.0))
+    weight = np.where(n.equal, np.abs(y), np.maximum(y, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(missed > 0.0, missed / (weight * give).sum(axis=1), 0.0))
+
+
+def _conflict(made: Sequence[Program], count: int, own: Points) -> Collection[str]:
     """The first minimal set of limits that contradict each other, the same at all points ``own``.
 
     Raises Differ where it is not, and NotLinear where there are too many sets.
     """
-    names = milp_conflicts.limit_names(p)
+    names = milp_conflicts.limit_names(made[0])
     if len(names) > SETS:
         raise NotLinear("too many limits may be in conflict")
 
     def feasible(kept: frozenset[str]) -> bool:
-        stays = np.array([_stays(k, names, kept) for k in p.keys], dtype=bool)
-        rows = p.rows[..., stays, :]
-        rows = rows[own] if rows.ndim == 3 else rows
-        low, high = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.high))
-        found = lp.solved(rows, p.equal[stays], low, high, [], len(own))
-        if (found.end == FAILED).any():
-            raise NotLinear("a program could not be solved")
-        return same(found.end == FOUND)
+        return same(np.any([_can(p, names, kept, count, own) for p in made], axis=0))
 
     first = milp_conflicts.sets(names, feasible)
     return first[0] if first else ()
 
 
-def _stays(key: RowKey | None, names: Collection[str], kept: Collection[str]) -> bool:
-    return key is None or key.name not in names or key.name in kept
+def _can(p: Program, names: Collection[str], kept: Collection[str], count: int, own: Points) -> Mask:
+    """Whether the limits ``kept`` can hold together, at each of the points ``own``."""
+    stays = np.array([k is None or k.name not in names or k.name in kept for k in p.keys], dtype=bool)
+    rows = p.rows[..., stays, :]
+    rows = rows[own] if rows.ndim == 3 else rows
+    low, high = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.high))
+    found = lp.solved(rows, p.equal[stays], low, high, [], len(own))
+    if (found.end == FAILED).any():
+        raise NotLinear("a program could not be solved")
+    return np.asarray(found.end == FOUND)

@@ -60,6 +60,17 @@ def test_a_block_is_what_each_point_is_by_itself(seed: int, goal: str, limits: d
     assert np.isin(arrays["status"][~left], [OPTIMAL, NONE]).all()
 
 
+@pytest.mark.parametrize(
+    ("goal", "limits"),
+    [("energy", {"time": {"max": 0.5}, "power": {"max": 70.0}}), ("time", {"power": {"max": 60.0}})],
+)
+def test_caps_on_average_power_try_every_term_of_the_time(goal: str, limits: dict[str, Any], as_alone: Any):
+    """A longer time makes the power smaller, so that the time must be held to one of its terms."""
+    arrays, left = as_alone(partition(2, goal, limits), linear.Linear)
+    assert left.mean() < 0.5
+    assert np.isin(arrays["status"][~left], [OPTIMAL, NONE]).all()
+
+
 def test_some_are_out_of_reach_and_say_why(as_alone: Any):
     asked = partition(3, "energy", {"time": {"max": 0.3}, "energy": {"max": 60.0}})
     asked["sweep"].pop("idle")
