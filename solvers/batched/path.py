@@ -34,8 +34,12 @@ class Path(Protocol):
 
 
 def path(grid: Grid) -> Path | None:
-    """Return the first way that can answer this grid (None: each point is solved by itself)."""
-    for way in WAYS:
+    """Return the first way that can answer this grid (None: each point is solved by itself).
+
+    Where the user asks for a search by sampling, or a model can only be run, what is decided is searched for.
+    """
+    sampled = any(q.search is not None or q.model.black_box for q in grid.bases.values())
+    for way in WAYS[:1] if sampled else WAYS:
         found: Path | None = way(grid)
         if found is not None:
             return found

@@ -68,7 +68,10 @@ def _tabular(question: Question) -> bool:
         if count > LARGEST:
             return False
     first = next(asked for _, asked in combinations(question))
-    return not first.decide or (is_linear(first) and formulate(first).program is not None)
+    try:
+        return not first.decide or (is_linear(first) and formulate(first).program is not None)
+    except ArithmeticError:  # a cost that is 0: told of each point by itself
+        return False
 
 
 def _values(question: Question, d: Decision) -> range | tuple[float, ...] | None:

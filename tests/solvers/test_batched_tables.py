@@ -105,3 +105,8 @@ def test_a_choice_of_platforms_alone(as_alone: Any):
     assert not left.any()
     assert len(set(arrays["machine"].ravel().tolist())) > 1
     assert isinstance(batched.path(scenarios.grid(dse.load(asked))), tables.Tables)
+
+
+def test_where_a_sampler_is_asked_for_nothing_is_answered_at_once():
+    asked = whole_regions(1, "energy", {"time": {"max": 1.0}}) | {"search": {"sampler": "TPE"}}
+    assert batched.path(scenarios.grid(dse.load(asked))) is None
