@@ -31,12 +31,12 @@ from formulations import evaluation
 from scenarios import Scenario, grid
 
 TITLE = "Out of core, and on several processes"
-TURNS = 3000
-"""Of a loop of sines: some 0.2 ms, twice for each point: a few tenths of a second for a chunk of 500 points."""
+TURNS = 12_000
+"""Of a loop of sines: some 1 ms for a point, so that a chunk of 500 points takes about half a second."""
 
 
 def benches(
-    side: int = 10_000, sides: tuple[int, ...] = (316, 1000, 3162, 10_000), points: int = 4000
+    side: int = 10_000, sides: tuple[int, ...] = (316, 1000, 3162, 10_000), points: int = 6000
 ) -> list[Bench]:
     """Evaluate ``side`` squared points into a store, watch memory as ``sides`` grow, share chunks of ``points``."""
     return [_into_a_store(side), _memory(sides), _shared(points)]

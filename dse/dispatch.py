@@ -89,16 +89,18 @@ def through_dask(
 
 
 def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator[Finished]:
-    """Compute chunks in threads of this process, one for each core, and give them back as they finish."""
+    """Compute chunks in threads of this process, and give them back as they finish."""
     from dask.system import CPU_COUNT
 
     waiting = iter(todo)
-    with ThreadPoolExecutor(CPU_COUNT) as pool:
+    # one more than there are cores: a thread that has written waits for the disk
+    threads = CPU_COUNT + 1
+    with ThreadPoolExecutor(threads) as pool:
 
         def more(count: int) -> set[Future[Finished]]:
             return {pool.submit(solved, at, study, index) for index in itertools.islice(waiting, count)}
 
-        running = more(2 * CPU_COUNT)
+        running = more(2 * threads)
         try:
             while running:
                 ended, running = wait(running, return_when=FIRST_COMPLETED)
