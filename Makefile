@@ -46,9 +46,11 @@ slurm: $(VENV)/.test
 	$(PIP) -e '.[cluster]'
 	$(BIN)/python tests/cluster/slurm.py $(if $(INSTALL),--install)
 
-docs: $(VENV)/.plain
+# what docs/ shows of the program: model pages, references, and the output printed on the pages
+docs: $(VENV)/.test
 	$(BIN)/python -m dse.models
 	$(BIN)/python docs/reference/generate.py
+	$(BIN)/python tests/test_docs.py
 
 site: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs $(SITE)

@@ -14,6 +14,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery"]
 myst_heading_anchors = 3
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
+smartquotes = False  # would join the dashes of --options
 html_theme = "furo"
 html_title = f"dse {VERSION}"
 exclude_patterns = ["examples/**", "gallery/**"]
@@ -24,6 +25,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_gallery",
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("figures.drawn",),
     "show_signature": False,
     "min_reported_time": 1e9,

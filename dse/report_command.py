@@ -27,5 +27,5 @@ def report(source: str, output: str, points: int | None) -> int:
     if Path(output).suffix not in {".html", ".htm"}:
         raise click.UsageError(f"{output}: a report is a page, name it {Path(output).stem}.html")
     written = api.report(source, output, points)
-    say(f"Wrote {written} ({written.stat().st_size / 1e6:.1f} MB): open it in any browser")
+    say(f"Wrote {written} ({written.stat().st_size / 1e6:.2g} MB): open it in any browser")
     return ANSWERED

@@ -8,7 +8,8 @@ Every page is followed from top to bottom in an empty folder:
 
 Of a shown number the digits that are shown must be right; ``…`` stands for whatever differs from run to run or is
 left out. A comment ``<!-- not run here: why -->`` before a block leaves it out.
-``python tests/test_docs.py PAGE ...`` writes today's output into the blocks that show some and leave out no lines.
+``make docs`` (``python tests/test_docs.py PAGE ...``) writes today's output into the blocks that show some and leave
+out no lines.
 """
 
 import contextlib
@@ -55,6 +56,7 @@ NOISE = (  # what differs from run to run
         r"\1 …",
     ),
     (r"(optimal   +)\d[\d.]*e[-+]\d+", r"\1…"),
+    (r"\([\d.]+ MB\)", "(… MB)"),
     (r"(identity ).*", r"\1…"),
     (r"\([0-9a-f]{12}…, asked [0-9a-f]{12}…\)", "(…, asked …)"),
 )
@@ -223,6 +225,18 @@ def test_readme_shows_the_scenario_that_it_runs() -> None:
     assert tomllib.loads(shown) == tomllib.loads(shipped)
 
 
+def test_readme_says_of_its_second_example_what_is_so() -> None:
+    import dse
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    question = tomllib.loads([step.text for step in steps(readme) if step.kind == "toml"][1])
+    answer = dse.solve(question)
+    assert answer.status == "optimal"
+    assert answer.variables["share.solver.cpu"] in {0, 1}  # the whole of it on one processor
+    question["given"] |= {"share.assembly.cpu": 0, "share.solver.cpu": 0}
+    assert dse.solve(question).status == "infeasible"  # too short for the GPU alone
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_commands_and_options_in_the_text_exist(page: Path) -> None:
     """``dse solve --json`` in a sentence or a table is a command with that option."""
@@ -236,6 +250,13 @@ def test_commands_and_options_in_the_text_exist(page: Path) -> None:
         assert command, f"dse {said[0]}"
         options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
         assert set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", said[1].split(" | ")[0])) <= options, said
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        # the gallery is there once the site is built
+        assert "auto_gallery" in target or (page.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("page", ["commands.md", "keys.md"])
@@ -278,6 +299,7 @@ def write(page: Path) -> None:
 if __name__ == "__main__":
     sys.path.pop(0)  # tests/scenarios would be found in place of scenarios
     os.environ["COLUMNS"] = WIDTH
-    for each in [Path(word).absolute() for word in sys.argv[1:]]:
+    pages = [Path(word).absolute() for word in sys.argv[1:]] or [p for p in PAGES if p.name not in ELSEWHERE]
+    for each in pages:
         with tempfile.TemporaryDirectory() as empty_folder, contextlib.chdir(empty_folder):
             write(each)
