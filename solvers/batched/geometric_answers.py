@@ -34,8 +34,6 @@ from solvers.unbounded import FALLS, runaway
 Bools = NDArray[np.bool_]
 
 EDGE = 1e-6
-UNCLEAR = 1e-5
-"""A limit with less slack and less multiplier than this may or may not bind: the single path polishes."""
 DEPENDENT = 1e-6
 """Gradients of binding limits that are nearer to being dependent than this have no unique multipliers."""
 
@@ -86,9 +84,12 @@ def answered(batch: Batch, solve: Solver) -> Answers | None:
     if batch.discrete is not None:
         y[best], value[best], clear = geometric_whole.settled(rule, best, regular)
     else:
+        regular, told = geometric_ties.cleared(
+            solve, t.take(best), batch.low[best], batch.high[best], regular
+        )
         y[best], sure = geometric_ties.choose(rule, best, regular)
         multipliers[best], value[best] = regular.multipliers, regular.bound
-        clear = sure & _unique(batch, best, y[best])
+        clear = told & sure & _unique(batch, best, y[best])
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
     return _checked(batch, status, y, value, multipliers, names, conflict)
 
@@ -126,12 +127,7 @@ def _regular(batch: Batch, points: NDArray[np.intp], r: gp.Result) -> Bools:
         at_low = (r.y[:, i] - low[:, i] < EDGE) & (not v.real_low and v.decision.minimum is None)
         at_high = (high[:, i] - r.y[:, i] < EDGE) & (not v.real_high and v.decision.maximum is None)
         plain &= ~((at_low | at_high) & pull)
-    if batch.discrete is not None:
-        return np.asarray(plain)
-    t = batch.table.take(points)
-    room = -gp.evaluate(t.exponents, t.logc, t.ptr, r.y)[:, 1:]
-    unclear = (np.maximum(r.multipliers, room) < UNCLEAR) & (np.minimum(r.multipliers, room) > 1e-9)
-    return np.asarray(plain & ~unclear.any(1))
+    return np.asarray(plain)
 
 
 def _unique(batch: Batch, points: NDArray[np.intp], y: Array) -> Bools:

@@ -24,6 +24,7 @@ FORCE = 1e-7
 TIGHT = 1e-6
 PUSHED = 1e-7
 LIFT = 1e-11
+UNCLEAR, SURELY = 1e-5, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,34 @@ def choose(s: Stages, points: NDArray[np.intp], r: gp.Result) -> tuple[Array, Bo
         if flat.shape[1]:
             y[which], done[which] = _descend(s, points[which], y[which], r.value[which], flat, 0)
     return y, done
+
+
+def cleared(solve: Solver, t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Result, Bools]:
+    """Settle which limits bind, and return the optima with that and where it is settled.
+
+    Near the end of an interior point slack times multiplier is 1e-12: where both are small, which of the two is 0 is
+    not told. One such limit is left out: if the optimum then meets it, the limit does not matter; else it binds.
+    """
+    room = -gp.evaluate(t.exponents, t.logc, t.ptr, r.y)[:, 1:]
+    doubtful = (np.maximum(r.multipliers, room) < UNCLEAR) & (np.minimum(r.multipliers, room) > SURELY)
+    several = doubtful.sum(1)
+    some = np.flatnonzero(several == 1)
+    if not some.size:
+        return r, several == 0
+    which = doubtful[some].argmax(1)
+    part = t.take(some)
+    logc = np.where(t.row[None] == which[:, None] + 1, -np.inf, part.logc)
+    free = solve(t.exponents, logc, t.ptr, low[some], high[some])
+    each = np.arange(some.size)
+    miss = gp.evaluate(t.exponents, part.logc, t.ptr, free.y)[each, which + 1]
+    met = (free.status == gp.OPTIMAL) & (miss <= SURELY)
+    slope = gp.gradients(t.exponents, part.logc, t.ptr, r.y[some])[each, which + 1]
+    onto = r.y[some] + slope * (room[some, which] / np.maximum((slope**2).sum(1), TIE))[:, None]
+    found = {n: np.array(getattr(r, n)) for n in gp.Result.__slots__}
+    for name, values in found.items():
+        values[some[met]] = getattr(free, name)[met]
+    found["y"][some[~met]] = onto[~met]
+    return gp.Result(**found), several <= 1
 
 
 def taken(r: gp.Result, where: Any) -> gp.Result:

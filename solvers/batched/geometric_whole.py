@@ -38,11 +38,11 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     below, above = neighbours(batch.problem.variables[v].decision, y[:, v], low[:, v], high[:, v])
     cut = above - below > 1e-13
     values, bounds = np.full((2, points.size), np.inf), np.full((2, points.size), np.inf)
-    at = [below, above]
+    neighbour = [below, above]
     some = np.flatnonzero(cut)
     for side in (0, 1):
         ends = [low[some].copy(), high[some].copy()]
-        ends[1 - side][:, v] = at[side][some]
+        ends[1 - side][:, v] = neighbour[side][some]
         r = rule.solve(batch.table.exponents, batch.table.logc[points[some]], batch.table.ptr, *ends)
         sure[some] &= r.status != gp.FAILED
         good = r.status == gp.OPTIMAL
@@ -60,8 +60,11 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     sure &= (r.status == gp.OPTIMAL) & (np.abs(r.value - target) <= SAME)
     at_it = dataclasses.replace(rule, batch=fixed)
     good = np.flatnonzero(sure)
-    y[good], ok = geometric_ties.choose(at_it, points[good], geometric_ties.taken(r, good))
-    sure[good] &= ok
+    at = points[good]
+    held = geometric_ties.taken(r, good)
+    held, told = geometric_ties.cleared(rule.solve, t.take(good), fixed.low[at], fixed.high[at], held)
+    y[good], ok = geometric_ties.choose(at_it, at, held)
+    sure[good] &= ok & told
     y[:, v] = chosen
     return y, np.minimum(bound, r.value), sure
 
