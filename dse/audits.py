@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.checking import EXAMPLES, Findings, Wrong
 from dse.chunk_work import Ready, Study, prepared
+from dse.findings import EXAMPLES, Findings, Wrong
 from dse.processes import end_with_parent, environment
 from results.dataset import STATUS_CODES
 from results.solution import Status
@@ -255,6 +255,8 @@ def figures(notes: Iterable[Mapping[str, Any]], extra: Again | None) -> dict[str
         "largest_miss_of_a_limit": whole.limit,
         "largest_gap": whole.gap,
         "largest_difference": whole.difference,
+        "bounds_proved_again": whole.proved,
+        "bounds_tried": whole.proved + whole.unproved,
     }
     if extra is not None:
         found |= {

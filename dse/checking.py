@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from dse import dual_bounds
+from dse.findings import EXAMPLES, Findings
 from formulations import evaluation
 from formulations.over_grid import Region, Spread
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, Variable
@@ -28,7 +30,6 @@ AGREES = 1e-9
 """Arrays and floats round differently in a few hundred operations; sums that cancel lose some digits more."""
 PIECE = 65_536
 THIN = 4_096
-EXAMPLES = 20
 
 Array = np.ndarray[Any, Any]
 OPTIMAL, FEASIBLE, INFEASIBLE, EVALUATED = (
@@ -37,66 +38,15 @@ OPTIMAL, FEASIBLE, INFEASIBLE, EVALUATED = (
 ERROR, UNBOUNDED = STATUS_CODES[Status.ERROR], STATUS_CODES[Status.UNBOUNDED]
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """Something wrong with the answer at a place of the grid."""
-
-    place: tuple[int, ...]
-    variable: str
-    what: str
-
-
-@dataclass(slots=True)
-class Findings:
-    """What a check has found so far: how many points, the largest of what is allowed, and what is wrong.
-
-    ``limit``: by how much a limit is missed, ``gap``: of an optimal point, ``difference``: between a stored number and
-    the model's (all relative). ``examples``: the first of all that is ``wrong``.
-    """
-
-    points: int = 0
-    wrong: int = 0
-    limit: float = 0.0
-    gap: float = 0.0
-    difference: float = 0.0
-    examples: list[Wrong] = field(default_factory=list)
-
-    def told(self) -> dict[str, Any]:
-        """Return the findings as values that JSON has; ``read`` reads them back."""
-        return asdict(self)
-
-    @staticmethod
-    def read(told: Mapping[str, Any]) -> Findings:
-        """Return findings from what ``told`` made of them."""
-        examples = [Wrong(tuple(e["place"]), e["variable"], e["what"]) for e in told["examples"]]
-        return Findings(**{**told, "examples": examples})
-
-    def add(self, other: Findings) -> None:
-        """Take over what another check has found."""
-        self.points += other.points
-        self.wrong += other.wrong
-        self.limit = max(self.limit, other.limit)
-        self.gap = max(self.gap, other.gap)
-        self.difference = max(self.difference, other.difference)
-        self.examples += other.examples[: EXAMPLES - len(self.examples)]
-
-    def tell(self, where: Array, origin: tuple[int, ...], variable: str, what: str) -> None:
-        """Note what is wrong at the points of a piece where ``where`` is true."""
-        bad = np.argwhere(where)
-        self.wrong += len(bad)
-        for spot in bad[: EXAMPLES - len(self.examples)]:
-            place = tuple(int(o + i) for o, i in zip(origin, spot, strict=True))
-            self.examples.append(Wrong(place, variable, what))
-
-
 def judged(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Findings:
     """Judge a block as soon as it is computed.
 
     All of it where something is decided. Where nothing is, what is computed and what it would be held against are the
-    same equations on the same arrays, so that a part of it is judged, to find what was put in the wrong place.
+    same equations on the same arrays, so that a part of it is judged, to find what was put in the wrong place. Bounds
+    are proved once more for such a part too: that takes as long as solving.
     """
-    if any(base.decide for base in spread.grid.bases.values()):
-        return check(spread, plan, region, arrays)
+    decided = any(base.decide for base in spread.grid.bases.values())
+    whole = check(spread, plan, region, arrays) if decided else Findings()
     dice = np.random.default_rng([s.start for s in region])
     part: list[slice] = []
     room = THIN
@@ -106,12 +56,17 @@ def judged(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Find
         start = int(dice.integers(s.start, s.stop - side + 1))
         part.insert(0, slice(start, start + side))
     at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(part, region, strict=True))
-    return check(spread, plan, tuple(part), {name: values[at] for name, values in arrays.items()})
+    some = check(spread, plan, tuple(part), {name: a[at] for name, a in arrays.items()}, bounds=decided)
+    if not decided:
+        return some
+    whole.proved, whole.unproved, whole.doubtful = some.proved, some.unproved, some.doubtful
+    return whole
 
 
-def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Findings:
+def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bounds: bool = False) -> Findings:
     """Judge the answers of a block; ``arrays`` hold the variables of ``plan`` over ``region``.
 
+    ``bounds``: also prove those of optima once more, where the problem is convex.
     Designs of a black box are not evaluated again: a run may take hours, and may have effects.
     """
     found = Findings()
@@ -125,6 +80,8 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Findi
                 _statuses(part, found)
             for asked, chosen, mask in () if asked_once else part.questions():
                 _numbers(part, asked, chosen, mask, found)
+                if bounds:
+                    _bounds(part, asked, chosen, mask, found)
     return found
 
 
@@ -301,6 +258,28 @@ class _Told:
         self.tell(~(off <= AGREES), name, "not what the model says of the design")
         fine = np.where(off <= AGREES, off, 0.0)
         self.found.difference = max(self.found.difference, float(np.max(fine, initial=0.0)))
+
+
+def _bounds(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array, found: Findings) -> None:
+    """Prove the bounds of the optima at the points of ``mask`` once more."""
+    if "elasticity" not in part.arrays or "status" not in part.arrays:
+        return
+    mask = mask & (part.arrays["status"] == OPTIMAL)
+    if not mask.any() or not dual_bounds.convex(part.spread.grid, part.origin, chosen):
+        return
+    question = _at(asked, part.shape, mask)
+    x = {d.name: _stored(part, d.name, mask) for d in question.decide}
+    worth = part.arrays["elasticity"][mask]
+    weights = {name: worth[:, i] for i, name in enumerate(part.plan.limits)}
+    try:
+        gaps = dual_bounds.gaps(question, x, weights)
+    except Exception:  # a model of the user's may know plain numbers only
+        return
+    proved = gaps <= question.gap + dual_bounds.ROUNDING
+    found.proved += int(proved.sum())
+    found.unproved += int((~proved).sum())
+    for spot in np.argwhere(mask)[~proved][: EXAMPLES - len(found.doubtful)]:
+        found.doubtful.append(tuple(int(o + i) for o, i in zip(part.origin, spot, strict=True)))
 
 
 def _at(asked: Question, shape: tuple[int, ...], mask: Array) -> Question:

@@ -68,6 +68,8 @@ def _show_verdict(verdict: Verdict) -> None:
             f"  limits are missed by {found.limit:.1e} at most (allowed 1e-8), the gap of an optimum is at most "
             f"{found.gap:.1e}, stored numbers differ from the model's by {found.difference:.1e} at most"
         )
+    if found.proved + found.unproved:
+        say(f"  {found.proved} of the bounds of {found.proved + found.unproved} optima proved once more")
     if verdict.again is not None:
         again = verdict.again
         say(

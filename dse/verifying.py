@@ -21,8 +21,8 @@ import results.storage
 import results.store
 import scenarios
 from dse import audits, checking, chunk_work, targets
-from dse.checking import Findings
 from dse.chunk_work import Ready, Study
+from dse.findings import Findings
 from dse.progress import Report, reporting
 from results.chunks import ChunkIndex
 from results.store import StoreError
@@ -97,6 +97,8 @@ class Verdict:
             "largest_miss_of_a_limit": self.found.limit,
             "largest_gap": self.found.gap,
             "largest_difference": self.found.difference,
+            "bounds_proved_again": self.found.proved,
+            "bounds_tried": self.found.proved + self.found.unproved,
             "solved_again": again.points if again else 0,
             "agree": again.agree if again else 0,
             "undecided": again.undecided if again else 0,
@@ -113,7 +115,9 @@ def verify(
     """Verify the store of a sweep.
 
     ``scenario``: the question, where the one that is stored cannot be read any more (a machine file has moved).
-    ``audit``: so many points, and so many of those said to be infeasible, are answered again by other means.
+    ``audit``: so many points, so many of those said to be infeasible, and of optima whose bound could not be proved
+    once more, are answered again by other means.
+
     Raises StoreError where there is no store of a sweep, and ScenarioError where its question cannot be read.
     """
     # workers of the audit may have another working directory
@@ -134,7 +138,13 @@ def verify(
             _chunk(verdict, at, path, index, region, infeasible)
             report(verdict.points, int(np.prod(at.plan.shape)))
     if audit and "status" in identity["grid"]["variables"]:
-        _again(verdict, at, asked, path, [*audits.drawn(at, audit), *infeasible.places])
+        _again(
+            verdict,
+            at,
+            asked,
+            path,
+            [*verdict.found.doubtful[:audit], *audits.drawn(at, audit), *infeasible.places],
+        )
     return verdict
 
 
@@ -202,7 +212,7 @@ def _chunk(
     except StoreError as problem:
         verdict.tell(Trouble(index, None, "", str(problem)))
         return
-    found = checking.check(at.spread, at.plan, region, arrays)
+    found = checking.check(at.spread, at.plan, region, arrays, bounds=True)
     verdict.points += found.points
     verdict.found.add(found)
     for example in found.examples:
