@@ -85,7 +85,7 @@ class Evaluated:
         Without a status among them limits play no part, and a number that does not exist is inf or NaN, as in NumPy.
         """
         shape = tuple(s.stop - s.start for s in region)
-        arrays = blank(plan, shape)
+        arrays = _empty(plan, shape)
         left = np.zeros(shape, bool)
         judged = any(v.role == "status" for v in plan.variables)
         for piece in self.spread.pieces(region, PIECE):
@@ -132,12 +132,27 @@ class Found:
     ratios: Mapping[RowKey, Any]
 
 
+FILLED = frozenset({"metric", "family", "objective"})
+"""Roles whose numbers are put in at every point, NaN where there is none."""
+
+
 def blank(plan: Layout, shape: tuple[int, ...]) -> Arrays:
-    """Arrays of what a block's variables are where nothing was computed; in one go also of texts."""
+    """Arrays for a block, as if nothing were computed; in one go also of texts."""
+    return {v.name: _blank(v, plan.shape_of(v, shape)) for v in plan.variables}
+
+
+def _blank(variable: Variable, shape: tuple[int, ...]) -> Any:
+    if variable.fill in {"", 0}:
+        return np.zeros(shape, variable.numpy_dtype)
+    return np.full(shape, variable.fill, variable.numpy_dtype)
+
+
+def _empty(plan: Layout, shape: tuple[int, ...]) -> Arrays:
+    """The same, but for what is ``FILLED`` anyway."""
     return {
-        v.name: np.zeros(plan.shape_of(v, shape), v.numpy_dtype)
-        if v.fill in {"", 0}
-        else np.full(plan.shape_of(v, shape), v.fill, v.numpy_dtype)
+        v.name: np.empty(plan.shape_of(v, shape), v.numpy_dtype)
+        if v.role in FILLED
+        else _blank(v, plan.shape_of(v, shape))
         for v in plan.variables
     }
 
@@ -146,21 +161,23 @@ def _fill(plan: Layout, found: Found, into: Mapping[str, Any], *, judged: bool) 
     """Put the numbers of a piece where they belong."""
     for variable in plan.variables:
         array = into[variable.name]
-        if variable.role == "metric" and variable.key in found.at:
-            array[...] = found.at[variable.key]
+        if variable.role == "metric":
+            array[...] = found.at.get(variable.key, np.nan)
         elif variable.role == "family":
             _fill_family(variable, found, array)
-        elif variable.role == "objective" and found.question.objectives:
-            array[...] = evaluation.objective(found.question, {}, found.at)
+        elif variable.role == "objective":
+            asked = found.question.objectives
+            array[...] = evaluation.objective(found.question, {}, found.at) if asked else np.nan
     if judged:
         _judge(plan, found, into)
 
 
 def _fill_family(variable: Variable, found: Found, array: Any) -> None:
     numbers = {**found.question.given, **found.at}
+    if len(variable.elements) < np.prod(array.shape[-len(next(iter(variable.elements))) :]):
+        array[...] = np.nan
     for place, name in variable.elements.items():
-        if name in numbers:
-            array[(..., *place)] = numbers[name]
+        array[(..., *place)] = numbers.get(name, np.nan)
 
 
 def _judge(plan: Layout, found: Found, into: Mapping[str, Any]) -> None:
