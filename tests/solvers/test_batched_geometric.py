@@ -222,6 +222,78 @@ def test_blocks_give_what_the_whole_gives():
                 np.testing.assert_array_equal(values, whole[name][region], err_msg=name)
 
 
+def test_compiled_and_by_threads_it_is_the_same(monkeypatch: pytest.MonkeyPatch):
+    """The compiled kernel, pieces of a few points, several threads: the same states and numbers."""
+    asked = GRIDS["deadline"]
+    plan, whole, left = at_once(asked)
+    monkeypatch.setattr(geometric, "PIECE", 10)
+    monkeypatch.setattr(geometric, "threads", lambda: 4)
+    way = geometric.Geometric(batch.apart(asked), compiled=True)
+    arrays, apart = way.solve(plan, tuple(slice(0, n) for n in asked.shape))
+    both = ~(left | apart)
+    assert both.mean() > 0.95
+    for name, values in arrays.items():
+        if values.dtype.kind == "f":
+            np.testing.assert_allclose(values[both], whole[name][both], rtol=3e-5, atol=1e-6, err_msg=name)
+        else:
+            np.testing.assert_array_equal(values[both], whole[name][both], err_msg=name)
+    np.testing.assert_allclose(arrays["objective"][both], whole["objective"][both], rtol=1e-8)
+
+
+def test_of_many_points_next_to_none_is_left_over():
+    """8000 deadlines, sizes and machines, a third of them at the deadline: all certified."""
+    asked = grid(
+        {
+            "limits.time.max": log("1 ms", "1000 s", 20),
+            "given.bodies": log(1e4, 1e6, 20),
+            "machine.energy_per_word": log(3e-7, 3e-5, 20),
+        },
+        limits='time = { max = "1 s" }',
+    )
+    assert geometric.way(asked) is not None
+    plan, arrays, left = at_once(asked)
+    assert left.sum() <= 2
+    assert np.nanmax(arrays["gap"]) <= 1e-6
+    assert (arrays["binding"][..., plan.limits.index("time")] == 1).mean() > 0.2
+    assert share(arrays, Status.INFEASIBLE) > 0.05
+
+
+def test_whole_processors_are_those_of_an_enumeration():
+    """Every p up to 40 with its own best memory, written out: the same least energy, or none."""
+    asked = grid(
+        {"limits.time.max": log("1 us", "10 ms", 40), "given.bodies": "values = [50, 200, 1000]"},
+        decide="processors = { max = 40, integer = true }\nmemory = {}",
+        limits='time = { max = "1 s" }',
+    )
+    m = {n.removeprefix("machine."): v for n, v in asked.question((0, 0)).given.items()}
+    _, arrays, left = at_once(asked)
+    deadline = np.array(asked.axes[0].values)[:, None, None]
+    n = np.array(asked.axes[1].values)[None, :, None]
+    p = np.arange(1.0, 41.0)
+    # T = a + b/M and E = p (c + d/M + (e M + l) T) at fixed p, with n/p <= M <= n/sqrt(p) and M >= 1
+    work = m["flops_per_pair"] * n**2 / p
+    a, b = (
+        m["time_per_flop"] * work,
+        (m["time_per_word"] + m["time_per_message"] / m["max_message"]) * n**2 / p,
+    )
+    d = (m["energy_per_word"] + m["energy_per_message"] / m["max_message"]) * n**2 / p
+    e, leak = m["memory_power_per_word"], m["leakage_power"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.maximum(np.maximum(n / p, 1.0), np.where(deadline > a, b / (deadline - a), np.inf))
+        high = n / np.sqrt(p) * np.ones_like(deadline)
+        M = np.clip(np.sqrt((d + leak * b) / (e * a)), low, np.maximum(low, high))
+        energy = p * (m["energy_per_flop"] * work + d / M + (e * M + leak) * (a + b / M))
+    best = np.where(low <= high * (1 + 1e-9), energy, np.inf).min(-1)
+    there = np.isfinite(best)
+    assert 0.1 < (~there).mean() < 0.9
+    assert left.mean() < 0.05
+    expected = np.where(there, STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE])
+    np.testing.assert_array_equal(arrays["status"][~left], expected[~left])
+    sure = there & ~left
+    np.testing.assert_allclose(arrays["objective"][sure], best[sure], rtol=1e-8)
+    assert (arrays["bound"][sure] <= best[sure] * (1 + 1e-11)).all()
+
+
 WHOLE = {
     "whole processors": grid(
         {
