@@ -29,7 +29,7 @@ DEADLINE, PHASES_DEADLINE = 1.0, 9.0
 FIRST, LAST = 0.93, 1.16
 PHASES_FIRST, PHASES_LAST = 8.5, 10.5
 # the flops of a region (Gflop) and the GPU's time per byte (seconds per GB) that are swept; points solved by hand
-REGION, WORK, BYTE, SAMPLE = 6, (10.0, 120.0), (0.006, 0.03), 500
+REGION, WORK, BYTE, SAMPLE = 6, (10.0, 120.0), (0.006, 0.018), 500
 NAMES = ("flops", "flops_double", "integer_operations", "bytes")
 FRESH = "Pyomo + HiGHS, built for each point"
 
