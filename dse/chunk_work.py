@@ -49,8 +49,8 @@ class Study:
 
     ``text`` and ``file``: the scenario as written. ``store``: where results go, None: they are handed back.
     ``model``: a model that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
-    only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the next one on the
-    same store.
+    only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
+    next one on the same store.
     """
 
     text: str
