@@ -22,7 +22,8 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 def compiled(function: F) -> F:
     """Compile a function that works on one point; it is kept on disk as part of the loop it ends up in."""
-    made: F = numba.njit(fastmath=FAST, error_model="numpy")(function)
+    # inlined: what a call hands over, some forty numbers, would take as long as what it does
+    made: F = numba.njit(fastmath=FAST, error_model="numpy", forceinline=True)(function)
     return made
 
 

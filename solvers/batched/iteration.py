@@ -126,7 +126,7 @@ def _reach(w: Any, r: Room) -> tuple[float, float]:
     primal, dual = 1.0, 1.0
     for k in range(r.M):
         if w[r.on + k] > 0:
-            primal = max(primal, -w[r.dS + k] / w[r.S + k])
+            primal = max(primal, -w[r.dS + k] * w[r.V + k])
             dual = max(dual, -w[r.dL + k] / w[r.L + k])
     return primal, dual
 
@@ -194,6 +194,7 @@ def advance(
     slacks(w, r, r.F, r.y, p.t, lo, hi, r.off)
     for k in range(size):
         w[r.off + k] -= w[r.S + k]
+        w[r.V + k] = 1.0 / w[r.S + k]
         w[r.aim + k] = 0.0
     matrix(A, ptr, w, r, dims, p.weight, p.elastic)
     least = 1e-14 * p.rho if p.elastic else 1e-13

@@ -21,9 +21,9 @@ class Room(NamedTuple):
 
     One array, because each array that a compiled function is handed costs it a count of who holds it. ``m``, ``n``:
     limits and variables; ``M``: inequalities. ``F``, ``W``, ``G``: values, softmax weights and slopes of the rows at
-    ``y``; ``S``, ``L``: slacks and multipliers of the inequalities, ``on``: 1 for those that exist, ``off``: what the
-    true slack is beyond the carried one; ``d``, ``dS``, ``dL``: a step; names ending in ``t``: at the end of a trial
-    step; in ``b``: the best so far; ``free``: 1 for variables that may move.
+    ``y``; ``S``, ``L``: slacks and multipliers of the inequalities, ``V``: 1/S, ``on``: 1 for those that exist,
+    ``off``: what the true slack is beyond the carried one; ``d``, ``dS``, ``dL``: a step; names ending in ``t``: at the
+    end of a trial step; in ``b``: the best so far; ``free``: 1 for variables that may move.
     """
 
     m: int
@@ -47,6 +47,7 @@ class Room(NamedTuple):
     aim: int
     dS: int  # noqa: N815
     dL: int  # noqa: N815
+    V: int
     d: int
     rhs: int
     scale: int
@@ -62,11 +63,11 @@ def room(K: int, m: int, n: int) -> Room:
     G = W + 2 * K
     y = G + (m + 1) * n
     S = y + 4 * n
-    d = S + 9 * M
+    d = S + 10 * M
     H = d + 3 * (n + 1)
     return Room(
         m, n, M, 0, m + 1, W, W + K, G, y, y + n, y + 2 * n, y + 3 * n,
-        S, S + M, S + 2 * M, S + 3 * M, S + 4 * M, S + 5 * M, S + 6 * M, S + 7 * M, S + 8 * M,
+        S, S + M, S + 2 * M, S + 3 * M, S + 4 * M, S + 5 * M, S + 6 * M, S + 7 * M, S + 8 * M, S + 9 * M,
         d, d + n + 1, d + 2 * (n + 1), H, H + (n + 1) * (n + 1),
     )  # fmt: skip
 
@@ -176,17 +177,17 @@ def matrix(A: Any, ptr: Any, w: Any, r: Room, dims: Any, weight: float, elastic:
         if c > 0.0 and ptr[k + 1] - ptr[k] > 1:
             _bend(A, ptr, w, r, dims, k, c)
         if k > 0 and w[r.on + k - 1] > 0:
-            _wall(w, r, dims, k, w[r.L + k - 1] / w[r.S + k - 1], elastic)
+            _wall(w, r, dims, k, w[r.L + k - 1] * w[r.V + k - 1], elastic)
     for v in range(n):
         lower, upper = m + 1 + v, m + 1 + n + v
         if w[r.free + v] > 0:
-            w[r.H + v * (n + 2)] += w[r.L + lower] / w[r.S + lower] + w[r.L + upper] / w[r.S + upper]
+            w[r.H + v * (n + 2)] += w[r.L + lower] * w[r.V + lower] + w[r.L + upper] * w[r.V + upper]
         else:
             for u in range(n + 1):
                 w[r.H + v * (n + 1) + u] = w[r.H + u * (n + 1) + v] = 0.0
             w[r.H + v * (n + 2)] = 1.0
     last = r.H + n * (n + 2)
-    w[last] = w[last] + w[r.L + m] / w[r.S + m] if elastic else 1.0
+    w[last] = w[last] + w[r.L + m] * w[r.V + m] if elastic else 1.0
     _factor(w, r, n + 1)
 
 
@@ -244,8 +245,8 @@ def step(w: Any, r: Room, dims: Any, weight: float, rho: float, elastic: bool) -
     w[r.rhs + n] = -rho
     for k in range(m + 1 + 2 * n):
         # what draws each slack to where it should be
-        if w[r.on + k] > 0:
-            pull = (w[r.aim + k] - w[r.L + k] * w[r.off + k]) / w[r.S + k]
+        pull = (w[r.aim + k] - w[r.L + k] * w[r.off + k]) * w[r.V + k]
+        if pull != 0.0 and w[r.on + k] > 0:
             if k > m:
                 w[r.rhs + (k - m - 1) % n] += pull if k <= m + n else -pull
                 continue
@@ -299,4 +300,4 @@ def _slide(w: Any, r: Room, dims: Any, elastic: bool) -> None:
         w[r.dS + m + 1 + n + v] = -w[r.d + v] + w[r.off + m + 1 + n + v]
     for k in range(r.M):
         if w[r.on + k] > 0:
-            w[r.dL + k] = (w[r.aim + k] - w[r.L + k] * w[r.dS + k]) / w[r.S + k] - w[r.L + k]
+            w[r.dL + k] = (w[r.aim + k] - w[r.L + k] * w[r.dS + k]) * w[r.V + k] - w[r.L + k]
