@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
 PICTURES = frozenset({".png", ".svg", ".pdf"})
-FRONT_HELP = "A .json file, or what `dse export` writes: .csv, .parquet, .md, .nc, .zarr, .png, ...; may be repeated."
+FRONT_HELP = (
+    "A .json file, or what `dse export` writes: .csv, .parquet, .md, .nc, .zarr, .png, ...; may be repeated."
+)
 RECORD = ".json"
 
 POINTS_HELP = (

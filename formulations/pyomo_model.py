@@ -139,7 +139,7 @@ def linear_model(problem: Problem) -> pyo.ConcreteModel:
 def row_size(numerator: Posynomial, denominator: Posynomial, scale: Mapping[str, float]) -> float:
     """Return the largest term of a row at variables of their typical size: what the row is divided by."""
     terms = [*numerator.terms.items(), *denominator.terms.items()]
-    return max(c * math.prod(scale[v] for v, _ in key) for key, c in terms)
+    return float(max(c * math.prod(scale[v] for v, _ in key) for key, c in terms))
 
 
 def _sum(p: Posynomial, si: Mapping[str, Any], factor: float) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Status(StrEnum):
-    """What an answer promises (design section 6)."""
+    """What an answer promises."""
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"

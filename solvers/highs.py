@@ -23,6 +23,13 @@ FEASIBLE = 1e-10
 WHOLE = 1e-9
 ROUNDING = 1e-14
 BALANCING = 4
+TOLERANCES = {
+    "primal_feasibility_tolerance": FEASIBLE,
+    "dual_feasibility_tolerance": FEASIBLE,
+    "mip_feasibility_tolerance": WHOLE,
+}
+WIDE = 1000.0
+"""Whole numbers of more values are searched twice: at tight tolerances HiGHS may cut off the best of them."""
 SECONDS = 120.0
 SOLVER = "HiGHS"
 
@@ -105,6 +112,8 @@ def _whole(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
     if not n.integer.any():
         return _linear(n, cost)
     found = _run(n, cost, gap)
+    if (n.high - n.low)[n.integer].max() > WIDE:
+        found = _agreed(n, cost, found, _run(n, cost, gap, tight=False))
     if found.u is None:
         return _without_end(n, cost) if found.end is not End.INFEASIBLE else found
     if n.integer.all():
@@ -114,6 +123,22 @@ def _whole(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
     if rest.u is None:
         return Result(End.FAILED)
     return Result(End.FOUND, rest.u, rest.value, min(found.bound, rest.value))
+
+
+def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
+    """The tight search, unless the other finds a better point that holds in plain floats: the first bound was false."""
+    if loose.u is None:
+        return tight
+    u = np.where(np.append(n.integer, False), np.round(loose.u), loose.u)
+    over = n.rows @ u
+    room = FEASIBLE * (np.abs(n.rows) @ np.abs(u))
+    holds = bool(((over <= room) & (~n.equal | (over >= -room))).all())
+    value = float(cost @ u)
+    if tight.u is None:
+        # one search that finds what the other calls infeasible is believed where its point holds
+        return replace(loose, u=u, value=value) if holds else tight
+    better = holds and value < tight.value - GAP * abs(tight.value)
+    return Result(End.FOUND, u, value, min(tight.bound, loose.bound, value)) if better else tight
 
 
 def _without_end(n: Numbers, cost: Array) -> Result:
@@ -145,13 +170,19 @@ def weak_duality(n: Numbers, cost: Array, multipliers: Array) -> float:
     return float(slope[-1] + least.sum() - noise[-1])
 
 
-def _run(n: Numbers, cost: Array, gap: float) -> Result:
-    """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others."""
+def _run(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
+    """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others.
+
+    ``tight``: with tolerances far below its own.
+    """
     if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()):
         return Result(End.FAILED)
     row, column = _balance(n)
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
     h = _model(n, cost, row, column, size, gap)
+    if not tight:
+        for name in TOLERANCES:
+            h.setOptionValue(name, highspy.Highs().getOptionValue(name)[1])
     h.run()
     end = _end(h)
     if end is not End.FOUND:
@@ -173,10 +204,8 @@ def _model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap:
         "threads": 1,
         "mip_rel_gap": GAP,
         "mip_abs_gap": max(gap / size, 1e-12),
-        "primal_feasibility_tolerance": FEASIBLE,
-        "dual_feasibility_tolerance": FEASIBLE,
-        "mip_feasibility_tolerance": WHOLE,
         "time_limit": SECONDS,
+        **TOLERANCES,
     }.items():
         h.setOptionValue(name, value)
     lp = highspy.HighsLp()

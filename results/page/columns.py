@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 FRONT = "front"
 DIGITS = 6
 MOST_POINTS = 20_000
-STRUCTURE = frozenset({"status", "seconds", "message", "elasticity", "binding", "joined", "gap", "exchange_rate"})
+STRUCTURE = frozenset(
+    {"status", "seconds", "message", "elasticity", "binding", "joined", "gap", "exchange_rate"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,9 @@ from dse.models.sockets import SOCKETS
 from dse.models.structure import Parts, Row
 
 LIBRARY = reading.ROOT / "scenarios" / "library"
-SINGLE = sorted(p.stem for p in LIBRARY.glob("station_*.toml") if "mix" not in p.stem)
+SINGLE = sorted(
+    p.stem for p in LIBRARY.glob("station_*.toml") if "mix" not in p.stem and "sweep" not in p.stem
+)
 # printed with the paper's own rounding, or typed by hand below
 CLOSE = 1e-12
 HOURS = 131400.0

@@ -150,7 +150,9 @@ def axis(entry: Mapping[str, Any]) -> list[Any]:
 
 def shape(source: Mapping[str, Any]) -> tuple[int, ...]:
     """Number of values on each sweep axis, in file order."""
-    return tuple(int(entry["num"]) if "num" in entry else len(axis(entry)) for entry in source["sweep"].values())
+    return tuple(
+        int(entry["num"]) if "num" in entry else len(axis(entry)) for entry in source["sweep"].values()
+    )
 
 
 def indices(source: Mapping[str, Any], every: int) -> list[tuple[int, ...]]:
