@@ -133,7 +133,7 @@ class _Here:
     ) -> Iterator[Finished]:
         """Go through the chunks as they are done."""
         # a block at once is computed by threads: helper processes would only share the cores with them
-        array = self.at.path is not None and self.at.path.kind == "array"
+        array = self.at.path is not None and self.at.path.kind != "point"
         few = array or tally.total < FEW_POINTS
         crowd = _crowd(self.client, 1 if self.workers is None and few else self.workers, len(todo))
         if not todo:

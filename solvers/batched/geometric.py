@@ -68,7 +68,7 @@ class Geometric:
 
     spread: Spread
     compiled: bool
-    kind: str = "array"
+    kind: str = "batch"
 
     @property
     def method(self) -> str:

@@ -74,7 +74,7 @@ class Linear:
 
     grid: Grid
     method: str = "linear programs solved together by the dual simplex method; bounds from their multipliers"
-    kind: str = "array"
+    kind: str = "batch"
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""

@@ -91,7 +91,7 @@ class Tables:
 
     grid: Grid
     method: str = "a table of all designs, evaluated at every point"
-    kind: str = "array"
+    kind: str = "batch"
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""

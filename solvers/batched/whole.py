@@ -63,7 +63,7 @@ class Whole:
 
     grid: Grid
     method: str = "whole numbers: every set of things that may be there, the least design of each"
-    kind: str = "array"
+    kind: str = "batch"
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""

@@ -12,7 +12,7 @@ from results.chunks import chunk_shape, chunk_slices
 shapes = st.lists(st.integers(1, 40), min_size=1, max_size=4).map(tuple)
 
 
-@given(shapes, st.sampled_from(["point", "array"]), st.integers(1, 12))
+@given(shapes, st.sampled_from(["point", "batch", "array"]), st.integers(1, 12))
 def test_every_point_is_in_exactly_one_chunk(shape: tuple[int, ...], kind: str, width: int):
     seen = np.zeros(shape, int)
     for index, region in chunk_slices(shape, chunk_shape(shape, kind, width)):
@@ -35,6 +35,7 @@ def test_chunks_stay_within_points_and_bytes(shape: tuple[int, ...], width: int)
         ((41, 3), "point", (6, 3)),
         ((1000, 1000), "point", (22, 22)),
         ((100_000_000,), "array", (1_000_000,)),
+        ((1000, 1000), "batch", (250, 334)),
         ((10,), "point", (10,)),
         ((1, 1), "array", (1, 1)),
     ],
@@ -45,5 +46,5 @@ def test_chunk_shapes_never_change(shape: tuple[int, ...], kind: str, expected: 
 
 
 def test_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match="'point' or 'array'"):
+    with pytest.raises(ValueError, match="'point', 'batch' or 'array'"):
         chunk_shape((3,), "sideways")
