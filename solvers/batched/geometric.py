@@ -95,13 +95,9 @@ class Geometric:
                 left[at] = (found.status == 0).reshape(made.shape)
                 _fill(plan, made, found, {name: a[at] for name, a in arrays.items()})
 
-        every = batch.pieces(self.spread, region, PIECE)
-        first = next(every, None)
-        if first is not None:
-            # alone, since what it compiles the others find compiled
-            answer(first)
-            with ThreadPoolExecutor(threads()) as crowd:
-                list(crowd.map(answer, every))
+        # the compiler has a lock: a thread that waits for it finds what the other one compiled
+        with ThreadPoolExecutor(threads()) as crowd:
+            list(crowd.map(answer, batch.pieces(self.spread, region, PIECE)))
         return arrays, left
 
     def tried(self) -> float:
