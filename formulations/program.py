@@ -19,21 +19,9 @@ from numpy.typing import NDArray
 
 from dse.models import arithmetic
 from formulations import evaluation, many
-from formulations.affine import (
-    ONE,
-    Affine,
-    Atom,
-    Differs,
-    Entry,
-    Linear,
-    Maximum,
-    Product,
-    Some,
-    atoms,
-    number,
-    symbol,
-)
+from formulations.affine import ONE, Linear, Product, symbol
 from formulations.evaluation import RowKey
+from formulations.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
 from formulations.many import Many
 from formulations.posynomial import NotPosynomial
 from formulations.stated import named, stated

@@ -9,7 +9,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from formulations import evaluation
-from formulations.affine import Atom, Differs, Entry, Maximum, Some
+from formulations.forms import Atom, Differs, Entry, Maximum, Some
 from formulations.program import Array, Program, branch_count, branches
 
 # a continuous variable whose coefficients are within these is left in SI

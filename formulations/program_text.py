@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from formulations import evaluation
-from formulations.affine import Affine, Atom, Differs, Entry, Maximum
 from formulations.evaluation import RowKey
+from formulations.forms import Affine, Atom, Differs, Entry, Maximum
 from formulations.problem import Kind
 from formulations.program import Array, Program, branch_count
 from formulations.program_model import entry_name, is_ratio, labels

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.affine import Some
+from formulations.forms import Some
 from formulations.program import Program
 from solvers import highs, milp
 from solvers.highs import Array, End, Numbers

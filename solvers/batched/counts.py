@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.affine import Affine, Atom, Linear, Some, atoms
+from formulations.affine import Linear
 from formulations.evaluation import RowKey
+from formulations.forms import Affine, Atom, Some, atoms
 from formulations.many import Array, Many
 from formulations.program import BOX
 from formulations.stated import stated

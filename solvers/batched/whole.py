@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.affine import Affine, Some
+from formulations.forms import Affine, Some
 from formulations.many import Array, Points, plain, same
 from formulations.program import is_linear
 from results.dataset import Arrays, Layout

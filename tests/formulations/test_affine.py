@@ -11,20 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.models.arithmetic import differs, exp, log, maximum, per, pick, reaches, some
-from formulations.affine import (
-    Affine,
-    Differs,
-    Entry,
-    Linear,
-    Maximum,
-    Some,
-    atoms,
-    constant,
-    linear,
-    number,
-    picker,
-    symbol,
-)
+from formulations.affine import Linear, constant, linear, picker, symbol
+from formulations.forms import Affine, Differs, Entry, Maximum, Some, atoms, number
 from formulations.posynomial import NotPosynomial, Refused
 from scenarios.question import Decision
 

@@ -12,8 +12,8 @@ from program_questions import kinds, regions, toy
 from dse.models import arithmetic
 from dse.models.arithmetic import differs, maximum, per, pick, some
 from formulations import evaluation
-from formulations.affine import Differs, Entry, Maximum, Some
 from formulations.evaluation import RowKey
+from formulations.forms import Differs, Entry, Maximum, Some
 from formulations.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
 from formulations.program import Program, branch_count, branches, is_linear, program
