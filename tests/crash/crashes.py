@@ -76,8 +76,10 @@ class Place:
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         surroundings = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent / "journal"), str(ROOT)]),
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent / "hooks"), str(ROOT)]),
             "CRASH_JOURNAL": str(self.journal),
+            # twelve chunks take a second at least: the moments below are sooner
+            "CHUNK_PAUSE": "0.2",
         }
         process = subprocess.Popen(
             [sys.executable, "-m", *command],

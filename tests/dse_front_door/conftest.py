@@ -88,6 +88,12 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
+def slowed(pause: float) -> dict[str, str]:
+    """Environment in which each chunk of a sweep waits so many seconds before it is written."""
+    found = os.pathsep.join([str(ROOT / "tests" / "crash" / "hooks"), str(ROOT)])
+    return {**environment(), "PYTHONPATH": found, "CHUNK_PAUSE": str(pause)}
+
+
 @pytest.fixture
 def surroundings() -> dict[str, str]:
     """Environment in which a Python process finds this dse."""
@@ -115,17 +121,20 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture
 def start(tmp_path: Path):
-    """Start the command in a process group of its own; what is left of it is killed at the end."""
+    """Start the command in a process group of its own; what is left of it is killed at the end.
+
+    ``pause``: seconds that each chunk waits before it is written.
+    """
     started = []
 
-    def dse(*arguments: str) -> subprocess.Popen[str]:
+    def dse(*arguments: str, pause: float = 0) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "dse", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=tmp_path,
-            env=environment(),
+            env=slowed(pause) if pause else environment(),
             start_new_session=True,
         )
         started.append(process)

@@ -164,7 +164,7 @@ def test_control_c_says_how_to_continue(start: Any, waiting: Any, tmp_path: Path
     )
     ask = ("evaluate", "e.toml", "-o", "e.zarr", "--metrics", "time")
     store = tmp_path / "e.zarr"
-    process = start(*ask)
+    process = start(*ask, pause=0.5)
     waiting(lambda: store.exists() and len(results.store.done(store)) >= 1)
     process.send_signal(signal.SIGINT)
     _, complaints = process.communicate(timeout=60)

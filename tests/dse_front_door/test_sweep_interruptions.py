@@ -16,9 +16,7 @@ import results.store
 
 pytestmark = pytest.mark.slow
 
-DEADLINES = (
-    180  # 540 points in over a dozen chunks: several seconds of work, so that a signal meets it running
-)
+DEADLINES = 80  # 240 points in a dozen chunks
 COMMAND = ("sweep", "grid.toml", "-o", "s.zarr", "--workers", "2")
 
 
@@ -56,7 +54,7 @@ def test_control_c_says_how_to_continue(
 ):
     file, store = grid_file(DEADLINES), tmp_path / "s.zarr"
     command = (*COMMAND[:-1], workers)
-    process = start(*command)
+    process = start(*command, pause=0.5)
     waiting(some_done(store, 1))
     helpers = workers_of(process.pid)
     process.send_signal(signal.SIGINT)

@@ -1,0 +1,70 @@
+"""Found by every Python that a test starts with this folder on its path: sweeps that can be interrupted.
+
+``CHUNK_PAUSE``: seconds that a chunk waits before it is written, so that whatever is to happen to a sweep meets it
+under way on the fastest machine. ``CRASH_JOURNAL``: a file in which each chunk that is begun is noted; chunks are
+then solved point by point.
+"""
+
+import functools
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+JOURNAL = os.environ.get("CRASH_JOURNAL", "")
+PAUSE = float(os.environ.get("CHUNK_PAUSE", "0"))
+
+
+def noting(module: Any) -> None:
+    solve = module._point_by_point
+
+    @functools.wraps(solve)
+    def noted(at: Any, region: Any, told: Any) -> Any:
+        line = "-".join(str(s.start) for s in region) + f" {os.getpid()}\n"
+        file = os.open(JOURNAL, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.write(file, line.encode())
+        os.close(file)
+        return solve(at, region, told)
+
+    module._point_by_point = noted
+    module.batched.path = lambda grid: None
+
+
+def pausing(module: Any) -> None:
+    write = module.write_chunk
+
+    @functools.wraps(write)
+    def paused(*arguments: Any, **options: Any) -> Any:
+        time.sleep(PAUSE)
+        return write(*arguments, **options)
+
+    module.write_chunk = paused
+
+
+class Changed(importlib.abc.MetaPathFinder):
+    """Load a module as it is, then change it."""
+
+    def __init__(self, name: str, change: Callable[[Any], None]) -> None:
+        self.name, self.change = name, change
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if name != self.name:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        load = spec.loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            load(module)
+            self.change(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+if JOURNAL:
+    sys.meta_path.insert(0, Changed("dse.chunk_work", noting))
+if PAUSE:
+    sys.meta_path.insert(0, Changed("results.store", pausing))
