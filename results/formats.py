@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import flat
+from results import designs, flat
 from results.reading import NEEDED, NETCDF
 from results.table import replacing
 from results.trouble import StoreError, explained
@@ -32,8 +32,6 @@ STORES = frozenset({".zarr"})
 WRITTEN = PICTURES | TABLES | NETCDF | STORES
 ASIDE = "-metadata.json"
 FRONT = "front"
-# what a document has no room for, unless it is asked for
-LEFT_OUT = frozenset({"bound", "gap", "seconds", "message", "elasticity", "binding", "joined"})
 
 
 class ExportError(StoreError):
@@ -86,7 +84,7 @@ def check(path: str | os.PathLike[str], columns: Iterable[str] | None = None) ->
 
 def _columns(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> tuple[Column, ...]:
     if names is None and ending in DOCUMENTS:
-        return flat.columns(dataset, _in_short(dataset))
+        return flat.columns(dataset, designs.in_short(dataset))
     try:
         return flat.columns(dataset, names)
     except KeyError as unknown:
@@ -96,40 +94,6 @@ def _columns(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> t
         name = str(unknown.args[0])
         hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
         raise ExportError(f"there is no column {name!r}{hint}") from None
-
-
-def _in_short(dataset: xr.Dataset) -> list[str]:
-    """Return the columns of a document: axes, status, objectives, what is decided; all where that is not known."""
-    axes = [n for n in flat.points(dataset) if n in dataset.coords]
-    decided = _decided(dataset)
-    if decided is None or not axes:
-        return [*axes, *(str(n) for n in dataset.data_vars if n not in LEFT_OUT)]
-    from results.dataset import objectives
-
-    goals = [n for n in objectives(dataset) if n in dataset]
-    listed = [n for n in map(str, dataset.data_vars) if _is_one(dataset, n, decided)]
-    if not goals and not listed:
-        listed = [str(n) for n in dataset.data_vars if n not in LEFT_OUT and n != "objective"]
-    return list(dict.fromkeys([*axes, *(n for n in ("status",) if n in dataset), *goals, *listed]))
-
-
-def _is_one(dataset: xr.Dataset, name: str, decided: set[str]) -> bool:
-    family = dataset[name].attrs.get("family", "")
-    named = name in decided or name.removeprefix("decided.") in decided
-    return named or bool(family and any(d.startswith(f"{family}.") for d in decided))
-
-
-def _decided(dataset: xr.Dataset) -> set[str] | None:
-    """Return the names of what the question of a dataset decides; None where it can no longer be read."""
-    import scenarios
-    from dse.models import PluginError
-    from results import provenance
-
-    try:
-        grid = scenarios.grid(scenarios.from_text(str(dataset.attrs["scenario"])))
-    except (KeyError, scenarios.ScenarioError, PluginError):
-        return None
-    return {d.name for _, asked in provenance.questions(grid) for d in asked.decide}
 
 
 def _table(dataset: xr.Dataset, target: Path, ending: str, columns: Sequence[Column]) -> None:
@@ -228,5 +192,5 @@ def _drawn(dataset: xr.Dataset) -> str:
 
     if "objective" in dataset and objectives(dataset):
         return "objective"
-    left = (str(n) for n in dataset.data_vars if n not in {*LEFT_OUT, "objective", "status"})
+    left = (str(n) for n in dataset.data_vars if n not in {*designs.LEFT_OUT, "objective", "status"})
     return next(left, "objective")

@@ -1,0 +1,47 @@
+"""Which variables of a dataset tell a design in short: its axes, what is optimised, what is decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from results import flat
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# what a document or a picture has no room for, unless it is asked for
+LEFT_OUT = frozenset({"bound", "gap", "seconds", "message", "elasticity", "binding", "joined"})
+
+
+def in_short(dataset: xr.Dataset) -> list[str]:
+    """Return the names that tell a design: axes, status, objectives, what is decided; all where that is not known."""
+    axes = [n for n in flat.points(dataset) if n in dataset.coords]
+    decided = decided_in(dataset)
+    if decided is None or not axes:
+        return [*axes, *(str(n) for n in dataset.data_vars if n not in LEFT_OUT)]
+    from results.dataset import objectives
+
+    goals = [n for n in objectives(dataset) if n in dataset]
+    listed = [n for n in map(str, dataset.data_vars) if _is_one(dataset, n, decided)]
+    if not goals and not listed:
+        listed = [str(n) for n in dataset.data_vars if n not in LEFT_OUT and n != "objective"]
+    return list(dict.fromkeys([*axes, *(n for n in ("status",) if n in dataset), *goals, *listed]))
+
+
+def _is_one(dataset: xr.Dataset, name: str, decided: set[str]) -> bool:
+    family = dataset[name].attrs.get("family", "")
+    named = name in decided or name.removeprefix("decided.") in decided
+    return named or bool(family and any(d.startswith(f"{family}.") for d in decided))
+
+
+def decided_in(dataset: xr.Dataset) -> set[str] | None:
+    """Return the names of what the question of a dataset decides; None where it can no longer be read."""
+    import scenarios
+    from dse.models import PluginError
+    from results import provenance
+
+    try:
+        grid = scenarios.grid(scenarios.from_text(str(dataset.attrs["scenario"])))
+    except (KeyError, scenarios.ScenarioError, PluginError):
+        return None
+    return {d.name for _, asked in provenance.questions(grid) for d in asked.decide}
