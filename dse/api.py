@@ -67,6 +67,9 @@ def solve(scenario: Source, **search: Any) -> Solution:
 def _one_answer(asked: Scenario) -> None:
     goal = asked.objective
     several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
+    if several and asked.sweep:
+        wrong = f"this scenario has several objectives, and sweeps {', '.join(asked.sweep)}"
+        _refuse(asked, "objective", wrong, "front FILE")
     if asked.sweep:
         _refuse(asked, "sweep", f"this scenario sweeps {', '.join(asked.sweep)}", "sweep FILE -o STORE")
     if several:
@@ -153,13 +156,14 @@ def front(
 ) -> xr.Dataset:
     """Find the Pareto front of a scenario with several objectives: a dataset along ``front``.
 
+    Of a scenario with [sweep] it is the front at each place of the grid, in one dataset along the axes and ``front``.
     ``points``, ``tolerance``: how finely, instead of what the scenario says. ``search``: keys of [search] as in
     ``solve``, for a front that a sampler finds. Raises ScenarioError, and StoreError as ``solve`` does.
     """
-    from dse import fronts
+    from dse import swept_fronts
     from scenarios.searches import searched
 
-    return fronts.front(searched(load(scenario), search), points, tolerance, progress)
+    return swept_fronts.front(searched(load(scenario), search), points, tolerance, progress)
 
 
 def evaluate(

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -62,49 +62,69 @@ def find(
     progress: bool | Report | None = None,
 ) -> Front:
     """Find the front as ``front`` does, and return the solutions themselves."""
+    if scenario.sweep:
+        _refuse(scenario, "sweep", "a front over swept axes is several", "use dse.front(scenario)")
     question = question_of(scenario)
-    asked = scenario.objective.front if scenario.objective is not None else None
-    if points is None and tolerance is None and asked:
-        points, tolerance = asked.points, asked.tolerance
-    _check(scenario, question, points, tolerance)
+    points, tolerance = fineness(scenario, question, points, tolerance)
+    with reporting(progress, "solves") as report:
+        return at(question, points, tolerance, report)
+
+
+def at(question: Question, points: int | None, tolerance: float | None, report: Report) -> Front:
+    """Find the front of one question, as finely as ``fineness`` says."""
     if question.decide and (question.search is not None or question.model.black_box):
         from dse import sampled_fronts
 
         return sampled_fronts.find(question, points)
     most = points or (MOST_POINTS if tolerance else POINTS)
-    with reporting(progress, "solves") as report:
-        search = Search(question, report, 3 * most)
-        exact = exact_fronts.find(search, points, tolerance, MOST_POINTS)
-        if exact is not None:
-            return exact
-        refusal = search.ends()
-        if refusal is not None:
-            return Front(question, refusal=refusal, solves=search.solves)
-        if len(question.objectives) > 2:
-            return search.grid(most)
-        return search.curve(most, tolerance)
+    search = Search(question, report, 3 * most)
+    exact = exact_fronts.find(search, points, tolerance, MOST_POINTS)
+    if exact is not None:
+        return exact
+    refusal = search.ends()
+    if refusal is not None:
+        return Front(question, refusal=refusal, solves=search.solves)
+    if len(question.objectives) > 2:
+        return search.grid(most)
+    return search.curve(most, tolerance)
+
+
+def fineness(
+    scenario: scenarios.Scenario, question: Question, points: int | None, tolerance: float | None
+) -> tuple[int | None, float | None]:
+    """Return the points and the tolerance to use: those given, else what the scenario says.
+
+    Raises ScenarioError where a front cannot be found so, or not at all.
+    """
+    asked = scenario.objective.front if scenario.objective is not None else None
+    if points is None and tolerance is None and asked:
+        points, tolerance = asked.points, asked.tolerance
+    _check(scenario, question, points, tolerance)
+    return points, tolerance
 
 
 def _check(
     scenario: scenarios.Scenario, question: Question, points: int | None, tolerance: float | None
 ) -> None:
-    key = "sweep" if scenario.sweep else "objective"
+    key = "objective.front"
     if len(question.objectives) < 2:
-        wrong = "a front needs at least two objectives"
-        right = 'write minimize = ["energy", "time"], or use dse solve'
-    elif scenario.sweep:
-        wrong = "a front over a swept axis is not possible yet"
-        right = "leave [sweep] out, or keep one objective and use dse sweep"
+        key, wrong = "objective", "a front needs at least two objectives"
+        other = "dse sweep" if scenario.sweep else "dse solve"
+        right = f'write minimize = ["energy", "time"], or use {other}'
     elif points is not None and tolerance is not None:
-        key, wrong, right = "objective.front", "points and tolerance exclude each other", "keep one of them"
+        wrong, right = "points and tolerance exclude each other", "keep one of them"
     elif tolerance is not None and len(question.objectives) > 2:
-        key, wrong = "objective.front", "a tolerance is for neighbours on a curve, and so for two objectives"
+        wrong = "a tolerance is for neighbours on a curve, and so for two objectives"
         right = "say how many points instead"
     elif tolerance is not None and (question.search is not None or question.model.black_box):
-        key, wrong = "objective.front", "a sampler cannot promise how near neighbours come"
+        wrong = "a sampler cannot promise how near neighbours come"
         right = "say how many points at most instead"
     else:
         return
+    _refuse(scenario, key, wrong, right)
+
+
+def _refuse(scenario: scenarios.Scenario, key: str, wrong: str, right: str) -> NoReturn:
     raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
 
 

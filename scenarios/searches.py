@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from scenarios.errors import Findings, ScenarioError
@@ -37,12 +38,21 @@ def check(shape: Shape, findings: Findings) -> None:
         others = ", ".join(name for name in SAMPLERS if name not in ONE_OBJECTIVE)
         wrong = f"{asked.sampler} is for one objective, and there are {len(goals)}"
         findings.add("search.sampler", wrong, f"take one of {others}")
+    if len(goals) > 1:
+        # at each place of a front over axes there is a study of its own
+        return
     if shape.sweep and asked.storage:
         wrong = "a sweep searches at every point by itself and keeps no trials"
         findings.add("search.storage", wrong, "leave storage out; a sweep's own store is continued")
     if shape.sweep and asked.workers > 1:
         wrong = "in a sweep every point is searched by one process"
         findings.add("search.workers", wrong, "leave it out; dse sweep --workers shares the points")
+
+
+def study_at(search: Search, values: Mapping[str, float | str]) -> Search:
+    """Return a search whose study is that of one place on swept axes: "dse, cap = 10000"."""
+    told = ", ".join(f"{name} = {v if isinstance(v, str) else f'{v:.12g}'}" for name, v in values.items())
+    return replace(search, study=f"{search.study}, {told}")
 
 
 def searched(scenario: Scenario, asked: Mapping[str, Any]) -> Scenario:

@@ -242,12 +242,9 @@ def test_an_infeasible_question_has_no_front_and_says_why(tmp_path: Path):
     assert "cannot hold together" in printed.stdout
 
 
-def test_one_objective_or_a_sweep_is_refused():
+def test_one_objective_is_refused():
     with pytest.raises(ScenarioError, match="at least two objectives"):
         dse.front(asked(objective={"minimize": "energy"}))
-    swept = {"bodies": {"path": "given.bodies", "values": [1e4, 1e5]}}
-    with pytest.raises(ScenarioError, match="not possible yet"):
-        dse.front(asked(sweep=swept))
 
 
 def test_the_command_prints_writes_and_tells_how(front_file: Path, tmp_path: Path):

@@ -1,0 +1,212 @@
+"""Fronts of many places in one dataset: padded to the longest, with dominance across the places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import provenance, variables
+from results.dataset import STATUS_CODES
+from results.solution import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from results.variables import GridLike
+
+FRONT, DOMINATED = "front", "dominated"
+POINTS, PLACE_STATUS = "front_points", "front_status"
+ANSWERED = "answered"
+PLACE_CODES = {ANSWERED: 1} | {
+    s.value: STATUS_CODES[s] for s in (Status.INFEASIBLE, Status.UNBOUNDED, Status.ERROR)
+}
+ABOUT = {
+    "front_conflict": "limits that exclude each other, and the value of each that would do, as JSON",
+    "front_certificate": "what proves that there is no front",
+    "front_message": "what went wrong, where the status is error",
+    "front_method": "how the front was found",
+    "front_kind": "what an exact front is",
+    "front_straight_in": "in terms of what its segments are straight, as JSON",
+    "front_solves": "questions asked",
+    "front_failed_solves": "questions that failed",
+    "front_jumps": "neighbours between which nothing lies",
+    "front_knee": "number of the point at the knee, -1: none",
+    "enclosure_width": "largest relative width of what is proved to enclose the front",
+    "enclosure_proof": "how the enclosure is proved",
+}
+# a variable cannot have the name of a dimension
+RENAMED = {"front": "front_kind", "enclosure": "enclosure_proof"}
+KEPT = ("enclosure_", "hypervolume_")
+OWN = frozenset({DOMINATED, "joined", "exchange_rate", "enclosure", "hypervolume", "trial"})
+SAME = 1e-9
+"""What rounding leaves between equal objectives, relative."""
+BETTER = 1e-6
+"""What one point must better another by, relative: the gap of an optimum."""
+BLOCK = 4_000_000
+"""Comparisons of points made at a time."""
+
+Place = tuple[int, ...]
+Array = np.ndarray[Any, Any]
+
+
+def needs(name: str) -> bool:
+    """Tell whether a dataset of fronts needs a name for itself, which no axis can have then."""
+    return name in OWN or name.startswith((f"{FRONT}_", *KEPT))
+
+
+def joined(grid: GridLike, parts: Mapping[Place, xr.Dataset], goals: Mapping[str, bool]) -> xr.Dataset:
+    """Join the fronts of the places of a grid, each a dataset along ``front``, into one along its axes.
+
+    ``parts``: by their place, those not computed missing; ``goals``: objectives by name, and whether each is maximised.
+    Dimensions with labels (limits, regions, ...) have the labels of all places, others the greatest length.
+    """
+    import xarray as xr
+
+    question = grid.question((0,) * len(grid.axes))
+    axes = [variables.coordinate(a, question) for a in grid.axes]
+    shape = tuple(len(a.values) for a in grid.axes)
+    about = provenance.attributes(grid, question)
+    names = tuple(a.name for a in axes)
+    made = _Joined(names, shape, parts)
+    coordinates = {
+        a.name: (a.dims, np.asarray(a.values, dtype=a.numpy_dtype), dict(a.attributes)) for a in axes
+    }
+    data = {n: made.variable(n) for n in made.names()}
+    found = xr.Dataset(data, coordinates | made.coordinates(), about)
+    found = found.assign(made.of_places(set(about)))
+    return _with_dominance(found, names, goals)
+
+
+class _Joined:
+    """Variables of many datasets laid side by side along axes."""
+
+    def __init__(
+        self, axes: tuple[str, ...], shape: tuple[int, ...], parts: Mapping[Place, xr.Dataset]
+    ) -> None:
+        self.axes, self.shape, self.parts = axes, shape, parts
+        self.labels: dict[str, dict[str, int]] = {}
+        self.sizes: dict[str, int] = {FRONT: 0}
+        for part in parts.values():
+            for dim in map(str, part.dims):
+                if dim in part.coords and part[dim].dtype.kind not in "fiub":
+                    known = self.labels.setdefault(dim, {})
+                    for label in map(str, part[dim].values):
+                        known.setdefault(label, len(known))
+                    self.sizes[dim] = len(known)
+                else:
+                    self.sizes[dim] = max(self.sizes.get(dim, 0), part.sizes[dim])
+
+    def names(self) -> list[str]:
+        """Return the names of all variables, in the order in which they first occur."""
+        return list(dict.fromkeys(str(n) for part in self.parts.values() for n in part.data_vars))
+
+    def coordinates(self) -> dict[str, Any]:
+        """Return the coordinates of all dimensions but the axes."""
+        found: dict[str, Any] = {}
+        for part in self.parts.values():
+            for name, coordinate in part.coords.items():
+                dim = str(name)
+                if dim in self.labels:
+                    values: Any = np.array(list(self.labels[dim]), dtype=np.dtypes.StringDType())
+                else:
+                    values = np.arange(self.sizes[dim], dtype=float)
+                found.setdefault(dim, (dim, values, dict(coordinate.attrs)))
+        return found
+
+    def variable(self, name: str) -> tuple[tuple[str, ...], Array, dict[str, Any]]:
+        """Return one variable over all places."""
+        held = {place: part[name] for place, part in self.parts.items() if name in part}
+        like = next(iter(held.values()))
+        dims = tuple(map(str, like.dims))
+        values = np.full((*self.shape, *(self.sizes[d] for d in dims)), _fill(like), dtype=like.dtype)
+        for place, array in held.items():
+            values[np.ix_(*([i] for i in place), *(self._places(array, d) for d in dims))] = array.values
+        return (*self.axes, *dims), values, dict(like.attrs)
+
+    def _places(self, array: xr.DataArray, dim: str) -> list[int]:
+        """Return where the elements of an array stand along a dimension."""
+        if dim not in self.labels:
+            return list(range(array.sizes[dim]))
+        return [self.labels[dim][str(label)] for label in array[dim].values]
+
+    def of_places(self, shared: set[str]) -> dict[str, Any]:
+        """Return what single fronts say of themselves in attributes, as variables along the axes."""
+        told = {
+            place: {k: v for k, v in part.attrs.items() if k not in shared}
+            for place, part in self.parts.items()
+        }
+        points = np.zeros(self.shape, np.int32)
+        status = np.zeros(self.shape, np.int8)
+        for place, part in self.parts.items():
+            points[place] = part.sizes[FRONT]
+            status[place] = PLACE_CODES[told[place].pop("status")]
+        flags = {
+            "long_name": "whether there is a front, or why there is none",
+            "flag_values": [0, *PLACE_CODES.values()],
+            "flag_meanings": " ".join(["not_computed", *PLACE_CODES]),
+        }
+        count = {"units": "1", "long_name": "points of the front"}
+        found: dict[str, Any] = {POINTS: (self.axes, points, count), PLACE_STATUS: (self.axes, status, flags)}
+        for key in dict.fromkeys(k for record in told.values() for k in record):
+            name = RENAMED.get(key, key if key.startswith(KEPT) else f"front_{key}")
+            values = {place: record[key] for place, record in told.items() if key in record}
+            found[name] = (self.axes, *self._column(name, values))
+        return found
+
+    def _column(self, name: str, values: Mapping[Place, Any]) -> tuple[Array, dict[str, Any]]:
+        about = {"long_name": ABOUT.get(name, name.replace("_", " "))}
+        kinds = {type(v) for v in values.values()}
+        made: Array
+        if kinds <= {int, bool, np.int64}:
+            made, about = np.full(self.shape, -1, np.int32), about | {"units": "1"}
+        elif kinds <= {int, float, np.float64}:
+            made, about = np.full(self.shape, np.nan), about | {"units": "1"}
+        else:
+            made = np.full(self.shape, "", np.dtypes.StringDType())
+        for place, value in values.items():
+            made[place] = value
+        return made, about
+
+
+def _fill(array: xr.DataArray) -> Any:
+    """What stands where a front has no point."""
+    if array.dtype.kind == "f":
+        return np.nan
+    if array.dtype.kind in "iu":
+        return -1 if -1 in np.atleast_1d(array.attrs.get("flag_values", [-1])) else 0
+    return ""
+
+
+def _with_dominance(dataset: xr.Dataset, axes: tuple[str, ...], goals: Mapping[str, bool]) -> xr.Dataset:
+    """Mark the points that a point of another place betters."""
+    signed = [dataset[n].values * (-1.0 if most else 1.0) for n, most in goals.items()]
+    values = np.stack([a.reshape(-1, a.shape[-1]) for a in signed], axis=-1)
+    place, point = np.nonzero(np.isfinite(values).all(axis=-1))
+    found = np.zeros(values.shape[:-1], np.int8)
+    found[place, point] = bettered(values[place, point], place)
+    where = ", ".join(axes)
+    about = {
+        "long_name": f"whether a point elsewhere on {where} is as good in all objectives and better in one",
+        "flag_values": [0, 1],
+        "flag_meanings": "not_dominated dominated",
+    }
+    return dataset.assign({DOMINATED: ((*axes, FRONT), found.reshape(signed[0].shape), about)})
+
+
+def bettered(values: Array, group: Array) -> Array:
+    """Return which points a point of another group betters: as good in all (to SAME), better by BETTER in one.
+
+    ``values``: what is to be small, (points, objectives); ``group``: an integer for each point.
+    """
+    found = np.zeros(len(values), bool)
+    block = max(1, BLOCK // max(len(values), 1))
+    for start in range(0, len(values), block):
+        mine = values[start : start + block, None]
+        size = np.abs(mine)
+        as_good = (values <= mine + SAME * size).all(axis=-1)
+        better = (values < mine - BETTER * size).any(axis=-1)
+        other = group != group[start : start + block, None]
+        found[start : start + block] = (as_good & better & other).any(axis=-1)
+    return found
