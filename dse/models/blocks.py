@@ -32,6 +32,7 @@ from dse.models.arithmetic import per, some
 from dse.models.families import choose, entry, entry_parameters, only_expanded
 from dse.models.model import Model, ModelLimit, Unknown
 from dse.models.structure import Parts, Structure
+from dse.models.sums import Sum, sum_of
 from dse.quantities import Quantity
 
 SOURCE = "Choi et al. 2014"
@@ -206,11 +207,21 @@ def _plain(blocks: tuple[str, ...]) -> Model:
         metrics=_metrics(blocks),
         limits=(ANY_BLOCK, *(replace(SPEED, name=f"{SPEED.name}.{b}") for b in blocks)),
         equations=partial(equations, blocks=blocks),
+        sums=_sums(blocks),
         needs=partial(needs, blocks=blocks),
         unknowns=_unknowns(blocks),
         unused=partial(unused, blocks=blocks),
         structure=None,
         expand=None,
+    )
+
+
+def _sums(blocks: tuple[str, ...]) -> tuple[Sum, ...]:
+    power = {b: f"power.{b}" for b in blocks} | {"fixed power": "fixed_power"}
+    return (
+        sum_of("performance", "kind of block", {b: f"performance.{b}" for b in blocks}),
+        sum_of("power", "kind of block", power),
+        sum_of("energy", "kind of block", {part: f"{factors} time" for part, factors in power.items()}),
     )
 
 

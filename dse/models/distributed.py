@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from dse.models.model import ModelLimit
+from dse.models.sums import sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -128,6 +129,29 @@ MESSAGE_SHARE = Quantity(
 
 CAPACITY_LIMIT = ModelLimit(
     "memory_capacity", "M <= Mcap", "a processor cannot use more memory than it has", f"{SOURCE}, section IV"
+)
+
+SUMS = (
+    sum_of(
+        "time",
+        "what it is spent on",
+        {
+            "flops": "machine.time_per_flop flops",
+            "words": "machine.time_per_word words",
+            "messages": "machine.time_per_message messages",
+        },
+    ),
+    sum_of(
+        "energy",
+        "what it is spent on",
+        {
+            "flops": "processors machine.energy_per_flop flops",
+            "words": "processors machine.energy_per_word words",
+            "messages": "processors machine.energy_per_message messages",
+            "memory": "processors machine.memory_power_per_word memory time",
+            "leakage": "processors machine.leakage_power time",
+        },
+    ),
 )
 
 

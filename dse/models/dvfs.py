@@ -35,6 +35,7 @@ from dse.models.dvfs_phases import PHASES, RATES, TIMES, Phase, Plan, Setting, c
 from dse.models.families import choose, entry, only_expanded, row
 from dse.models.model import Model, Unknown
 from dse.models.structure import Parts, Structure
+from dse.models.sums import Sum, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -273,9 +274,25 @@ def expand(parts: Parts) -> Model:
         inputs=(*INPUTS, *counts(asked), choice, *own),
         metrics=(*METRICS, *(q.at(phase=p.name) for q in (*OF_PHASE, race) for p in asked.phases)),
         equations=partial(equations, plan=asked),
+        sums=_sums(asked),
         unknowns=_unknowns(own),
         structure=None,
         expand=None,
+    )
+
+
+def _sums(plan: Plan) -> tuple[Sum, ...]:
+    kinds = {
+        "computing": "energy_compute",
+        "data": "energy_data",
+        "constant power": "energy_constant",
+        "switching": "energy_switching",
+    }
+    names = [p.name for p in plan.phases]
+    return (
+        sum_of("time", "phase", {n: f"time.{n}" for n in names} | {"switching": "switches switch_time"}),
+        sum_of("energy", "what it is spent on", kinds),
+        sum_of("energy", "phase", {n: f"energy.{n}" for n in names} | {"switching": "energy_switching"}),
     )
 
 

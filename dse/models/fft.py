@@ -55,5 +55,6 @@ FFT = Model(
         d.CAPACITY_LIMIT,
     ),
     equations=equations,
+    sums=d.SUMS,
     notes=d.COST_MODEL,
 )

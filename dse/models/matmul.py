@@ -90,6 +90,7 @@ MATMUL = Model(
     metrics=(*d.METRICS, d.MESSAGE_SHARE),
     limits=(ONE_COPY, REPLICATION, d.CAPACITY_LIMIT),
     equations=matmul_equations,
+    sums=d.SUMS,
     notes=d.COST_MODEL,
 )
 STRASSEN = Model(
@@ -110,6 +111,7 @@ STRASSEN = Model(
         d.CAPACITY_LIMIT,
     ),
     equations=strassen_equations,
+    sums=d.SUMS,
     notes=d.COST_MODEL,
 )
 LU = Model(
@@ -121,5 +123,6 @@ LU = Model(
     metrics=d.METRICS,
     limits=(ONE_COPY, REPLICATION, d.CAPACITY_LIMIT),
     equations=lu_equations,
+    sums=d.SUMS,
     notes=d.COST_MODEL,
 )

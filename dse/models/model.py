@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dse.models.structure import Parts, Structure
+from dse.models.sums import Sum
 from dse.quantities import Quantity
 
 MACHINE_PREFIX = "machine."
@@ -53,7 +54,7 @@ class Model:
 
     ``one_of``: groups of optional inputs of which a question gives exactly one. ``any_of``: inputs of which at
     least one must be above 0, or there is nothing to run. ``needs``: the optional machine parameters that become
-    necessary with the texts chosen for such inputs as are choices among names.
+    necessary with the texts chosen for such inputs as are choices among names. ``sums``: what totals are made of.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Model:
     structure: Structure | None = None
     expand: Callable[[Parts], Model] | None = None
     black_box: str = ""
+    sums: tuple[Sum, ...] = ()
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

@@ -57,5 +57,6 @@ NBODY = Model(
         d.CAPACITY_LIMIT,
     ),
     equations=equations,
+    sums=d.SUMS,
     notes=d.COST_MODEL,
 )

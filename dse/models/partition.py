@@ -50,6 +50,7 @@ from dse.models.partition_quantities import (
     TRANSFERS,
 )
 from dse.models.structure import Parts, Row, Structure
+from dse.models.sums import sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -66,6 +67,15 @@ class Work:
     def decided(self) -> tuple[str, ...]:
         """Return the processors that have shares of their own; the last one takes what is left."""
         return self.processors[:-1]
+
+
+SUMS = (
+    sum_of(
+        "energy",
+        "what it is spent on",
+        {"flops and bytes": "energy_dynamic", "constant power": "energy_static", "link": "energy_link"},
+    ),
+)
 
 
 def expand(parts: Parts) -> Model:
@@ -94,6 +104,7 @@ def expand(parts: Parts) -> Model:
         metrics=_metrics(work),
         limits=_limits(work),
         equations=partial(equations, work),
+        sums=SUMS,
         unknowns=(
             *(u for region in regions for u in _unknowns(region, work)),
             *(Unknown(q.name) for q in one),

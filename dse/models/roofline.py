@@ -27,6 +27,7 @@ from typing import Any
 
 from dse.models.arithmetic import maximum, per, reaches
 from dse.models.model import Model
+from dse.models.sums import sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -184,6 +185,14 @@ METRICS = (
     ),
 )
 
+SUMS = (
+    sum_of(
+        "energy",
+        "what it is spent on",
+        {"flops": "energy_flop", "bytes": "energy_data", "constant power": "energy_constant"},
+    ),
+)
+
 
 def equations(g: Any) -> Mapping[str, Any]:
     """Time by (3), energy by (1); W flops and Q = W/I bytes at the costs of ``precision`` and ``level``."""
@@ -256,6 +265,7 @@ ROOFLINE = Model(
     metrics=METRICS,
     limits=(),
     equations=equations,
+    sums=SUMS,
     notes=__doc__ or "",
     one_of=(("bytes", "intensity"),),
     any_of=("flops", "bytes"),

@@ -22,6 +22,7 @@ from dse.models import distributed as d
 from dse.models.matmul import ORDER
 from dse.models.model import Model, ModelLimit
 from dse.models.nbody import BODIES, FLOPS_PER_PAIR
+from dse.models.sums import sum_of
 from dse.quantities import Quantity
 
 SOURCE = "Demmel et al. 2013, Figure 2 and (12), (17) corrected"
@@ -125,6 +126,34 @@ LIMITS = (
     ModelLimit("core_memory_capacity", "Mₗ <= Mcapˡ", "a core cannot use more memory than it has", SOURCE),
 )
 
+SUMS = (
+    sum_of(
+        "time",
+        "what it is spent on",
+        {
+            "flops": "machine.time_per_flop flops",
+            "words between nodes": "machine.node_time_per_word node_words",
+            "messages between nodes": "machine.node_time_per_message node_messages",
+            "words inside": "machine.core_time_per_word core_words",
+            "messages inside": "machine.core_time_per_message core_messages",
+        },
+    ),
+    sum_of(
+        "energy",
+        "what it is spent on",
+        {
+            "flops": "processors machine.energy_per_flop flops",
+            "words between nodes": "nodes machine.node_energy_per_word node_words",
+            "messages between nodes": "nodes machine.node_energy_per_message node_messages",
+            "words inside": "processors machine.core_energy_per_word core_words",
+            "messages inside": "processors machine.core_energy_per_message core_messages",
+            "node memory": "nodes machine.node_memory_power_per_word node_memory time",
+            "core memory": "processors machine.core_memory_power_per_word core_memory time",
+            "leakage": "processors machine.leakage_power time",
+        },
+    ),
+)
+
 
 def matmul_equations(g: Any) -> Mapping[str, Any]:
     """F = n³/p flops per core, W_n = n³/(p_n √M_n) words per node, W_l = n³/(p √M_l) words per core.
@@ -207,6 +236,7 @@ MATMUL_TWO_LEVEL = Model(
     metrics=METRICS,
     limits=LIMITS,
     equations=matmul_equations,
+    sums=SUMS,
     notes=__doc__ or "",
 )
 NBODY_TWO_LEVEL = Model(
@@ -218,5 +248,6 @@ NBODY_TWO_LEVEL = Model(
     metrics=METRICS,
     limits=LIMITS,
     equations=nbody_equations,
+    sums=SUMS,
     notes=__doc__ or "",
 )

@@ -26,7 +26,7 @@ from dse.models.exabounds import (
     workloads,
 )
 from dse.models.exabounds.levels import LEVELS, SOURCE, of, product, units
-from dse.models.exabounds.metrics import LIMITS, METRICS
+from dse.models.exabounds.metrics import LIMITS, METRICS, SUMS
 from dse.models.exabounds.quantities import INPUTS, MACHINE
 from dse.models.families import nothing, row_inputs
 from dse.models.model import Model
@@ -106,6 +106,7 @@ EXABOUNDS = Model(
     metrics=METRICS,
     limits=LIMITS,
     equations=equations,
+    sums=SUMS,
     structure=Structure(reuse.TABLES),
     expand=expand,
     notes="\n\n".join(

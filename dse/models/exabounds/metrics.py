@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, SOURCE, by_level
 from dse.models.model import ModelLimit
+from dse.models.sums import sum_of
 from dse.quantities import Quantity
 
 _PARTS = {
@@ -190,6 +191,46 @@ METRICS = (
     *_CACHES,
     *_LEVELS,
     *_SCALING,
+)
+SUMS = (
+    sum_of(
+        "cpi",
+        "what cycles go to",
+        {
+            "issue": "cpi.base",
+            "instruction misses": "cpi.icache",
+            "mispredicted branches": "cpi.branch",
+            "L1 data misses": "cpi.l1data",
+            "L2 data misses": "cpi.l2data",
+            "bandwidth": "cpi.bandwidth",
+        },
+    ),
+    sum_of(
+        "power",
+        "what it is spent on",
+        {
+            "switching of cores": "power_dynamic",
+            "leakage of cores": "power_leakage",
+            "memory": "power_memory",
+            "data movement": "power_data",
+            "supply pins": "power_ohmic",
+            "all else": "power_glue",
+            "supplies": "power_delivery",
+        },
+    ),
+    sum_of("power", "level", {level: f"power_added.{level}" for level in LEVELS}),
+    sum_of(
+        "cost",
+        "what is paid for",
+        {
+            "hardware": "cost_hardware",
+            "power supply": "cost_supply",
+            "design": "cost_nre",
+            "energy": "cost_energy",
+            "spares": "cost_spares",
+        },
+    ),
+    sum_of("cost_hardware", "level", {level: f"cost_added.{level}" for level in LEVELS}),
 )
 LIMITS = (
     ModelLimit(

@@ -1,0 +1,144 @@
+"""All numbers of designs by the names a scenario uses: what was given, what was decided, what came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import scenarios
+from dse.names import UnknownName
+from results import flat
+from results.dataset import STATUS_CODES, layout
+from results.solution import Status
+from scenarios.question import fixed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import xarray as xr
+
+    from results.facts import Facts
+    from scenarios.question import Question
+
+Array = np.ndarray[Any, Any]
+ANSWERED = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]
+
+
+@dataclass(frozen=True, slots=True)
+class Designs:
+    """Designs that answer one question, up to the numbers on its axes.
+
+    ``question``: with all choices among names made; ``places``: where the designs stand among all points of the
+    dataset, in C order; ``numbers``: what is known of them by name, one number for all or one each; ``named``: the
+    names that were chosen for them or stand on axes.
+    """
+
+    question: Question
+    places: Array
+    numbers: Mapping[str, Any]
+    named: Mapping[str, str]
+
+    def number(self, name: str) -> Any:
+        """Return a number of every design; None where there is none of that name."""
+        found = self.numbers.get(name, self.question.given.get(name))
+        return None if isinstance(found, str) else found
+
+
+def of_solution(solution: Facts) -> Designs | None:
+    """Return the design of an answer; None where there is none, or its question can no longer be read."""
+    asked = _grid(solution.scenario) if solution.metrics else None
+    if asked is None:
+        return None
+    question = _chosen(asked.question((0,) * len(asked.axes)), solution.variables)
+    known = {**solution.given, **solution.variables, **solution.metrics}
+    numbers = {n: v for n, v in known.items() if not isinstance(v, str)}
+    named = {n: v for n, v in known.items() if isinstance(v, str)}
+    return Designs(question, np.zeros(1, int), numbers, named)
+
+
+def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
+    """Go through the answered points of a sweep or a front, those together that differ in numbers only.
+
+    Nothing where the question of the dataset can no longer be read, or its axes are not those of the question.
+    """
+    grid = _grid(str(dataset.attrs.get("scenario", "")))
+    if grid is None:
+        return
+    dims = flat.points(dataset)
+    shape = tuple(dataset.sizes[d] for d in dims)
+    places = np.flatnonzero(_answered(dataset, dims))
+    indices = dict(zip(dims, np.unravel_index(places, shape), strict=True)) if dims else {}
+    at = [_positions(dataset, axis, indices.get(axis.name), places.size) for axis in grid.axes]
+    if not places.size or any(a is None for a in at):
+        return
+    columns = _columns(dataset, grid, dims)
+    choices = {n: c.ravel()[places] for n, (c, about) in columns.items() if "choices" in about}
+    texts = {n: columns[n][1]["choices"] for n in choices}
+    apart = [not a.numeric or t.structural for a, t in zip(grid.axes, grid.targets, strict=True)]
+    keys = np.stack(
+        [*(a for a, alone in zip(at, apart, strict=True) if alone), *choices.values(), 0 * places]
+    )
+    groups, member = np.unique(keys, axis=1, return_inverse=True)
+    for number in range(groups.shape[1]):
+        own = np.flatnonzero(member.ravel() == number)
+        first = tuple(int(a[own[0]]) if alone else 0 for a, alone in zip(at, apart, strict=True))
+        chosen = {n: texts[n][int(c[own[0]])] for n, c in choices.items() if c[own[0]] >= 0}
+        on_axes = {a.name: str(a.values[i]) for a, i in zip(grid.axes, first, strict=True) if not a.numeric}
+        numbers: dict[str, Any] = {
+            aim.name: np.asarray(axis.values)[a[own]]
+            for a, axis, aim, alone in zip(at, grid.axes, grid.targets, apart, strict=True)
+            if aim.kind == "given" and not alone
+        }
+        numbers |= {n: c.ravel()[places[own]] for n, (c, _) in columns.items() if n not in choices}
+        yield Designs(_chosen(grid.question(first), chosen), places[own], numbers, chosen | on_axes)
+
+
+def _grid(text: str) -> scenarios.Grid | None:
+    try:
+        return scenarios.grid(scenarios.from_text(text, "scenario")) if text else None
+    except (scenarios.ScenarioError, UnknownName, ValueError):
+        return None
+
+
+def _chosen(question: Question, variables: Mapping[str, Any]) -> Question:
+    named = {d.name for d in question.decide if d.choices is not None}
+    return fixed(question, {n: str(v) for n, v in variables.items() if n in named})
+
+
+def _answered(dataset: xr.Dataset, dims: tuple[str, ...]) -> Array:
+    if "status" not in dataset:
+        return np.ones([dataset.sizes[d] for d in dims], bool)
+    return np.isin(dataset["status"].transpose(*dims).values, ANSWERED)
+
+
+def _positions(dataset: xr.Dataset, axis: scenarios.GridAxis, index: Any, count: int) -> Any:
+    """Return which value of an axis each point has; None where that cannot be told."""
+    if axis.name not in dataset.coords:
+        return None
+    known = {value: i for i, value in enumerate(axis.values)}
+    values = np.atleast_1d(dataset[axis.name].values).tolist()
+    if any(v not in known for v in values):
+        return None
+    of_value = np.array([known[v] for v in values])
+    return of_value[index] if index is not None else np.repeat(of_value, count)
+
+
+def _columns(
+    dataset: xr.Dataset, grid: scenarios.Grid, dims: tuple[str, ...]
+) -> dict[str, tuple[Array, Mapping[str, Any]]]:
+    """Return every number of the dataset by the name it has in its model, one per point, and what is said of it."""
+    import json
+
+    found: dict[str, tuple[Array, Mapping[str, Any]]] = {}
+    for v in layout(grid).variables:
+        if v.role not in {"metric", "decided", "family"} or v.name not in dataset:
+            continue
+        array = dataset[v.name].transpose(*dims, ...)
+        about = {"choices": json.loads(array.attrs["choices"])} if "choices" in array.attrs else {}
+        if v.elements:
+            found |= {name: (array.values[(..., *place)], about) for place, name in v.elements.items()}
+        else:
+            found[v.key] = (array.values, about)
+    return found

@@ -1,0 +1,143 @@
+"""Rooflines: what a machine reaches at every intensity, by its own model, and where the designs stand under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.models.model import MACHINE_PREFIX
+from formulations import evaluation
+from results import designs_inside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import xarray as xr
+
+    from results.designs_inside import Designs
+    from results.facts import Facts
+
+Array = np.ndarray[Any, Any]
+SHOWN = ("performance", "efficiency", "power")
+WORK = frozenset({"flops", "bytes", "intensity"})
+LOWEST, HIGHEST = 1 / 8, 256.0
+AROUND = 4.0
+SAMPLES = 161
+MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """One machine at every intensity, in SI units.
+
+    ``name``: what tells it from the others, in words; ``intensity``: flops per byte of the curves; ``curves``: flops
+    per second, flops per joule and watts there, by metric; ``units``: of the metrics. ``places``: the designs of
+    this machine among the dataset's points, ``at``: their intensities, ``reached``: their metrics.
+    """
+
+    name: str
+    intensity: Array
+    curves: Mapping[str, Array]
+    units: Mapping[str, str]
+    places: Array
+    at: Array
+    reached: Mapping[str, Array]
+
+
+def of_solution(solution: Facts) -> tuple[Roofline, ...]:
+    """Return the roofline under which an answer stands; empty where its model knows no intensity."""
+    design = designs_inside.of_solution(solution)
+    return _made([design]) if design is not None else ()
+
+
+def of_dataset(dataset: xr.Dataset, most: int = MOST) -> tuple[Roofline, ...]:
+    """Return the rooflines of the machines of a sweep or a front: at most so many of them, the first."""
+    return _made(designs_inside.of_dataset(dataset), most)
+
+
+def _made(groups: Iterable[Designs], most: int = MOST) -> tuple[Roofline, ...]:
+    alike: list[Designs] = []
+    for group in groups:
+        if any("intensity" in names for names in group.question.model.one_of):
+            alike += _apart(group)
+    machines = [_machine(group) for group in alike[:most]]
+    names = _names([group.named for group in alike[:most]], machines)
+    return tuple(_roofline(*each) for each in zip(alike, machines, names, strict=False))
+
+
+def _names(named: list[Mapping[str, str]], machines: list[dict[str, Any]]) -> list[str]:
+    """Name the machines by what differs among them: names, then all that is no cost, then their number."""
+    if len(machines) < 2:
+        return [""] * len(machines)
+    plain = [{n: v for n, v in m.items() if not n.startswith(MACHINE_PREFIX)} for m in machines]
+    found = _differing(named)
+    if len(set(found)) < len(machines):
+        found = [", ".join(filter(None, pair)) for pair in zip(found, _differing(plain), strict=True)]
+    if len(set(found)) < len(machines):
+        found = [", ".join(filter(None, (text, f"machine {i}"))) for i, text in enumerate(found, 1)]
+    return found
+
+
+def _differing(told: Sequence[Mapping[str, Any]]) -> list[str]:
+    names = dict.fromkeys(n for m in told for n in m)
+    differ = [n for n in names if len({str(m.get(n)) for m in told}) > 1]
+    return [", ".join(_words(n, m[n]) for n in differ if n in m) for m in told]
+
+
+def _words(name: str, value: Any) -> str:
+    return value if isinstance(value, str) else f"{name.replace('_', ' ')} {value:.3g}"
+
+
+def _apart(group: Designs) -> Iterator[Designs]:
+    """Go through the designs of a group that differ in their work alone."""
+    columns = [
+        np.broadcast_to(v, group.places.shape)
+        for n in _inputs(group)
+        if np.ndim(v := group.number(n)) and n not in WORK
+    ]
+    if not columns:
+        yield group
+        return
+    keys, member = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    for number in range(keys.shape[1]):
+        own = member.ravel() == number
+        numbers = {n: v[own] if np.ndim(v) else v for n, v in group.numbers.items()}
+        yield replace(group, places=group.places[own], numbers=numbers)
+
+
+def _inputs(group: Designs) -> list[str]:
+    return [n for n in group.question.model.parameters() if group.number(n) is not None]
+
+
+def _machine(group: Designs) -> dict[str, Any]:
+    """Return all that the curves depend on: every input but the work, one number each."""
+    numbers = {n: float(np.ravel(group.number(n))[0]) for n in _inputs(group) if n not in WORK}
+    return {n: v for n, v in group.question.given.items() if isinstance(v, str)} | numbers
+
+
+def _roofline(group: Designs, machine: Mapping[str, Any], name: str) -> Roofline:
+    intensity, flops, data = (group.number(n) for n in ("intensity", "flops", "bytes"))
+    if intensity is None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            intensity = np.divide(flops, data)
+    at = np.broadcast_to(np.asarray(intensity, float), group.places.shape)
+    inside = at[np.isfinite(at) & (at > 0)]
+    low = min(LOWEST, float(inside.min(initial=LOWEST * AROUND)) / AROUND)
+    high = max(HIGHEST, float(inside.max(initial=HIGHEST / AROUND)) * AROUND)
+    along = np.geomspace(low, high, SAMPLES)
+    # all that is shown is per flop, so that any number of flops will do
+    given = {**machine, "flops": 1.0, "intensity": along}
+    asked = replace(group.question, given=given, decide=())
+    metrics = evaluation.metrics(asked, {})
+    shown = [n for n in SHOWN if n in metrics and group.number(n) is not None]
+    return Roofline(
+        name,
+        along,
+        {n: np.broadcast_to(np.asarray(metrics[n], float), along.shape) for n in shown},
+        {n: evaluation.quantity(asked.model, n).unit for n in shown},
+        group.places,
+        at,
+        {n: np.broadcast_to(np.asarray(group.number(n), float), at.shape) for n in shown},
+    )
