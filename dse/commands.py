@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from dse.door import ANSWERED, FAILED, NO_ANSWER, WRONG
+from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, WRONG, complain
 from dse.search_options import searching
 from dse.terminal import say_json, show
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.front_search import Front
     from results.solution import Solution
+    from scenarios import Scenario
     from scenarios.errors import ScenarioError
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
@@ -121,24 +121,27 @@ def front(
     as_json: bool,
     search: dict[str, Any],
 ) -> int:
-    """Find the Pareto front of several objectives.
+    """Find the Pareto front of several objectives; with [sweep] in the file one at each place of the grid.
 
     --sampler and the options after it stand in for the [search] of the file: every point is then feasible, and
     nothing proves that no design is better.
     """
-    from dse import api, fronts
+    from dse import api, front_records, fronts
     from results import formats
     from scenarios.searches import searched
 
     for output in outputs:
         if Path(output).suffix != RECORD:
             formats.check(output)
-    found = fronts.find(searched(api.load(scenario), search), points, tolerance)
+    asked = searched(api.load(scenario), search)
+    if asked.sweep:
+        return _fronts(asked, scenario, outputs, points, tolerance, as_json)
+    found = fronts.find(asked, points, tolerance)
     if found.refusal is not None:
         _show_solution(found.refusal, as_json)
         return CODES[found.refusal.status.value]
     dataset = fronts.to_dataset(found)
-    record = _front_record(found)
+    record = front_records.record(found)
     for output in outputs:
         _write_front(dataset, record, Path(output))
     if as_json:
@@ -150,22 +153,39 @@ def front(
     return ANSWERED
 
 
-def _front_record(found: Front) -> dict[str, Any]:
-    from results.jsonable import to_json
+def _fronts(
+    asked: Scenario,
+    scenario: str,
+    outputs: tuple[str, ...],
+    points: int | None,
+    tolerance: float | None,
+    as_json: bool,
+) -> int:
+    """Find, write and show the fronts over the axes of a scenario; of an interrupted run those it came to."""
+    from dse import front_records, swept_fronts
 
-    points = [to_json(s) for s in found.points]
-    for point in points:
-        point.pop("scenario")
-    return {
-        "title": found.question.title,
-        "objectives": {g.name: "max" if g.maximize else "min" for g in found.question.objectives},
-        "method": found.method,
-        "front": found.kind,
-        "joined": list(found.joined),
-        "solves": found.solves,
-        "points": points,
-        "scenario": found.question.scenario_text,
-    }
+    interrupted = False
+    try:
+        found = swept_fronts.find(asked, points, tolerance, progress=True)
+    except swept_fronts.Interrupted as stopped:
+        found, interrupted = stopped.fronts, True
+        complain(f"interrupted after {len(found.found)} of {found.grid.size} fronts")
+        if not found.found:
+            return INTERRUPTED
+    dataset = swept_fronts.to_dataset(found)
+    record = front_records.of_places(found, dataset)
+    for output in outputs:
+        _write_front(dataset, record, Path(output))
+    if as_json:
+        say_json(record)
+    else:
+        from dse.swept_front_page import show_fronts
+
+        show_fronts(found, dataset, scenario, outputs)
+    refused = {CODES[f.refusal.status.value] for f in found.found.values() if f.refusal}
+    if interrupted or FAILED in refused:
+        return INTERRUPTED if interrupted else FAILED
+    return ANSWERED if any(f.points for f in found.found.values()) else NO_ANSWER
 
 
 def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:

@@ -52,14 +52,15 @@ def is_stored(source: str | Path) -> bool:
 
 
 def _answered(asked: scenarios.Scenario) -> xr.Dataset:
-    from dse import fronts, sweeps
+    from dse import fronts, sweeps, swept_fronts
     from scenarios.questions import question
     from solvers.answer import answer
 
     goal = asked.objective
+    several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
     if asked.sweep:
-        return sweeps.sweep(asked)
-    if goal is None or len((goal.minimize or ()) + (goal.maximize or ())) < 2:
+        return swept_fronts.front(asked) if several else sweeps.sweep(asked)
+    if not several:
         return answer_files.as_dataset(answer(question(asked)))
     found = fronts.find(asked)
     if found.refusal is not None:

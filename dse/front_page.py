@@ -43,21 +43,21 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     """Print the points of a front, how it was found, and where it is written or could be."""
     goals = [g.name for g in found.question.objectives]
     decided = [d.name for d in found.question.decide if d.name not in goals]
-    around = [_column(found.points, name) for name in goals]
+    around = [column(found.points, name) for name in goals]
     behind = [*_exchange(found, goals), *_proofs(found)]
     number = Column("", tuple(str(i) for i in range(len(found.points))))
     room = WIDTH - sum(c.width for c in (number, *around, *behind))
-    design = _design(found.points, decided, room)
+    chosen = design(found.points, decided, room)
     if found.question.title:
         say(found.question.title)
-    every = [number, *around, *(c for c in design if c.cells), *behind]
-    left = {"status", "to the next", *(c.heading for c in design if c.about)}
+    every = [number, *around, *(c for c in chosen if c.cells), *behind]
+    left = {"status", "to the next", *(c.heading for c in chosen if c.about)}
     right = frozenset(c.heading for c in every if c.heading not in left)
     show(table([c.heading for c in every], zip(*(c.cells for c in every), strict=True), right))
-    for column in (*behind, *design):
-        if column.about:
-            say(textwrap.fill(column.about, WIDTH))
-    bend = knee(*_both(found, goals)) if len(goals) == 2 else None
+    for told in (*behind, *chosen):
+        if told.about:
+            say(textwrap.fill(told.about, WIDTH))
+    bend = knee(*both(found.points, goals)) if len(goals) == 2 else None
     if bend is not None:
         say(f"Knee at point {bend}: the farthest from the straight line between the ends")
     say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
@@ -70,8 +70,9 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
         say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
 
 
-def _both(found: Front, goals: Sequence[str]) -> tuple[list[float], list[float]]:
-    first, second = ([float(_amount(p, name)) for p in found.points] for name in goals)
+def both(points: Sequence[Solution], goals: Sequence[str]) -> tuple[list[float], list[float]]:
+    """Return the values of two objectives along a front."""
+    first, second = ([float(_amount(p, name)) for p in points] for name in goals)
     return first, second
 
 
@@ -79,7 +80,7 @@ def _exchange(found: Front, goals: Sequence[str]) -> list[Column]:
     """Return what a percent of the first of two objectives brings of the second, on the way to the next point."""
     if len(goals) != 2:
         return []
-    rates = exchange_rates(*_both(found, goals))
+    rates = exchange_rates(*both(found.points, goals))
     if not np.isfinite(rates).any():
         return []
     cells = tuple("" if np.isnan(r) else f"{r:+.3g} %" for r in rates)
@@ -105,19 +106,20 @@ def _cell(point: Solution, name: str) -> str:
     return words.named(point, name, amount) or words.value(amount, point.units.get(name, ""), DIGITS)
 
 
-def _column(points: Sequence[Solution], name: str, heading: str = "") -> Column:
+def column(points: Sequence[Solution], name: str, heading: str = "") -> Column:
+    """Return the column of one quantity, by its name."""
     return Column(heading or name, tuple(_cell(p, name) for p in points))
 
 
-def _design(points: Sequence[Solution], decided: Sequence[str], room: int) -> list[Column]:
+def design(points: Sequence[Solution], decided: Sequence[str], room: int) -> list[Column]:
     """Return the columns of what was decided: one for each decision where there is room, else one for a list of them.
 
     ``room``: columns of text. A list too long for that has no cells, only a word about where it is to be found.
     """
     index = points[0].index
     listed = [n for n in decided if n in index]
-    alone = [_column(points, n) for n in decided if n not in index]
-    each = [_column(points, n, "\n".join((index[n][0], *(v for _, v in index[n][1])))) for n in listed]
+    alone = [column(points, n) for n in decided if n not in index]
+    each = [column(points, n, "\n".join((index[n][0], *(v for _, v in index[n][1])))) for n in listed]
     if sum(c.width for c in (*alone, *each)) <= room:
         return [*alone, *each]
     return [*alone, *(_folded(points, title, names) for title, names in _groups(points[0], listed))]

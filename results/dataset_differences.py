@@ -23,7 +23,7 @@ RATIOS = frozenset({"gap", "elasticity"})
 TIMED = frozenset({"seconds"})
 # told elsewhere, or no matter: the question is compared by what it means, titles by nobody
 ELSEWHERE = frozenset({"title", "scenario", "scenario_hash", "identity", "format", "history"})
-FRONT = "front"
+FRONT, POINTS = "front", "front_points"
 
 
 @dataclass(slots=True)
@@ -112,7 +112,11 @@ def _common(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Datas
     if set(dims) != set(flat.points(second)):
         return None
     if FRONT in dims and first.sizes[FRONT] != second.sizes[FRONT]:
-        return None
+        if dims == (FRONT,):
+            return None
+        # fronts of many places: those with as many points on both sides are compared
+        most = min(first.sizes[FRONT], second.sizes[FRONT])
+        first, second = (x.isel({FRONT: slice(most)}) for x in (first, second))
     chosen: tuple[dict[str, Any], dict[str, Any]] = {}, {}
     for d in dims:
         if d not in first.coords or d not in second.coords:
@@ -137,9 +141,14 @@ def _variables(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Itera
     dims = flat.points(first)
     for piece in flat.pieces(first):
         other = second.isel(_places(second, piece, dims)).load() if dims else second.load()
+        skipped = _beside(piece, other, dims)
         for name in both:
             a = flat.values(piece, columns[name])
             b = flat.values(_as(other, dims), theirs[name])
+            if skipped is not None:
+                at = skipped[FRONT in piece[columns[name].name].dims]
+                b = b.copy()
+                b[at] = a[at]
             if columns[name].words is not None or a.dtype.kind not in "fiu" or b.dtype.kind not in "fiu":
                 _count_changes(changes[name], a, b, columns[name], theirs[name], piece, dims)
             else:
@@ -154,6 +163,22 @@ def _variables(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Itera
             unit = _unit(first[columns[name].name])
             note = f"{_points(tally.points)}{tally.where and ', most ' + tally.where}"
             yield Row(section, name, *apart(*tally.sides, unit), note, tally.sides, unit)
+
+
+def _beside(piece: xr.Dataset, other: xr.Dataset, dims: tuple[str, ...]) -> tuple[Any, Any] | None:
+    """Return which rows of fronts of many places count for nothing: in what a place says of itself, and in its points.
+
+    The former stands once for a place; the latter are compared where there are as many on both sides.
+    """
+    if FRONT not in dims or POINTS not in piece or POINTS not in other:
+        return None
+    along = piece["status"]
+    once = along[FRONT] != 0
+    unlike = piece[POINTS] != other[POINTS]
+    blank = along.drop_vars(list(along.coords)).astype(bool) & False
+    either = (blank | x.drop_vars(list(x.coords)) for x in (once, unlike))
+    repeated, unequal = (x.transpose(*dims).values.ravel() for x in either)
+    return repeated, unequal
 
 
 def _places(second: xr.Dataset, piece: xr.Dataset, dims: tuple[str, ...]) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _table(
 def _rows(
     dataset: xr.Dataset, columns: Sequence[Column], number: Callable[[float], str]
 ) -> Iterator[list[str]]:
-    for piece in flat.pieces(dataset):
+    for piece in flat.rows(dataset):
         cells = [flat.in_words(flat.values(piece, c), c, "") for c in columns]
         for row in zip(*cells, strict=True):
             yield [cell if isinstance(cell, str) else number(cell) for cell in row]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
+FRONT = "front"
+PLACE_STATUS = "front_status"
 ROWS = 100_000
 MOST = 1_000_000
 
@@ -72,16 +74,27 @@ def points(dataset: xr.Dataset) -> tuple[str, ...]:
 def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> tuple[Column, ...]:
     """Return the columns of a dataset: its axes, then its variables (``names``: only these, in this order).
 
-    Raises KeyError for a name that the dataset does not have.
+    What lies along neither points nor labels (enclosures of a front, trials of a sampler) has no place in a row.
+    Raises KeyError for a name that the dataset does not have, or not in its rows.
     """
-    axes = [n for n in points(dataset) if n in dataset.coords]
-    chosen = [*axes, *map(str, dataset.data_vars)] if names is None else list(names)
+    along = points(dataset)
+    axes = [n for n in along if n in dataset.coords]
+    there = {n for n in map(str, dataset.variables) if _in_rows(dataset, n, along)}
+    chosen = (
+        [*axes, *(n for n in map(str, dataset.data_vars) if n in there)] if names is None else list(names)
+    )
     found: list[Column] = []
     for name in chosen:
-        if name not in dataset:
+        if name not in there:
             raise KeyError(name)
         found += _of(dataset, name, name in axes)
     return tuple(found)
+
+
+def _in_rows(dataset: xr.Dataset, name: str, along: tuple[str, ...]) -> bool:
+    """Tell whether a variable has its numbers at the points, each with a label where there are several."""
+    others = [str(d) for d in dataset[name].dims if d not in along]
+    return all(d in dataset.coords and dataset[d].dtype.kind not in "fiub" for d in others)
 
 
 def _of(dataset: xr.Dataset, name: str, axis: bool) -> Iterator[Column]:
@@ -120,6 +133,35 @@ def pieces(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
     for _, slices in chunk_slices(shape, _blocks(dataset, shape)):
         held = dataset.isel(dict(zip(dims, slices, strict=True))).load()
         yield from _cut(held, dims)
+
+
+def rows(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
+    """Go through a dataset as ``pieces`` does, without what fills up short fronts of many places.
+
+    A place that has no front keeps one row, whose status says why there is none.
+    """
+    for piece in pieces(dataset):
+        yield _unpadded(piece)
+
+
+def _unpadded(piece: xr.Dataset) -> xr.Dataset:
+    dims = points(piece)
+    if dims[-1:] != (FRONT,) or 0 in piece["status"].shape:
+        return piece
+    status = piece["status"].values
+    kept = status != 0
+    empty = ~kept.any(axis=-1)
+    if PLACE_STATUS in piece and piece[FRONT].values[0] == 0:
+        told = np.broadcast_to(piece[PLACE_STATUS].values, empty.shape)
+        status = status.copy()
+        status[..., 0] = np.where(empty, told, status[..., 0])
+        kept[..., 0] |= empty
+    if kept.all():
+        return piece
+    told = piece.drop_dims([d for d in piece.dims if d not in dims and d not in piece.coords])
+    told["status"] = told["status"].copy(data=status)
+    stacked = told.stack(row=dims, create_index=False)
+    return stacked.isel(row=np.flatnonzero(kept.ravel())).transpose("row", ...)
 
 
 def _blocks(dataset: xr.Dataset, shape: tuple[int, ...]) -> tuple[int, ...]:

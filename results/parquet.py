@@ -48,7 +48,7 @@ def to_parquet(
         metadata={PREFIX + str(k): _text(v) for k, v in dataset.attrs.items()} | {COLUMNS: json.dumps(told)},
     )
     with replacing(path) as writing, pq.ParquetWriter(writing, schema, compression="zstd") as writer:
-        for piece in flat.pieces(dataset):
+        for piece in flat.rows(dataset):
             arrays = [make(flat.values(piece, c)) for c, (_, make) in zip(chosen, makers, strict=True)]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
     return Path(path)

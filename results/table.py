@@ -57,7 +57,7 @@ def to_csv(
     with replacing(path) as writing, writing.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([c.heading for c in chosen])
-        for piece in flat.pieces(dataset):
+        for piece in flat.rows(dataset):
             cells = [flat.in_words(flat.values(piece, c), c, "") for c in chosen]
             writer.writerows(zip(*cells, strict=True))
     return Path(path)
@@ -74,7 +74,7 @@ def to_json_lines(
     """
     chosen = flat.columns(dataset) if columns is None else columns
     with replacing(path) as writing, writing.open("w", encoding="utf-8") as file:
-        for piece in flat.pieces(dataset):
+        for piece in flat.rows(dataset):
             cells = [flat.in_words(_finite(flat.values(piece, c)), c, None) for c in chosen]
             for row in zip(*cells, strict=True):
                 file.write(json.dumps(_nested(chosen, row), ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,62 @@
+"""Fronts as JSON has them: of one question, or of each place on swept axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from results.jsonable import plain, to_json
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.front_search import Front
+    from dse.swept_fronts import Fronts
+
+
+def record(found: Front) -> dict[str, Any]:
+    """Return a front with all its designs, numbers in SI units."""
+    return {
+        "title": found.question.title,
+        "objectives": {g.name: "max" if g.maximize else "min" for g in found.question.objectives},
+        **_found(found),
+        "scenario": found.question.scenario_text,
+    }
+
+
+def _found(found: Front) -> dict[str, Any]:
+    points = [to_json(s) for s in found.points]
+    for point in points:
+        point.pop("scenario")
+    return {
+        "method": found.method,
+        "front": found.kind,
+        "joined": list(found.joined),
+        "solves": found.solves,
+        "points": points,
+    }
+
+
+def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the fronts of all places that were come to, each with its values on the axes; ``dataset``: their own.
+
+    A place without a front has the answer that says why as its ``refusal``.
+    """
+    question, axes = found.question(), found.grid.axes
+    places = []
+    for place, front in found.places():
+        if front is None:
+            continue
+        told: dict[str, Any] = {"at": {a.name: a.values[i] for a, i in zip(axes, place, strict=True)}}
+        told["status"] = front.refusal.status.value if front.refusal else "answered"
+        told |= _found(front)
+        told["dominated"] = [bool(d) for d in dataset["dominated"].values[place][: len(front.points)]]
+        if front.refusal is not None:
+            told["refusal"] = {k: v for k, v in to_json(front.refusal).items() if k != "scenario"}
+        places.append(told)
+    return {
+        "title": question.title,
+        "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
+        "axes": {a.name: {"path": a.path, "unit": a.unit, "values": plain(list(a.values))} for a in axes},
+        "places": places,
+        "scenario": question.scenario_text,
+    }

@@ -1,0 +1,153 @@
+"""Fronts over swept axes on the terminal: a line for each place, the points where they are few."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dse.front_page import Column, both, column, design
+from dse.terminal import WIDTH, say, show, table
+from results import words
+from results.along import knee
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+
+    from dse.front_search import Front
+    from dse.swept_fronts import Fronts, Place
+    from results.solution import Solution
+
+FEW = 40
+MOST_REASONS = 8
+DIGITS = 5
+
+
+def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequence[str]) -> None:
+    """Print the ends of the front at each place, its points where they are few, and why a place has none.
+
+    ``dataset``: of the same fronts.
+    """
+    title = found.question().title
+    if title:
+        say(title)
+    dominated = dataset["dominated"].values
+    _places(found, dominated)
+    points = [(place, i) for place, f in found.found.items() for i in range(len(f.points))]
+    if 0 < len(points) <= FEW:
+        say("")
+        _points(found, points, dominated)
+    if dominated.any():
+        axes = " × ".join(a.name for a in found.grid.axes)
+        say(
+            textwrap.fill(f"bettered: a point elsewhere on {axes} is as good in all and better in one", WIDTH)
+        )
+    for line in _reasons(found):
+        say(textwrap.fill(line, WIDTH, subsequent_indent="  "))
+    for line in _methods(found):
+        say(textwrap.fill(line, WIDTH))
+    if outputs:
+        say(f"Wrote {', '.join(outputs)}")
+    else:
+        say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
+
+
+def _at(found: Fronts, place: Place) -> list[str]:
+    return [words.value(a.values[i], a.unit, DIGITS) for a, i in zip(found.grid.axes, place, strict=True)]
+
+
+def _places(found: Fronts, dominated: np.ndarray) -> None:
+    """Print how many points each front has, the best of each objective, and the knee."""
+    goals = found.question().objectives
+    ends = [f"{'greatest' if g.maximize else 'least'} {g.name}" for g in goals]
+    bends = [f"{g.name} at the knee" for g in goals] if len(goals) == 2 else []
+    head = [*(a.name for a in found.grid.axes), "points", *ends, *bends, "bettered", "status"]
+    rows = []
+    for place, front in found.places():
+        if front is None or not front.points:
+            status = "not computed" if front is None else _status(front)
+            rows.append([*_at(found, place), *[""] * (len(ends) + len(bends) + 2), status])
+            continue
+        best = [_end(front, g.name, most=g.maximize) for g in goals]
+        bend = knee(*both(front.points, [g.name for g in goals])) if bends else None
+        at_knee = (
+            [column((front.points[bend],), g.name).cells[0] for g in goals]
+            if bend is not None
+            else [""] * len(bends)
+        )
+        beaten = int(dominated[place].sum())
+        rows.append(
+            [*_at(found, place), str(len(front.points)), *best, *at_knee, str(beaten or ""), _status(front)]
+        )
+    show(table(head, rows, frozenset(head) - {a.name for a in found.grid.axes if not a.numeric} - {"status"}))
+
+
+def _end(front: Front, name: str, *, most: bool) -> str:
+    values = both(front.points, [name, name])[0]
+    best = max(range(len(values)), key=lambda i: values[i] if most else -values[i])
+    return column((front.points[best],), name).cells[0]
+
+
+def _status(front: Front) -> str:
+    """Say what all points of a front are, or why there are none."""
+    if front.refusal is not None:
+        return front.refusal.status.value
+    return ", ".join(dict.fromkeys(p.status.value for p in front.points)) or "empty"
+
+
+def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.ndarray) -> None:
+    """Print all points, each with its place."""
+    question = found.question()
+    points: list[Solution] = [found.found[place].points[i] for place, i in chosen]
+    goals = [g.name for g in question.objectives]
+    decided = [
+        d.name for d in question.decide if d.name not in goals and all(d.name in p.variables for p in points)
+    ]
+    at = [_at(found, place) for place, _ in chosen]
+    first = [i == 0 for _, i in chosen]
+    around = [
+        Column(a.name, tuple(row[k] if new else "" for row, new in zip(at, first, strict=True)))
+        for k, a in enumerate(found.grid.axes)
+    ]
+    around += [Column("", tuple(str(i) for _, i in chosen)), *(column(points, name) for name in goals)]
+    flags = tuple("bettered" if dominated[(*place, i)] else "" for place, i in chosen)
+    behind = [Column("elsewhere", flags)] if any(flags) else []
+    made = design(points, decided, WIDTH - sum(c.width for c in (*around, *behind)))
+    every = [*around, *(c for c in made if c.cells), *behind]
+    left = {
+        "elsewhere",
+        *(c.heading for c in made if c.about),
+        *(a.name for a in found.grid.axes if not a.numeric),
+    }
+    right = frozenset(c.heading for c in every if c.heading not in left)
+    show(table([c.heading for c in every], zip(*(c.cells for c in every), strict=True), right))
+    for c in made:
+        if c.about:
+            say(textwrap.fill(c.about, WIDTH))
+
+
+def _reasons(found: Fronts) -> Iterator[str]:
+    """Say of the places without a front why they have none."""
+    refused = [(place, f.refusal) for place, f in found.found.items() if f.refusal is not None]
+    for place, refusal in refused[:MOST_REASONS]:
+        where = ", ".join(f"{a.name} = {v}" for a, v in zip(found.grid.axes, _at(found, place), strict=True))
+        said = "; ".join(f"{name}: {text}" for name, text in words.conflict(refusal))
+        yield f"{where}: {refusal.status.value}" + (
+            f": {said or refusal.message}" if said or refusal.message else ""
+        )
+    if len(refused) > MOST_REASONS:
+        yield f"and {len(refused) - MOST_REASONS} more places without a front"
+
+
+def _methods(found: Fronts) -> Iterator[str]:
+    """Say how the fronts were found, those together that were found in the same way."""
+    ways: dict[str, list[Front]] = {}
+    for front in found.found.values():
+        if front.points:
+            ways.setdefault(front.method, []).append(front)
+    for way, fronts in ways.items():
+        yield (
+            f"{len(fronts)} front{'' if len(fronts) == 1 else 's'}, {sum(len(f.points) for f in fronts)} points, "
+            f"{sum(f.solves for f in fronts)} solves: {way}"
+        )
