@@ -115,7 +115,11 @@ def _finite(values: Any) -> Any:
 
 def prefix(values: Any, array: xr.DataArray) -> tuple[float, str]:
     """Return a factor and a unit with a prefix, so that the largest number reads between 1 and 1000."""
-    unit = unit_of(array)
+    return prefix_of(values, unit_of(array))
+
+
+def prefix_of(values: Any, unit: str) -> tuple[float, str]:
+    """Return the same for numbers of an SI unit."""
     largest = float(np.abs(_finite(values)).max(initial=0.0))
     if not unit or largest == 0:
         return 1.0, unit

@@ -10,8 +10,6 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from results import designs, flat
 from results.reading import NEEDED, NETCDF
 from results.table import replacing
@@ -160,7 +158,7 @@ def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None
     dims = flat.points(dataset)
     if not dims or dataset.sizes[dims[0]] == 0:
         raise ExportError(f"{target}: a picture shows a front or a sweep, and this has no points to draw")
-    is_front = dims == (FRONT,)
+    is_front = FRONT in dims
     if names is not None and len(names) != (2 if is_front else 1):
         many = "two columns, across and up" if is_front else "one column"
         raise ExportError(f"{target}: a picture of {'a front' if is_front else 'a sweep'} has {many}")
@@ -168,29 +166,6 @@ def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None
     if refusal:
         raise ExportError(f"{target}: {refusal}")
     _columns(dataset, names, target.suffix)
-    if is_front:
-        figure = plot.front(dataset, *(names or ()))
-    else:
-        figure = plot.sweep(_with_status(dataset, dims), names[0] if names else _drawn(dataset))
+    draw = plot.front if is_front else plot.sweep
+    figure = draw(dataset, *(names or ()))
     plot.save(figure, target, dataset.attrs)
-
-
-def _with_status(dataset: xr.Dataset, dims: tuple[str, ...]) -> xr.Dataset:
-    """Return a dataset that pictures take: of one that was only evaluated every point is."""
-    from results.dataset import STATUS_CODES
-    from results.facts import Status
-
-    if "status" in dataset:
-        return dataset
-    code = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
-    return dataset.assign(status=(dims, code))
-
-
-def _drawn(dataset: xr.Dataset) -> str:
-    """Return what a picture of a sweep shows: the objective, or the first metric where nothing was optimised."""
-    from results.dataset import objectives
-
-    if "objective" in dataset and objectives(dataset):
-        return "objective"
-    left = (str(n) for n in dataset.data_vars if n not in {*designs.LEFT_OUT, "objective", "status"})
-    return next(left, "objective")

@@ -1,7 +1,14 @@
-"""Pictures of fronts and sweeps: draw one, and write it."""
+"""Pictures of answers, fronts and sweeps: draw one, and write it. All return a Matplotlib figure."""
 
-from results.canvas import save
-from results.front_picture import front
-from results.sweep_picture import sweep
+from results.pictures.breakdown import breakdown
+from results.pictures.canvas import save
+from results.pictures.fronts import front
+from results.pictures.parallel import parallel
+from results.pictures.roofline import roofline
+from results.pictures.sweeps import (
+    map,
+    sweep,
+)
+from results.pictures.tornado import tornado
 
-__all__ = ["front", "save", "sweep"]
+__all__ = ["breakdown", "front", "map", "parallel", "roofline", "save", "sweep", "tornado"]

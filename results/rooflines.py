@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import scenarios
+from dse.models import roofline
 from dse.models.model import MACHINE_PREFIX
 from formulations import evaluation
 from results import designs_inside
+from results.designs_inside import Designs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import xarray as xr
 
-    from results.designs_inside import Designs
     from results.facts import Facts
+    from scenarios.question import Question
 
 Array = np.ndarray[Any, Any]
+MODEL, CAP = roofline.ROOFLINE.name, roofline.USABLE_POWER.name
 SHOWN = ("performance", "efficiency", "power")
 WORK = frozenset({"flops", "bytes", "intensity"})
 LOWEST, HIGHEST = 1 / 8, 256.0
@@ -34,7 +38,9 @@ class Roofline:
 
     ``name``: what tells it from the others, in words; ``intensity``: flops per byte of the curves; ``curves``: flops
     per second, flops per joule and watts there, by metric; ``units``: of the metrics. ``places``: the designs of
-    this machine among the dataset's points, ``at``: their intensities, ``reached``: their metrics.
+    this machine among the dataset's points, ``at``: their intensities, ``reached``: their metrics. ``uncapped``: the
+    curves without a cap on power, none where the machine has no cap; ``regimes``: what bounds the machine, from which
+    to which intensity, where its model says so.
     """
 
     name: str
@@ -44,6 +50,20 @@ class Roofline:
     places: Array
     at: Array
     reached: Mapping[str, Array]
+    uncapped: Mapping[str, Array] = field(default_factory=dict)
+    regimes: tuple[tuple[float, float, str], ...] = ()
+
+
+def of_machine(machine: str | Mapping[str, Any], **given: Any) -> Roofline:
+    """Return the roofline of a machine: its name, or a table shaped like [machine].
+
+    ``given``: what else the roofline model takes: ``precision``, ``level``, ``throttle``. Raises ScenarioError where
+    there is no such machine, or it lacks what the model needs.
+    """
+    asked = {"model": MODEL, "machine": machine, "given": {"flops": 1.0, "intensity": 1.0, **given}}
+    question = scenarios.grid(scenarios.load(asked)).question(())
+    (found,) = _made([Designs(question, np.zeros(0, int), {}, {})])
+    return found
 
 
 def of_solution(solution: Facts) -> tuple[Roofline, ...]:
@@ -131,13 +151,49 @@ def _roofline(group: Designs, machine: Mapping[str, Any], name: str) -> Roofline
     given = {**machine, "flops": 1.0, "intensity": along}
     asked = replace(group.question, given=given, decide=())
     metrics = evaluation.metrics(asked, {})
-    shown = [n for n in SHOWN if n in metrics and group.number(n) is not None]
+    kept = [n for n in SHOWN if n in metrics and (group.number(n) is not None or not group.places.size)]
     return Roofline(
         name,
         along,
-        {n: np.broadcast_to(np.asarray(metrics[n], float), along.shape) for n in shown},
-        {n: evaluation.quantity(asked.model, n).unit for n in shown},
+        _curves(metrics, kept, along),
+        {n: evaluation.quantity(asked.model, n).unit for n in kept},
         group.places,
         at,
-        {n: np.broadcast_to(np.asarray(group.number(n), float), at.shape) for n in shown},
+        {n: np.broadcast_to(_reached(group, n), at.shape) for n in kept},
+        _uncapped(asked, kept, along),
+        _regimes(asked, metrics, along),
     )
+
+
+def _curves(metrics: Mapping[str, Any], kept: Sequence[str], along: Array) -> dict[str, Array]:
+    return {n: np.broadcast_to(np.asarray(metrics[n], float), along.shape) for n in kept}
+
+
+def _uncapped(asked: Question, kept: Sequence[str], along: Array) -> dict[str, Array]:
+    """Return the curves of the machine without its cap, or without those of its parts."""
+    free = {n: v for n, v in asked.given.items() if n.rpartition(".")[2] != CAP}
+    if len(free) == len(asked.given):
+        return {}
+    return _curves(evaluation.metrics(replace(asked, given=free), {}), kept, along)
+
+
+def _regimes(
+    asked: Question, metrics: Mapping[str, Any], along: Array
+) -> tuple[tuple[float, float, str], ...]:
+    """Return the stretches along which a metric of cases stays the same, by what its cases mean."""
+    cases = next((q for q in asked.model.metrics if q.flags and q.name in metrics), None)
+    if cases is None:
+        return ()
+    codes = np.broadcast_to(np.asarray(metrics[cases.name], float), along.shape)
+    starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()]
+    ends = [*starts[1:], len(along) - 1]
+    return tuple(
+        (float(along[a]), float(along[b]), cases.flags[int(codes[a])])
+        for a, b in zip(starts, ends, strict=True)
+    )
+
+
+def _reached(group: Designs, name: str) -> Array:
+    """Return a metric of the designs; there may be none where only a machine is asked for."""
+    number = group.number(name)
+    return np.zeros(0) if number is None else np.asarray(number, float)

@@ -1,0 +1,1 @@
+"""Pictures of answers, fronts and sweeps, drawn with Matplotlib: ``results.plot`` has what others call."""

@@ -1,0 +1,225 @@
+"""Stacked pictures of what a total is made of: bars for a few designs, areas along an axis of many."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import axes, flat
+from results.breakdowns import REST, Breakdown
+from results.breakdowns import breakdown as taken_apart
+from results.dataset import objectives
+from results.facts import Facts
+from results.pictures import forbidden
+from results.pictures.canvas import (
+    BLUE,
+    GREEN,
+    GREY,
+    MEDIUM,
+    ORANGE,
+    PURPLE,
+    SKY,
+    SMALL,
+    VERMILLION,
+    YELLOW,
+    marks_of,
+    sheet,
+    title_of,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FRONT = "front"
+MOST_BARS = 16
+MOST_PARTS = 8
+COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#000000")
+PATTERNS = ("", "//", "", "\\\\", "..", "xx", "", "++")
+OTHERS = "#BBBBBB"
+# a part narrower than this has no room for its percentage
+NARROW = 0.07
+BAR, AROUND = 0.55, 2.0
+
+
+def breakdown(
+    source: xr.Dataset | Facts,
+    metric: str | None = None,
+    by: str | None = None,
+    ax: Axes | None = None,
+    *,
+    share: bool = False,
+) -> Figure:
+    """Draw what a total is made of, stacked: time, energy, cost, power or cycles, by the parts that the model declares.
+
+    ``source``: an answer, or a sweep or front of at most 16 designs (a bar each) or along one axis of numbers (areas);
+    ``metric``: the total (default: the objective, if it has parts, else the first that has); ``by``: what tells the
+    parts apart, where there are several ways; ``share``: in percent of each total; ``ax``: axes of one's own.
+    Returns the figure. Raises ValueError where the model declares no such sum (it says which there are), and for more
+    designs than a picture holds (choose with ``dataset.isel``).
+    """
+    if not isinstance(source, Facts):
+        single = [d for d in flat.points(source) if source.sizes[d] == 1]
+        source = source.squeeze(single)
+        _check(source)
+    found = taken_apart(source, metric, by)
+    factor, unit = axes.prefix_of(found.total, found.unit)
+    parts = _largest_first(found)
+    if share:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = {n: 100 * v / found.total for n, v in parts.items()}
+        name = f"share of {axes.words(found.metric)} (%)"
+    else:
+        parts = {n: factor * v for n, v in parts.items()}
+        name = axes.title(found.metric, unit)
+    if isinstance(source, Facts):
+        return _bars(source.title, {n: np.atleast_1d(v) for n, v in parts.items()}, [""], name, ax)
+    if source["status"].ndim == 1 and source["status"].size > MOST_BARS:
+        return _areas(source, parts, name, ax)
+    labels = _labels(source)
+    return _bars(
+        title_of(source), {n: np.ravel(v) for n, v in parts.items()}, labels, name, ax, _gaps(source)
+    )
+
+
+def _check(dataset: xr.Dataset) -> None:
+    dims = flat.points(dataset)
+    sizes = {d: dataset.sizes[d] for d in dims}
+    one_line = len(dims) == 1 and not axes.is_text(dataset[dims[0]])
+    if not one_line and math.prod(sizes.values()) > MOST_BARS:
+        told = " × ".join(f"{n} {d}" for d, n in sizes.items())
+        raise ValueError(f"{told} designs are more bars than a picture holds ({MOST_BARS}): choose with isel")
+
+
+def _largest_first(found: Breakdown) -> dict[str, Any]:
+    """Return the parts by size, small ones beyond the colours there are taken together, the rest last."""
+    size = {n: float(np.nansum(np.abs(v))) for n, v in found.parts.items() if n != REST}
+    names = sorted(size, key=lambda n: -size[n])
+    if len(names) > MOST_PARTS:
+        few, many = names[: MOST_PARTS - 1], names[MOST_PARTS - 1 :]
+        together = np.sum([found.parts[n] for n in many], axis=0)
+        parts = {n: found.parts[n] for n in few} | {f"{len(many)} smaller parts": together}
+    else:
+        parts = {n: found.parts[n] for n in names}
+    return parts | ({REST: found.parts[REST]} if REST in found.parts else {})
+
+
+def _looks(names: list[str]) -> dict[str, dict[str, Any]]:
+    """Return how each part is filled: its colour, and a pattern that is seen in grey too."""
+    looks = dict(zip(names, zip(COLOURS, PATTERNS, strict=True), strict=False))
+    looks |= {n: (OTHERS, "") for n in names if n == REST or n.endswith("smaller parts")}
+    return {
+        n: {"facecolor": colour, "hatch": pattern, "edgecolor": "white", "linewidth": 0.8, "label": n}
+        for n, (colour, pattern) in looks.items()
+    }
+
+
+def _labels(dataset: xr.Dataset) -> list[str]:
+    """Return what each design is called: its values on the axes, of a front those of the objectives."""
+    dims = [str(d) for d in dataset["status"].dims]
+    alone = len([d for d in dims if d != FRONT]) == 1 and FRONT not in dims
+    goals = [n for n in objectives(dataset) if n in dataset]
+    found = []
+    for at in itertools.product(*(range(dataset.sizes[d]) for d in dims)):
+        told = [
+            _value(dataset[d], i) if alone else axes.value_label(dataset[d], i)
+            for d, i in zip(dims, at, strict=True)
+            if d != FRONT
+        ]
+        if FRONT in dims:
+            point = dataset.isel(dict(zip(dims, at, strict=True)))
+            told += [axes.amount(float(point[n]), dataset[n]) for n in goals]
+        found.append(", ".join(told))
+    return found
+
+
+def _value(axis: xr.DataArray, place: int) -> str:
+    return axes.value_label(axis, place).split(": ", 1)[1]
+
+
+def _gaps(dataset: xr.Dataset) -> dict[int, str]:
+    """Say of each design that is not there why."""
+    return {
+        int(place): text
+        for text, where in forbidden.regions(dataset)
+        for place in np.flatnonzero(where.values.ravel())
+    }
+
+
+def _bars(
+    about: str,
+    parts: dict[str, Any],
+    labels: list[str],
+    name: str,
+    ax: Axes | None,
+    gaps: dict[int, str] | None = None,
+) -> Figure:
+    paper = sheet(about, ax=ax, size=(9.0, AROUND + max(2, len(labels)) * BAR))
+    (panel,) = paper.panels
+    places = np.arange(len(labels))
+    left = np.zeros(len(labels))
+    extent = float(np.nanmax(np.sum([np.nan_to_num(v) for v in parts.values()], axis=0)))
+    whole = np.sum([np.nan_to_num(v) for v in parts.values()], axis=0)
+    for part, look in _looks(list(parts)).items():
+        width = np.nan_to_num(parts[part])
+        panel.barh(places, width, left=left, height=0.7, zorder=3, **look)
+        for i in np.flatnonzero(width > NARROW * extent).tolist():
+            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}
+            text = f"{100 * width[i] / whole[i]:.0f} %"
+            panel.text(
+                left[i] + width[i] / 2, i, text, ha="center", va="center", fontsize=SMALL, bbox=box, zorder=4
+            )
+        left = left + width
+    for place, text in (gaps or {}).items():
+        panel.text(
+            0.01 * extent,
+            place,
+            text,
+            va="center",
+            fontsize=SMALL,
+            color=GREY,
+            style="italic",
+            parse_math=False,
+        )
+    panel.set_yticks(places, [axes.shorten(t, 40) for t in labels], parse_math=False)
+    panel.invert_yaxis()
+    panel.grid(visible=False, axis="y")
+    panel.set_xlim(left=0)
+    panel.set_xlabel(name, fontsize=MEDIUM)
+    paper.legend(marks_of(panel))
+    return paper.figure
+
+
+def _areas(dataset: xr.Dataset, parts: dict[str, Any], name: str, ax: Axes | None) -> Figure:
+    paper = sheet(title_of(dataset), ax=ax)
+    (panel,) = paper.panels
+    (along,) = (str(d) for d in dataset["status"].dims)
+    axis, order = _across(dataset, along)
+    places = axes.places(axis)[order]
+    scale = axes.dress(panel, "x", places, axis, str(axis.name))
+    places = places * scale.factor
+    base = np.zeros(len(order))
+    for part, look in _looks(list(parts)).items():
+        top = base + parts[part][order]
+        panel.fill_between(places, base, top, zorder=2, **look)
+        base = top
+    if along != FRONT:
+        swept = dataset.isel({along: order})
+        forbidden.hatch_stretches(forbidden.Hatches(), panel, swept, None, axes.edges(places, scale.log))
+    panel.set_xlim(places.min(), places.max())
+    panel.set_ylim(bottom=0)
+    panel.set_ylabel(name, fontsize=MEDIUM)
+    paper.legend(marks_of(panel))
+    return paper.figure
+
+
+def _across(dataset: xr.Dataset, along: str) -> tuple[xr.DataArray, Any]:
+    """Return what runs along the bottom: the axis, of a front its first objective; and the designs in its order."""
+    goals = [n for n in objectives(dataset) if n in dataset]
+    axis = dataset[goals[0]] if along == FRONT and goals else dataset[along]
+    values = axes.places(axis)
+    return axis, np.argsort(values[np.isfinite(values)], kind="stable")

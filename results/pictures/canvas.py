@@ -1,0 +1,174 @@
+"""What pictures are drawn on: sizes, colours, panels with a title, legends, a scale of colours.
+
+Drawn with Matplotlib's objects alone, so that no window and no global state is needed. Colours are those of
+Okabe and Ito, which colour-blind readers can tell apart; nothing is told by colour alone.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from results import axes
+from results.store import StoreError
+
+if TYPE_CHECKING:
+    import os
+
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    Given: TypeAlias = Axes | Iterable[Axes]
+
+BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
+ORANGE, PURPLE, SKY, YELLOW = "#E69F00", "#CC79A7", "#56B4E9", "#F0E442"
+LINES = (
+    (BLUE, "o", "-"),
+    (VERMILLION, "s", "--"),
+    (GREEN, "D", "-."),
+    (ORANGE, "^", ":"),
+    (PURPLE, "v", (0, (5, 1))),
+    (SKY, "P", (0, (1, 1))),
+)
+HATCHES = ("//", "\\\\", "xx", "..", "++", "oo")
+SIZE = (9.0, 5.6)
+PANEL = (5.5, 4.2)
+LARGE, MEDIUM, SMALL = 16, 14, 12
+TITLE_WIDTH = 68
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The panels of a picture; ``given``: they are the caller's, who also has the rest of the figure."""
+
+    figure: Figure
+    panels: list[Axes]
+    given: bool = False
+
+    def legend(self, marks: Mapping[str, Any], *, inside: bool = False) -> None:
+        """Say what the marks mean: below the panels, or ``inside`` of the (caller's) panel."""
+        if not marks:
+            return
+        names = [axes.shorten(text, 110) for text in marks]
+        if inside or self.given:
+            found = self.panels[0].legend(list(marks.values()), names, fontsize=SMALL)
+        else:
+            columns = 1 if max(map(len, names)) > 50 else 2
+            found = self.figure.legend(
+                list(marks.values()), names, fontsize=SMALL, loc="outside lower center", ncols=columns
+            )
+        for text in found.get_texts():
+            # names from a file are text, not mathematics
+            text.set_parse_math(False)
+
+
+def sheet(
+    about: str,
+    count: int = 1,
+    ax: Given | None = None,
+    shape: tuple[int, int] | None = None,
+    size: tuple[float, float] | None = None,
+    *,
+    sharey: bool = True,
+) -> Sheet:
+    """Make a picture of ``count`` panels under a title, or take the panels that there are.
+
+    ``about``: the title (of a picture of ours only); ``ax``: the caller's axes, as many as panels; ``shape``: rows and
+    columns of panels (default: about a square, on common axes). Raises ValueError where ``ax`` are too few or too many.
+    """
+    if ax is not None:
+        return _given(ax, count)
+    from results.pictures.figure import Picture
+
+    across = math.ceil(math.sqrt(count))
+    down, across = shape or (math.ceil(count / across), across)
+    whole = max(SIZE[0], PANEL[0] * across), max(SIZE[1], PANEL[1] * down)
+    figure = Picture(figsize=size or (SIZE if count == 1 else whole), layout="constrained")
+    grid = figure.subplots(down, across, sharex=True, sharey=sharey, squeeze=False)
+    title = textwrap.fill(axes.shorten(about, 130), TITLE_WIDTH)
+    # a title from a file is text, not mathematics
+    if count == 1:
+        grid[0, 0].set_title(title, fontsize=LARGE, loc="left", parse_math=False)
+    else:
+        figure.suptitle(title, fontsize=LARGE, parse_math=False)
+    for panel in grid.flat:
+        _plain(panel)
+    for panel in grid.flat[count:]:
+        panel.set_visible(False)
+    return Sheet(figure, list(grid.flat[:count]))
+
+
+def _given(ax: Given, count: int) -> Sheet:
+    panels: list[Any] = list(ax) if isinstance(ax, Iterable) else [ax]
+    if len(panels) != count:
+        raise ValueError(f"this picture has {count} panel{'s' * (count > 1)}, and ax is {len(panels)}")
+    for panel in panels:
+        _plain(panel)
+    return Sheet(panels[0].figure, panels, given=True)
+
+
+def _plain(panel: Axes) -> None:
+    panel.tick_params(labelsize=SMALL)
+    panel.grid(visible=True, which="major", alpha=0.3)
+
+
+def title_of(dataset: xr.Dataset) -> str:
+    """Return the title of a dataset."""
+    return str(dataset.attrs.get("title", ""))
+
+
+def marks_of(panel: Axes) -> dict[str, Any]:
+    """Return what is labelled in a panel: a handle by what it means."""
+    handles, labels = panel.get_legend_handles_labels()
+    return dict(zip(labels, handles, strict=True))
+
+
+def save(figure: Figure, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> Path:
+    """Write a picture; the ending of ``path`` says how (png, svg, pdf).
+
+    ``about``: the attributes of the dataset it shows; its title, scenario and versions go into the file.
+    Raises StoreError where it cannot be written.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(target, dpi=150, metadata=_metadata(target, about or {}))
+    except (OSError, ValueError) as problem:
+        raise StoreError(f"cannot write the picture {target}: {problem}") from problem
+    return target
+
+
+def _metadata(target: Path, about: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return what a picture's file says of it, under the names that its format has for that."""
+    if not about:
+        return None
+    kept = {
+        k: str(v) for k, v in about.items() if k in {"scenario", "versions", "method", "scenario_hash"} and v
+    }
+    told = "\n".join(f"{k}: {v}" for k, v in kept.items())
+    names = {".pdf": ("Title", "Subject"), ".svg": ("Title", "Description"), ".png": ("Title", "Description")}
+    found = names.get(target.suffix.lower())
+    return None if found is None else {found[0]: str(about.get("title", "")), found[1]: told}
+
+
+def colour_scale(array: xr.DataArray) -> tuple[float, Any, str]:
+    """Return by what numbers are multiplied, how they become colours, and the unit they then have."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    log = axes.wide(array.values)
+    factor, unit = (1.0, "") if log else axes.prefix(array.values, array)
+    return factor, LogNorm() if log else Normalize(), unit
+
+
+def colour_bar(figure: Figure, panels: Sequence[Axes], drawn: Any, array: xr.DataArray, label: str) -> None:
+    """Add the scale of colours of what was ``drawn`` on the panels; ticks are those of a logarithm where it is one."""
+    bar = figure.colorbar(drawn, ax=list(panels))
+    bar.set_label(label, fontsize=MEDIUM)
+    bar.ax.tick_params(labelsize=SMALL)
+    if axes.wide(array.values):
+        axes.log_ticks(bar.ax.yaxis, array.values, array)

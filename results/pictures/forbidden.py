@@ -1,0 +1,96 @@
+"""Regions of a sweep without an answer: what to call each, where it is, and how it is hatched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import axes
+from results.dataset import CONFLICTING, LIMIT
+from results.pictures.canvas import GREY, HATCHES
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Hatches:
+    """The hatches of a picture by what they mean, the same in every panel."""
+
+    used: dict[str, str] = field(default_factory=dict)
+
+    def of(self, text: str) -> str:
+        """Return the hatch of a region."""
+        return self.used.setdefault(text, HATCHES[len(self.used) % len(HATCHES)])
+
+
+def regions(dataset: xr.Dataset, other: str | None = None) -> list[tuple[str, xr.DataArray]]:
+    """Find the regions without an answer: what to call each, and where it is.
+
+    Infeasible regions are told apart by the limits in conflict. With ``other``: where it holds all along it.
+    """
+    status = dataset["status"]
+    found = []
+    for code, text in axes.UNANSWERED.items():
+        here = status == code
+        if code == axes.INFEASIBLE and "binding" in dataset:
+            found += _by_conflict(dataset, here if other is None else here.all(other), other)
+        else:
+            found.append((text, here if other is None else here.all(other)))
+    return [(text, where) for text, where in found if bool(where.any())]
+
+
+def _by_conflict(
+    dataset: xr.Dataset, here: xr.DataArray, other: str | None
+) -> list[tuple[str, xr.DataArray]]:
+    clash = dataset["binding"] == CONFLICTING
+    clash = (clash if other is None else clash.any(other)).transpose(*here.dims, LIMIT)
+    kinds = np.unique(clash.values[here.values], axis=0)[::-1]
+    found = []
+    for kind in kinds:
+        names = " and ".join(axes.words(str(n)) for n in dataset[LIMIT].values[kind])
+        where = here.copy(data=here.values & (clash.values == kind).all(axis=-1))
+        found.append((f"infeasible: {names}" if names else axes.UNANSWERED[axes.INFEASIBLE], where))
+    return found
+
+
+def hatch_stretches(
+    hatches: Hatches, panel: Axes, dataset: xr.Dataset, other: str | None, borders: Any
+) -> None:
+    """Hatch where none of the lines has a design, each stretch by the limits that forbid it."""
+    for text, mask in regions(dataset, other):
+        hatch, label = hatches.of(text), text
+        for start, stop in _runs(mask.values):
+            style: dict[str, Any] = {"facecolor": "none", "edgecolor": GREY, "hatch": hatch, "linewidth": 0.5}
+            panel.axvspan(borders[start], borders[stop], label=label, **style)
+            label = "_nolegend_"
+
+
+def hatch_cells(
+    hatches: Hatches, panel: Axes, borders: tuple[Any, Any], dataset: xr.Dataset
+) -> dict[str, Any]:
+    """Hatch the cells of a map without a design; returns their marks by what they mean."""
+    from matplotlib.patches import Patch, Rectangle
+
+    marks: dict[str, Any] = {}
+    for text, mask in regions(dataset):
+        hatch = hatches.of(text)
+        style: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": hatch, "linewidth": 0.0}
+        for row, cells in enumerate(mask.values):
+            low, high = borders[1][row], borders[1][row + 1]
+            for start, stop in _runs(cells):
+                left, right = borders[0][start], borders[0][stop]
+                panel.add_patch(Rectangle((left, low), right - left, high - low, **style))
+        marks[text] = Patch(**style, label=text)
+    panel.set_xlim(borders[0].min(), borders[0].max())
+    panel.set_ylim(borders[1].min(), borders[1].max())
+    return marks
+
+
+def _runs(inside: Any) -> list[tuple[int, int]]:
+    """Find the stretches of True, as (first, one past the last)."""
+    steps = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
+    return list(zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True))

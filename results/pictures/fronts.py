@@ -1,0 +1,193 @@
+"""Pictures of Pareto fronts: their designs, what lies between them, the ends, the knee, and the limits that bind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import along, axes
+from results.dataset import BINDING, LIMIT, objectives
+from results.limits import base_name
+from results.pictures import several_fronts
+from results.pictures.between import draw_between
+from results.pictures.canvas import (
+    BLUE,
+    GREEN,
+    GREY,
+    SMALL,
+    VERMILLION,
+    colour_bar,
+    colour_scale,
+    marks_of,
+    sheet,
+    title_of,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FRONT = "front"
+PROVED, UNPROVED = "proved optimal", "feasible, not proved optimal"
+MOST_STRIPS = 4
+STRIP = 0.065
+
+
+def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Figure:
+    """Draw a Pareto front along the dimension ``front``, or the fronts along swept axes in one picture.
+
+    ``x``, ``y``: the variables to draw (default: the first two objectives of the dataset); ``ax``: axes of one's own
+    to draw on. Points proved optimal are filled, those without a proof hollow. Where the dataset encloses the front
+    (``enclosure_at``, ``enclosure_lower``, ``enclosure_upper``) that is shaded, else the rectangle that two
+    neighbouring proved points span, in which the front can only run; of an exact front the segments are drawn instead,
+    and nothing where it has a gap. Strips at the bottom say along which points a limit binds. Of several fronts the
+    designs that another front betters are hollow and grey.
+
+    Returns the figure. Raises ValueError where there is no front, where there are no two objectives or no points, and
+    where there are more fronts than a picture tells apart (choose with ``dataset.isel``).
+    """
+    if FRONT not in dataset.dims:
+        raise ValueError("this dataset has no front: dse.front makes one; a sweep has a map and a breakdown")
+    names = [x, y] if x and y else list(objectives(dataset))[:2]
+    if len(names) < 2:
+        raise ValueError("a front needs two objectives: name them as x and y")
+    unknown = [n for n in names if n not in dataset]
+    if unknown:
+        known = ", ".join(map(str, dataset.data_vars))
+        raise ValueError(f"the dataset has no variable {unknown[0]!r}; it has {known}")
+    single = [d for d in dataset["status"].dims if d != FRONT and dataset.sizes[d] == 1]
+    dataset = dataset.squeeze(single)
+    points = np.stack([np.asarray(dataset[n].values, float) for n in names])
+    if not np.isfinite(points).all(axis=0).any():
+        raise ValueError("the front has no points to draw")
+    if dataset["status"].ndim > 1:
+        return several_fronts.draw(dataset, names, ax)
+    return _alone(dataset, names, points, ax)
+
+
+def _alone(dataset: xr.Dataset, names: list[str], points: Any, ax: Axes | None) -> Figure:
+    kept = np.flatnonzero(np.isfinite(points).all(axis=0))
+    order = kept[np.argsort(points[0, kept], kind="stable")]
+    proved = dataset["status"].values[order] == axes.OPTIMAL
+    paper = sheet(title_of(dataset), ax=ax)
+    (panel,) = paper.panels
+    scales = [
+        axes.dress(panel, which, points[i, order], dataset[n], n)
+        for i, (which, n) in enumerate(zip("xy", names, strict=True))
+    ]
+    across, up = (scale.factor * points[i, order] for i, scale in enumerate(scales))
+    others = [n for n in objectives(dataset) if n not in names]
+    if others:
+        third = dataset[others[0]].isel({FRONT: order})
+        _coloured(paper.figure, panel, across, up, proved, third)
+    else:
+        draw_between(panel, dataset, names, order, scales, BLUE)
+        for mask, fill, text in ((proved, BLUE, PROVED), (~proved, "white", UNPROVED)):
+            if mask.any():
+                style: dict[str, Any] = {"color": BLUE, "markerfacecolor": fill, "markersize": 8, "zorder": 4}
+                panel.plot(across[mask], up[mask], "o", label=text, **style)
+    _ends(panel, dataset, names, across, up, order)
+    if not others:
+        _knee(panel, dataset, names, across, up, order)
+        _strips(panel, dataset, across, order)
+    # points of three objectives fill the panel, so that no corner of it is free
+    paper.legend(marks_of(panel), inside=not others)
+    return paper.figure
+
+
+def _coloured(figure: Figure, panel: Axes, across: Any, up: Any, proved: Any, third: xr.DataArray) -> None:
+    """Draw designs of which a third objective is told by colour; a design without proof is a triangle."""
+    factor, norm, unit = colour_scale(third)
+    values = np.asarray(third.values, float) * factor
+    norm.autoscale_None(values[np.isfinite(values)])
+    drawn = None
+    for mask, marker, text in ((proved, "o", PROVED), (~proved, "^", UNPROVED)):
+        if mask.any():
+            style: dict[str, Any] = {
+                "norm": norm,
+                "cmap": "viridis",
+                "edgecolors": "black",
+                "linewidths": 0.6,
+            }
+            drawn = panel.scatter(
+                across[mask], up[mask], 70, values[mask], marker=marker, label=text, zorder=4, **style
+            )
+    colour_bar(figure, [panel], drawn, third, axes.title(str(third.name), unit))
+
+
+def _ends(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: Any, order: Any) -> None:
+    """Mark the best design for each objective alone, with its value."""
+    goals = objectives(dataset)
+    for values, name, colour, marker in ((across, names[0], VERMILLION, "s"), (up, names[1], GREEN, "D")):
+        largest = goals.get(name, False)
+        i = int(np.argmax(values) if largest else np.argmin(values))
+        amount = axes.amount(float(dataset[name].values[order[i]]), dataset[name])
+        text = f"{'greatest' if largest else 'least'} {axes.words(name)}: {amount}"
+        style: dict[str, Any] = {"color": colour, "markersize": 13, "markeredgecolor": "black", "zorder": 3}
+        panel.plot([across[i]], [up[i]], marker, label=text, linestyle="none", **style)
+
+
+def _knee(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: Any, order: Any) -> None:
+    """Mark the design after which one objective gets dear, with both its values."""
+    if set(names) != set(objectives(dataset)):
+        return
+    bend = along.knee(across, up)
+    if bend is None or bend in {0, len(across) - 1}:
+        return
+    told = (axes.amount(float(dataset[n].values[order[bend]]), dataset[n]) for n in names)
+    style: dict[str, Any] = {
+        "color": "white",
+        "markersize": 17,
+        "markeredgecolor": "black",
+        "markeredgewidth": 1.4,
+        "zorder": 3,
+    }
+    panel.plot([across[bend]], [up[bend]], "*", label=f"knee: {', '.join(told)}", linestyle="none", **style)
+
+
+def _strips(panel: Axes, dataset: xr.Dataset, across: Any, order: Any) -> None:
+    """Say at the bottom along which points which limits bind; those on the objectives bind by themselves."""
+    if "binding" not in dataset or len(order) < 2:
+        return
+    goals = objectives(dataset)
+    codes = dataset["binding"].transpose(FRONT, LIMIT).values[order] == BINDING
+    found = [
+        (str(name), codes[:, i])
+        for i, name in enumerate(dataset[LIMIT].values)
+        if codes[:, i].any() and base_name(str(name)) not in goals
+    ]
+    # the longest first; a few are read, many are not
+    found = sorted(found, key=lambda item: -int(item[1].sum()))[:MOST_STRIPS]
+    if not found:
+        return
+    _room_below(panel, STRIP * len(found) + 0.02)
+    at = panel.get_xaxis_transform()
+    for place, (name, here) in enumerate(found):
+        height = STRIP * (len(found) - place - 0.4)
+        line = np.where(here, across, np.nan)
+        style: dict[str, Any] = {"color": GREY, "marker": "|", "markersize": 9, "markeredgewidth": 2}
+        panel.plot(line, np.full(len(line), height), transform=at, linewidth=4, zorder=1, **style)
+        text = f"{axes.words(name)} binds"
+        panel.annotate(
+            text,
+            (float(across[np.flatnonzero(here)[-1]]), height),
+            (8, 0),
+            xycoords=at,
+            textcoords="offset points",
+            fontsize=SMALL,
+            color=GREY,
+            va="center",
+            parse_math=False,
+            zorder=5,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
+        )
+
+
+def _room_below(panel: Axes, share: float) -> None:
+    """Lower the bottom of a panel, on its own scale, until what is drawn leaves that share of it free."""
+    scale = panel.yaxis.get_transform()
+    low, high = scale.transform(np.array(panel.get_ylim(), float))
+    bottom = scale.inverted().transform(np.array([low - (high - low) * share / (1 - share)]))[0]
+    panel.set_ylim(bottom=bottom)

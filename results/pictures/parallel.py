@@ -1,0 +1,199 @@
+"""Parallel coordinates: every design a line through its axes, what was optimised and what was decided."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import axes, designs, flat
+from results.dataset import objectives
+from results.pictures.canvas import MEDIUM, SMALL, colour_bar, colour_scale, sheet, title_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FRONT = "front"
+MOST_COLUMNS = 10
+MOST_LINES = 2000
+MOST_TEXTS = 8
+TICKS = 5
+WRAP = 14
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One coordinate: where every design lies on it, from 0 to 1, and what stands at which height."""
+
+    name: str
+    at: Any
+    ticks: tuple[tuple[float, str], ...]
+
+
+def parallel(
+    dataset: xr.Dataset,
+    variables: Sequence[str] | None = None,
+    colour: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the designs of a front or a sweep as lines through parallel coordinates.
+
+    ``variables``: the coordinates from left to right (default: the swept axes, the objectives, and what was decided,
+    at most 10); ``colour``: the variable that colours the lines (default: the first objective); ``ax``: axes of one's
+    own. A coordinate whose numbers are positive and span much is logarithmic. Points without an answer are left out.
+    Returns the figure. Raises ValueError for unknown variables, where fewer than two vary over the points, and for
+    more than 2000 designs (choose with ``dataset.isel``).
+    """
+    here = _answered(dataset)
+    if not here.any():
+        raise ValueError("there are no designs to draw")
+    if here.sum() > MOST_LINES:
+        raise ValueError(
+            f"{int(here.sum())} designs are too many lines, {MOST_LINES} are not: choose with isel"
+        )
+    names = list(variables) if variables is not None else _telling(dataset)
+    columns = [_column(dataset, name, here) for name in names]
+    if len(columns) < 2:
+        raise ValueError(
+            f"parallel coordinates need two variables, and this has {', '.join(names) or 'none'}"
+        )
+    return _draw(dataset, columns, _shade(dataset, colour, names), here, ax)
+
+
+def _answered(dataset: xr.Dataset) -> Any:
+    if "status" not in dataset:
+        return np.ones([dataset.sizes[d] for d in flat.points(dataset)], bool)
+    return dataset["status"].isin(axes.ANSWERED).values
+
+
+def _telling(dataset: xr.Dataset) -> list[str]:
+    """Return what tells the designs apart in short: of what is one number (or name) at each point."""
+    dims = set(flat.points(dataset))
+    kept = [n for n in designs.in_short(dataset) if n not in {FRONT, "status"}]
+    return [n for n in kept if set(dataset[n].dims) <= dims and _differs(dataset[n])][:MOST_COLUMNS]
+
+
+def _differs(array: xr.DataArray) -> bool:
+    values = array.values.ravel()
+    if axes.is_text(array):
+        return len(set(values.tolist())) > 1
+    finite = values[np.isfinite(values)]
+    return bool(finite.size and finite.min() < finite.max())
+
+
+def _spread(dataset: xr.Dataset, name: str, here: Any) -> Any:
+    """Return a variable at every design; ValueError where it is not one number or name at each point."""
+    dims = flat.points(dataset)
+    if name not in dataset:
+        raise ValueError(f"there is no variable {name!r}; there are {', '.join(map(str, dataset.variables))}")
+    array = dataset[name]
+    if not set(array.dims) <= set(dims):
+        more = ", ".join(str(d) for d in array.dims if d not in dims)
+        raise ValueError(f"{name} has several numbers at each design, along {more}: choose with isel")
+    sizes = {d: dataset.sizes[d] for d in dims}
+    return (
+        array.expand_dims({d: n for d, n in sizes.items() if d not in array.dims})
+        .transpose(*dims)
+        .values[here]
+    )
+
+
+def _column(dataset: xr.Dataset, name: str, here: Any) -> _Column:
+    array, values = dataset[name], _spread(dataset, name, here)
+    label = axes.words(axes.name_of(dataset, name))
+    if axes.is_text(array):
+        texts = list(dict.fromkeys(map(str, array.values.ravel().tolist())))
+        return _named(label, np.array([texts.index(str(v)) for v in values], float), texts)
+    if "flag_values" in array.attrs:
+        known = axes.codes(array)
+        seen = [c for c in known if c in set(values.tolist())]
+        return _named(label, np.array([seen.index(v) for v in values], float), [known[c] for c in seen])
+    numbers = np.asarray(values, float)
+    if axes.wide(numbers):
+        low, high = np.log(numbers.min()), np.log(numbers.max())
+        heights = np.linspace(0.0, 1.0, TICKS)
+        ticks = [(h, axes.amount(float(np.exp(low + h * (high - low))), array)) for h in heights]
+        return _Column(label, (np.log(numbers) - low) / (high - low), tuple(ticks))
+    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    if low == high:
+        return _Column(label, np.full(numbers.shape, 0.5), ((0.5, axes.amount(low, array)),))
+    ticks = [(h, axes.amount(low + h * (high - low), array)) for h in np.linspace(0.0, 1.0, TICKS)]
+    return _Column(label, (numbers - low) / (high - low), tuple(ticks))
+
+
+def _named(label: str, places: Any, texts: list[str]) -> _Column:
+    """Return a coordinate of names, evenly spaced; where there are many, some of them are written."""
+    room = max(1, len(texts) - 1)
+    step = -(-len(texts) // MOST_TEXTS)
+    ticks = tuple((i / room, axes.shorten(t, 18)) for i, t in enumerate(texts) if i % step == 0)
+    return _Column(label, places / room, ticks)
+
+
+def _shade(dataset: xr.Dataset, colour: str | None, names: list[str]) -> str | None:
+    """Return the variable that colours the lines: numbers only."""
+    if colour is not None:
+        if colour not in dataset:
+            raise ValueError(f"there is no variable {colour!r} to colour the lines by")
+        return colour
+    goals = [n for n in (*objectives(dataset), *names) if n in dataset]
+    return next((n for n in goals if not axes.is_text(dataset[n])), None)
+
+
+def _draw(
+    dataset: xr.Dataset, columns: list[_Column], shade: str | None, here: Any, ax: Axes | None
+) -> Figure:
+    from matplotlib.collections import LineCollection
+
+    paper = sheet(title_of(dataset), ax=ax, size=(max(9.0, 1.75 * len(columns)), 5.6))
+    (panel,) = paper.panels
+    places = np.arange(len(columns), dtype=float)
+    heights = np.stack([c.at for c in columns], axis=1)
+    lines = [np.column_stack([places, row]) for row in heights]
+    drawn = LineCollection(lines, linewidths=1.6, alpha=0.85, cmap="viridis", zorder=2)
+    if shade is not None:
+        factor, norm, unit = colour_scale(dataset[shade])
+        values = np.asarray(_spread(dataset, shade, here), float) * factor
+        norm.autoscale(values[np.isfinite(values)])
+        drawn.set_norm(norm)
+        drawn.set_array(values)
+    panel.add_collection(drawn)
+    for place, column in zip(places, columns, strict=True):
+        _axis(panel, place, column)
+    panel.set_xlim(-0.35, len(columns) - 0.35)
+    panel.set_ylim(-0.04, 1.04)
+    panel.set_xticks(
+        places, [textwrap.fill(c.name, WRAP) for c in columns], fontsize=MEDIUM, parse_math=False
+    )
+    panel.tick_params(axis="x", length=0, pad=8)
+    panel.set_yticks([])
+    panel.grid(visible=False)
+    for side in panel.spines.values():
+        side.set_visible(False)
+    if shade is not None:
+        name = axes.title(axes.name_of(dataset, shade), unit)
+        colour_bar(paper.figure, [panel], drawn, dataset[shade], name)
+    return paper.figure
+
+
+def _axis(panel: Axes, place: float, column: _Column) -> None:
+    panel.axvline(place, color="black", linewidth=1.0, zorder=3)
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8}
+    for height, text in column.ticks:
+        panel.plot([place], [height], "_", color="black", markersize=8, zorder=4)
+        panel.annotate(
+            text,
+            (place, height),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=SMALL,
+            bbox=box,
+            zorder=5,
+            parse_math=False,
+        )

@@ -1,0 +1,154 @@
+"""Several fronts in one picture: one for each place on the swept axes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import axes
+from results.pictures.between import INSIDE, draw_between
+from results.pictures.canvas import LINES, Sheet, colour_bar, colour_scale, marks_of, sheet, title_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from results.axes import Scale
+
+FRONT = "front"
+DOMINATED, UNPROVED = "bettered by another front", "not proved optimal"
+MOST = 40
+PALE = "#9A9A9A"
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """One front and how it is drawn; ``text``: where it lies on the axes, empty where a scale of colours says it."""
+
+    part: xr.Dataset
+    text: str
+    colour: str
+    marker: str
+    dash: Any
+
+
+def draw(dataset: xr.Dataset, names: list[str], ax: Axes | None) -> Figure:
+    """Draw the fronts of a dataset whose points have further dimensions than ``front``."""
+    outer = [str(d) for d in dataset["status"].dims if d != FRONT]
+    scaled = _check(dataset, outer)
+    paper = sheet(title_of(dataset), ax=ax)
+    (panel,) = paper.panels
+    scales = [
+        axes.dress(panel, which, np.asarray(dataset[n].values, float).ravel(), dataset[n], n)
+        for which, n in zip("xy", names, strict=True)
+    ]
+    marks: dict[str, Any] = {}
+    for curve in _curves(dataset, outer, scaled):
+        marks |= _one(panel, curve, names, scales)
+    if scaled:
+        _scale(paper, dataset[outer[0]])
+    paper.legend(marks | _meanings(panel, dataset))
+    return paper.figure
+
+
+def _check(dataset: xr.Dataset, outer: list[str]) -> bool:
+    """Tell whether a scale of colours is needed; ValueError where the fronts cannot be told apart."""
+    many = math.prod(dataset.sizes[d] for d in outer)
+    if many <= len(LINES):
+        return False
+    if len(outer) == 1 and not axes.is_text(dataset[outer[0]]) and many <= MOST:
+        return True
+    told = " × ".join(f"{dataset.sizes[d]} {d}" for d in outer)
+    raise ValueError(
+        f"{told} are {many} fronts; a picture tells {len(LINES)} apart, or {MOST} along one axis of numbers: "
+        "choose with isel"
+    )
+
+
+def _curves(dataset: xr.Dataset, outer: list[str], scaled: bool) -> Iterator[_Curve]:
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    places = list(itertools.product(*(range(dataset.sizes[d]) for d in outer)))
+    for number, place in enumerate(places):
+        at = dict(zip(outer, place, strict=True))
+        part = dataset.isel(at)
+        if scaled:
+            factor, norm, _ = colour_scale(dataset[outer[0]])
+            norm.autoscale(dataset[outer[0]].values * factor)
+            shade = norm(float(part[outer[0]]) * factor)
+            yield _Curve(part, "", to_hex(colormaps["viridis"](shade)), "o", "-")
+        else:
+            colour, marker, dash = LINES[number]
+            text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
+            yield _Curve(part, text, colour, marker, dash)
+
+
+def _one(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale]) -> dict[str, Any]:
+    """Draw one front; returns its mark by its name."""
+    from matplotlib.lines import Line2D
+
+    part = curve.part
+    points = np.stack([np.asarray(part[n].values, float) for n in names])
+    kept = np.flatnonzero(np.isfinite(points).all(axis=0))
+    style: dict[str, Any] = {"color": curve.colour, "marker": curve.marker, "linestyle": curve.dash}
+    if not kept.size:
+        nothing = Line2D([], [], **style, markerfacecolor="white", alpha=0.5)
+        return {f"{curve.text}: {_refusal(part)}": nothing} if curve.text else {}
+    order = kept[np.argsort(points[0, kept], kind="stable")]
+    draw_between(panel, part, names, order, scales, curve.colour)
+    across, up = (scale.factor * points[i, order] for i, scale in enumerate(scales))
+    proved = part["status"].values[order] == axes.OPTIMAL
+    beaten = part["dominated"].values[order] == 1 if "dominated" in part else np.zeros(order.size, bool)
+    looks: tuple[tuple[Any, dict[str, Any]], ...] = (
+        (~beaten & proved, {"color": curve.colour, "markerfacecolor": curve.colour, "zorder": 4}),
+        (~beaten & ~proved, {"color": curve.colour, "markerfacecolor": "white", "zorder": 4}),
+        (beaten, {"color": PALE, "markerfacecolor": "white", "zorder": 3}),
+    )
+    for mask, look in looks:
+        if mask.any():
+            panel.plot(across[mask], up[mask], curve.marker, markersize=8, linestyle="none", **look)
+    return {curve.text: Line2D([], [], **style, markersize=8)} if curve.text else {}
+
+
+def _refusal(part: xr.Dataset) -> str:
+    """Say why a place has no front."""
+    import json
+
+    told = str(part["conflict"].values) if "conflict" in part else ""
+    try:
+        limits = [axes.words(n) for n in json.loads(told)]
+    except (ValueError, TypeError):
+        limits = [told] if told else []
+    return "no design" + (f": {' and '.join(limits)}" if limits else "")
+
+
+def _scale(paper: Sheet, axis: xr.DataArray) -> None:
+    from matplotlib.cm import ScalarMappable
+
+    factor, norm, unit = colour_scale(axis)
+    norm.autoscale(axis.values * factor)
+    mapped = ScalarMappable(norm, "viridis")
+    colour_bar(paper.figure, paper.panels, mapped, axis, axes.title(str(axis.name), unit))
+
+
+def _meanings(panel: Axes, dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the marks that mean the same for all fronts, in grey."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    found: dict[str, Any] = {}
+    shaded = [text for text in marks_of(panel) if text.startswith(INSIDE)]
+    if shaded:
+        found[shaded[0]] = Patch(facecolor=PALE, alpha=0.4)
+    if "dominated" in dataset and bool((dataset["dominated"] == 1).any()):
+        found[DOMINATED] = Line2D([], [], color=PALE, marker="o", markerfacecolor="white", linestyle="none")
+    if bool(dataset["status"].isin([c for c in axes.ANSWERED if c != axes.OPTIMAL]).any()):
+        found[UNPROVED] = Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="none")
+    return found

@@ -1,0 +1,252 @@
+"""Pictures of sweeps: lines over one axis, maps over two, panels over more; what has no design is hatched."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import axes, designs, flat
+from results.dataset import STATUS_CODES, objectives
+from results.facts import Status
+from results.pictures.canvas import (
+    LINES,
+    SMALL,
+    Sheet,
+    colour_bar,
+    colour_scale,
+    marks_of,
+    sheet,
+    title_of,
+)
+from results.pictures.forbidden import Hatches, hatch_cells, hatch_stretches
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from results.axes import Scale
+
+FRONT = "front"
+
+
+def sweep(dataset: xr.Dataset, variable: str | None = None, ax: Axes | None = None) -> Figure:
+    """Draw a variable over the swept axes of a dataset.
+
+    ``variable``: default the objective, or the first metric where nothing was optimised.
+    One axis, or a second one of at most six values: lines. Two axes: a map. More axes: a panel for each
+    combination of the shortest ones. Over one axis a variable of a
+    further dimension (time_by_processor) has one line per label, at most six. Where the question is infeasible
+    the picture is hatched and says which limits forbid it. ``ax``: axes of one's own to draw on, where there is one
+    panel. Returns the figure. Raises ValueError for an unknown variable, or for
+    more dimensions or panels than a picture holds (choose with ``dataset.isel``), naming them.
+    """
+    variable = _variable(dataset, variable)
+    drawn = _prepared(dataset)
+    dims = [str(d) for d in drawn["status"].dims]
+    further = [str(d) for d in drawn[variable].dims if d not in dims]
+    if len(dims) == len(further) == 1:
+        drawn = _existing(drawn, variable, *further)
+    else:
+        _along_all(drawn, variable, dims)
+    outer = sorted(dims, key=lambda d: (drawn.sizes[d], not axes.is_text(drawn[d])))[:-2]
+    return _panels(drawn, variable, outer, ax, *further)
+
+
+def map(
+    dataset: xr.Dataset,
+    x: str | None = None,
+    y: str | None = None,
+    variable: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw a map of a variable over two swept axes, in panels for all combinations of the others.
+
+    ``x``, ``y``: the axes across and up (default: the longest); ``variable``: as ``sweep`` has it. Hatched where there
+    is no design, named by the limits that forbid it. ``ax``: axes of one's own, where there is one panel. Returns the
+    figure. Raises ValueError for an unknown axis or variable, and for more panels than a picture holds (choose with
+    ``dataset.isel``).
+    """
+    variable = _variable(dataset, variable)
+    asked = [n for n in (x, y) if n is not None]
+    drawn = _prepared(dataset, asked)
+    dims = [str(d) for d in drawn["status"].dims]
+    if len(dims) < 2:
+        have = ", ".join(dims) or "none"
+        raise ValueError(
+            f"a map needs two swept axes, and this dataset has {have}: results.plot.sweep draws lines"
+        )
+    if len(set(asked)) < len(asked) or not set(asked) <= set(dims):
+        raise ValueError(f"x and y are two of the swept axes, which are {', '.join(dims)}")
+    _along_all(drawn, variable, dims)
+    free = [
+        d for d in sorted(dims, key=lambda d: (axes.is_text(drawn[d]), -drawn.sizes[d])) if d not in asked
+    ]
+    across = x or free.pop(0)
+    up = y or free.pop(0)
+    outer = [d for d in dims if d not in {across, up}]
+    return _panels(drawn.transpose(*outer, up, across, ...), variable, outer, ax, mapped=True)
+
+
+def _variable(dataset: xr.Dataset, name: str | None) -> str:
+    """Return what is drawn; ValueError where the dataset has no such variable."""
+    if FRONT in dataset.dims:
+        raise ValueError(
+            "this dataset is a front, and maps and lines show a sweep: results.plot.front draws it"
+        )
+    if name is None:
+        if "objective" in dataset and objectives(dataset):
+            return "objective"
+        left_out = {*designs.LEFT_OUT, "objective", "status"}
+        name = next((str(n) for n in dataset.data_vars if n not in left_out), "objective")
+    if name not in dataset.data_vars:
+        known = ", ".join(str(n) for n in dataset.data_vars)
+        raise ValueError(f"the dataset has no variable {name!r}; it has {known}")
+    return name
+
+
+def _prepared(dataset: xr.Dataset, kept: Sequence[str] = ()) -> xr.Dataset:
+    """Return a dataset without axes of one value, but for those ``kept``, and with the others in rising order."""
+    drawn = _with_status(dataset)
+    single = [d for d in drawn["status"].dims if drawn.sizes[d] == 1 and d not in kept]
+    drawn = drawn.squeeze(single[: drawn["status"].ndim - 1])
+    dims = [str(d) for d in drawn["status"].dims]
+    # values may stand in any order in a file; a line goes from the least to the greatest
+    drawn = drawn.sortby(
+        [d for d in dims if not axes.is_text(drawn[d]) and (np.diff(drawn[d].values) < 0).any()]
+    )
+    refusal = axes.undrawable({d: drawn.sizes[d] for d in dims})
+    if refusal:
+        raise ValueError(f"{refusal}; choose with isel")
+    return drawn
+
+
+def _with_status(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset with a status at each point: of one that was only evaluated every point is."""
+    if "status" in dataset:
+        return dataset
+    dims = flat.points(dataset)
+    code = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
+    return dataset.assign(status=(dims, code))
+
+
+def _along_all(dataset: xr.Dataset, variable: str, dims: Sequence[str]) -> None:
+    """Refuse a variable that has not one number at each point."""
+    if not dims or set(dataset[variable].dims) != set(dims):
+        found = ", ".join(str(d) for d in dataset[variable].dims) or "none"
+        raise ValueError(
+            f"{variable} has the axes {found}; a picture has those of the sweep, choose with isel"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A picture of a sweep: its panels, the variable in all of them, and the hatches by what they mean."""
+
+    paper: Sheet
+    whole: xr.DataArray
+    hatches: Hatches = field(default_factory=Hatches)
+
+
+def _panels(
+    dataset: xr.Dataset,
+    variable: str,
+    outer: Sequence[str],
+    ax: Axes | None,
+    *further: str,
+    mapped: bool = False,
+) -> Figure:
+    """Draw a panel for each combination of the ``outer`` axes, all on the same scales."""
+    places = list(itertools.product(*(range(dataset.sizes[d]) for d in outer)))
+    paper = sheet(title_of(dataset), len(places), ax)
+    drawing = _Sheet(paper, _shown(dataset, variable))
+    marks: dict[str, Any] = {}
+    for place, panel in zip(places, paper.panels, strict=True):
+        at = dict(zip(outer, place, strict=True))
+        part = dataset.isel(at)
+        draw = _map if mapped else _drawn
+        marks |= draw(drawing, panel, part, variable, *further)
+        if outer:
+            text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
+            panel.set_title(axes.shorten(text, 60), fontsize=SMALL, parse_math=False)
+            panel.label_outer()
+    paper.legend(marks)
+    return paper.figure
+
+
+def _drawn(drawing: _Sheet, panel: Axes, part: xr.Dataset, variable: str, *further: str) -> dict[str, Any]:
+    """Draw one panel, as lines or as a map; returns its marks by what they mean."""
+    dims = [str(d) for d in part["status"].dims]
+    if len(dims) == 1:
+        return _lines(drawing, panel, part, variable, *dims, *further)
+    along, other = sorted(dims, key=lambda d: (axes.is_text(part[d]), -part.sizes[d]))
+    if part.sizes[other] <= len(LINES):
+        return _lines(drawing, panel, part, variable, along, other)
+    return _map(drawing, panel, part, variable)
+
+
+def _existing(dataset: xr.Dataset, variable: str, further: str) -> xr.Dataset:
+    """Keep the labels at which a variable has numbers; ValueError where these are more than there are lines."""
+    along = [d for d in dataset[variable].dims if d != further]
+    kept = np.flatnonzero(dataset[variable].notnull().any(along).values)
+    if len(kept) > len(LINES):
+        most = f"a picture has at most {len(LINES)} lines, choose with isel"
+        raise ValueError(f"{variable} has {len(kept)} values along {further}; {most}")
+    return dataset.isel({further: kept})
+
+
+def _lines(
+    drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str, along: str, other: str | None = None
+) -> dict[str, Any]:
+    places, shown = axes.places(dataset[along]), _shown(dataset, variable)
+    horizontal = axes.dress(panel, "x", places, dataset[along], along)
+    name = axes.name_of(dataset, variable)
+    vertical = axes.dress(panel, "y", drawing.whole.values, dataset[variable], name)
+    places = places * horizontal.factor
+    curves = [("", shown)]
+    if other is not None:
+        curves = [
+            (axes.value_label(dataset[other], i), shown.isel({other: i})) for i in range(dataset.sizes[other])
+        ]
+    for (text, curve), (colour, marker, dash) in zip(curves, LINES, strict=False):
+        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dash}
+        style |= {"markersize": 5, "zorder": 3}
+        panel.plot(places, curve.values * vertical.factor, label=text or "_nolegend_", **style)
+    swept = other if other in dataset["status"].dims else None
+    hatch_stretches(drawing.hatches, panel, dataset, swept, axes.edges(places, horizontal.log))
+    panel.set_xlim(*_span(places, horizontal))
+    return marks_of(panel)
+
+
+def _span(places: Any, scale: Scale) -> tuple[float, float]:
+    borders = axes.edges(places, scale.log)
+    return float(borders.min()), float(borders.max())
+
+
+def _shown(dataset: xr.Dataset, variable: str) -> xr.DataArray:
+    """Return the variable where there is an answer, NaN elsewhere."""
+    return dataset[variable].astype(float).where(dataset["status"].isin(axes.ANSWERED))
+
+
+def _map(drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str) -> dict[str, Any]:
+    down, along = (str(d) for d in dataset["status"].dims)
+    borders = []
+    for which, name in (("x", along), ("y", down)):
+        places = axes.places(dataset[name])
+        scale = axes.dress(panel, which, places, dataset[name], name)
+        borders.append(axes.edges(places * scale.factor, scale.log))
+    whole = drawing.whole
+    if np.isfinite(whole.values).any():
+        factor, norm, unit = colour_scale(whole)
+        norm.autoscale(whole.values[np.isfinite(whole.values)] * factor)
+        numbers = _shown(dataset, variable).transpose(down, along).values * factor
+        mesh = panel.pcolormesh(*borders, numbers, norm=norm, cmap="viridis", rasterized=True)
+        if panel is drawing.paper.panels[0]:
+            name = axes.title(axes.name_of(dataset, variable), unit)
+            colour_bar(drawing.paper.figure, drawing.paper.panels, mesh, whole, name)
+    panel.grid(visible=False)
+    return hatch_cells(drawing.hatches, panel, (borders[0], borders[1]), dataset)

@@ -1,0 +1,143 @@
+"""What an answer hangs on: percent of the objective per percent of each parameter and limit, the largest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import axes, flat
+from results.dataset import LIMIT, objectives
+from results.facts import Facts
+from results.limits import base_name
+from results.pictures.canvas import BLUE, MEDIUM, SMALL, VERMILLION, sheet, title_of
+from results.words import NOTICEABLE
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST = 12
+BAR, AROUND = 0.42, 1.9
+MORE, LESS, ONE_SIDED = (
+    "more of it gives more",
+    "more of it gives less",
+    "only while it betters the objective",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """One bar: a name, from the least to the greatest elasticity, and whether it holds for one direction only."""
+
+    name: str
+    low: float
+    high: float
+    one_sided: bool = False
+
+    @property
+    def reach(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+
+def tornado(source: xr.Dataset | Facts, ax: Axes | None = None, most: int = MOST) -> Figure:
+    """Draw how many percent of the objective one percent more of each thing given is worth, the design adapted to it.
+
+    ``source``: an answer (its machine and input parameters, and its limits), or a sweep or front (its limits: from
+    the least to the greatest elasticity among its designs); ``most``: how many bars, the longest; ``ax``: axes of
+    one's own. Returns the figure. Raises ValueError where nothing has an elasticity: a design of whole numbers jumps.
+    """
+    alone = isinstance(source, Facts)
+    bars = _of_solution(source) if alone else _of_dataset(source)
+    bars = sorted((b for b in bars if b.reach >= NOTICEABLE), key=lambda b: -b.reach)
+    if not bars:
+        raise ValueError(
+            "nothing here has an elasticity: it takes an optimum that moves smoothly with what is given (where whole "
+            "numbers are decided, the answer says at which value of a limit it next changes)"
+        )
+    goal = (source.objective_name if alone else next(iter(objectives(source)), "")) or "objective"
+    about = source.title if alone else title_of(source)
+    return _draw(bars[:most], len(bars) - most, goal, about, ax, ranges=not alone)
+
+
+def _of_solution(solution: Facts) -> list[_Bar]:
+    found = [_Bar(axes.words(n), v, v, n in solution.one_sided) for n, v in solution.parameters.items()]
+    found += [
+        _Bar(_limit(n), s.elasticity, s.elasticity, s.one_sided)
+        for n, s in solution.limits.items()
+        if s.elasticity is not None and np.isfinite(s.elasticity)
+    ]
+    return found
+
+
+def _limit(name: str) -> str:
+    side = "least" if name.endswith(".min") else "limit on"
+    return f"{side} {axes.words(base_name(name))}"
+
+
+def _of_dataset(dataset: xr.Dataset) -> list[_Bar]:
+    if "elasticity" not in dataset or LIMIT not in dataset:
+        return []
+    dims = flat.points(dataset)
+    values = dataset["elasticity"].transpose(*dims, LIMIT).values.reshape(-1, dataset.sizes[LIMIT])
+    found = []
+    for name, column in zip(dataset[LIMIT].values, values.T, strict=True):
+        there = column[np.isfinite(column)]
+        if there.size:
+            found.append(_Bar(_limit(str(name)), float(there.min()), float(there.max())))
+    return found
+
+
+def _draw(bars: list[_Bar], left_out: int, goal: str, about: str, ax: Axes | None, *, ranges: bool) -> Figure:
+    from matplotlib.patches import Patch
+
+    paper = sheet(about, ax=ax, size=(9.0, AROUND + max(3, len(bars)) * BAR))
+    (panel,) = paper.panels
+    reach = bars[0].reach
+    told: dict[str, Any] = {}
+    for place, bar in enumerate(bars):
+        up = bar.low + bar.high > 0
+        look: dict[str, Any] = {
+            "facecolor": BLUE if up else VERMILLION,
+            "edgecolor": "black",
+            "linewidth": 0.6,
+        }
+        if not up:
+            look["hatch"] = "//"
+        if bar.one_sided:
+            look["linestyle"], look["linewidth"] = "--", 1.6
+            told[ONE_SIDED] = Patch(facecolor="white", edgecolor="black", linestyle="--", linewidth=1.6)
+        else:
+            told[MORE if up else LESS] = Patch(**look)
+        start, width = (bar.low, bar.high - bar.low) if ranges and bar.high > bar.low else (0.0, bar.high)
+        panel.barh(place, width, left=start, height=0.65, zorder=3, **look)
+        _say(panel, bar, place, reach)
+    panel.set_yticks(range(len(bars)), [axes.shorten(b.name, 44) for b in bars], parse_math=False)
+    panel.invert_yaxis()
+    panel.axvline(0, color="black", linewidth=1.0, zorder=4)
+    room = 1.3 * reach
+    panel.set_xlim(-room if any(b.low < 0 for b in bars) else 0, room if any(b.high > 0 for b in bars) else 0)
+    panel.grid(visible=False, axis="y")
+    panel.set_xlabel(f"change of {axes.words(goal)} for 1 % more (%)", fontsize=MEDIUM)
+    if left_out > 0:
+        panel.annotate(
+            f"{left_out} smaller ones left out",
+            (1, 0),
+            (-6, 6),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="right",
+            fontsize=SMALL,
+        )
+    paper.legend(told)
+    return paper.figure
+
+
+def _say(panel: Axes, bar: _Bar, place: int, reach: float) -> None:
+    """Write the number, or both ends, beside the bar."""
+    text = f"{bar.low:+.2g}" if bar.low == bar.high else f"{bar.low:+.2g} … {bar.high:+.2g}"
+    at, side = (bar.high, "left") if bar.low + bar.high > 0 else (bar.low, "right")
+    shift = 0.015 * reach * (1 if side == "left" else -1)
+    panel.text(at + shift, place, text, ha=side, va="center", fontsize=SMALL, zorder=5)
