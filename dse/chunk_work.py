@@ -22,7 +22,7 @@ import results.chunks
 import results.dataset
 import results.store
 import scenarios
-from dse import checking
+from dse import checking, news
 from dse.models.model import Model
 from dse.version import VERSION
 from dse.workers import WorkersLost
@@ -37,6 +37,8 @@ from solvers import batched, series
 from solvers.answer import answer
 from solvers.program_front import ProgramFront
 
+Told = Callable[[int], None]
+"""What is called with the number of points of a chunk that are solved so far."""
 FRONTS = 100
 METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
 _one_at_a_time = threading.Lock()
@@ -150,16 +152,16 @@ def solve_chunk(study: Study, index: ChunkIndex) -> Finished:
         raise WorkersLost(
             f"a worker has dse {VERSION}, this is dse {study.version}; install the same on both"
         )
-    return solved(prepared(study), study, index)
+    return solved(prepared(study), study, index, news.teller(study.run, index))
 
 
-def solved(at: Ready, study: Study, index: ChunkIndex, told: Callable[[int], None] | None = None) -> Finished:
+def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None) -> Finished:
     """Solve a chunk in this process; ``told`` is called with the number of points solved so far."""
     if study.run in _unwritable:
         # the sweep is ending: what would be computed could not be stored
         raise _unwritable[study.run]
     if study.retry:
-        return _retried(at, study, index)
+        return _retried(at, study, index, told)
     if study.store is not None and results.store.is_done(study.store, index):
         # handed out again after its worker died with the news
         return Finished(index)
@@ -171,11 +173,11 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Callable[[int], Non
         if at.path is None:
             arrays = _point_by_point(at, region, told)
         else:
-            arrays, alone = _at_once(at, at.path, region)
+            arrays, alone = _at_once(at, at.path, region, told)
     return written(at, study, index, arrays, {"seconds": time.perf_counter() - began, "alone": alone})
 
 
-def _retried(at: Ready, study: Study, index: ChunkIndex) -> Finished:
+def _retried(at: Ready, study: Study, index: ChunkIndex, told: Told | None) -> Finished:
     """Solve the points of a stored chunk that failed, one by one, and write it anew."""
     assert study.store is not None, "only what is stored can be tried again"
     began = time.perf_counter()
@@ -184,7 +186,7 @@ def _retried(at: Ready, study: Study, index: ChunkIndex) -> Finished:
     failed = arrays["status"] == results.dataset.STATUS_CODES[Status.ERROR]
     before = results.store.notes(study.store, [index]).get(index, {})
     with _one_at_a_time:
-        _one_by_one(at, region, arrays, failed)
+        _one_by_one(at, region, arrays, failed, told)
     note = {"seconds": time.perf_counter() - began, "alone": before.get("alone", 0)}
     return written(at, study, index, arrays, note)
 
@@ -223,27 +225,33 @@ def places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(s.start, s.stop) for s in region))
 
 
-def _at_once(at: Ready, path: batched.Path, region: tuple[slice, ...]) -> tuple[Arrays, int]:
+def _at_once(
+    at: Ready, path: batched.Path, region: tuple[slice, ...], told: Told | None
+) -> tuple[Arrays, int]:
     """Answer a block by one vectorised call, and what that leaves over one by one; also how many these are."""
     began = time.perf_counter()
     arrays, left = path.solve(at.plan, region)
     if "seconds" in arrays:
         arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
-    _one_by_one(at, region, arrays, left)
+    _one_by_one(at, region, arrays, left, told)
     return arrays, int(np.count_nonzero(left))
 
 
-def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any) -> None:
-    """Solve the points of a block that are ``left``, each by itself."""
+def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any, told: Told | None) -> None:
+    """Solve the points of a block that are ``left``, each by itself; the others count as solved."""
     one = (1,) * left.ndim
+    done = left.size - int(np.count_nonzero(left))
     for where in map(tuple, np.argwhere(left).tolist()):
+        if told is not None:
+            told(done)
+        done += 1
         place = tuple(s.start + i for s, i in zip(region, where, strict=True))
         alone = results.dataset.to_arrays(at.plan, [_solve(at.grid, place)], one)
         for name, values in alone.items():
             arrays[name][where] = values[(0,) * left.ndim]
 
 
-def _point_by_point(at: Ready, region: tuple[slice, ...], told: Callable[[int], None] | None) -> Arrays:
+def _point_by_point(at: Ready, region: tuple[slice, ...], told: Told | None) -> Arrays:
     found: dict[tuple[int, ...], Solution] = {}
     for line in lines(at.grid, region):
         for place, solution in _solve_line(at, line):

@@ -10,12 +10,15 @@ import itertools
 import logging
 import queue
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from typing import Any
 
 import results.chunks
 import results.dataset
+from dse import clusters, news
 from dse.chunk_work import (
     Finished,
     Ready,
@@ -28,6 +31,7 @@ from dse.chunk_work import (
     solved,
     written,
 )
+from dse.version import VERSION
 from dse.workers import LocalWorkers, WorkersLost
 from results.chunks import ChunkIndex
 from results.solution import Solution, Status
@@ -35,6 +39,7 @@ from results.solution import Solution, Status
 IN_FLIGHT = 1000
 PER_THREAD = 3
 LOOK = 0.5
+REFUSALS = 20
 REMIND = 60.0
 _GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
 _log = logging.getLogger("dse")
@@ -46,17 +51,30 @@ def through_dask(
     study: Study,
     todo: list[ChunkIndex],
     patience: float | None = None,
+    told: Callable[[int], None] | None = None,
 ) -> Iterator[Finished]:
     """Hand out chunks, a limited number at a time, and give them back as they finish.
 
-    ``patience``: seconds that the cluster may be without workers (None: for ever). Raises WorkersLost.
+    ``patience``: seconds that the cluster may be without workers (None: for ever). ``told`` is called with the
+    number of points solved in chunks under way, every few seconds. Raises WorkersLost.
     """
     if not todo:
         return
-    watch = _Watch(client, local, patience)
+    topic = study.run or uuid.uuid4().hex
+    with ExitStack() as until:
+        said = until.enter_context(news.listening(client, topic))
+        if local is None:
+            clusters.importable(client)
+            until.enter_context(news.asking(client, topic, VERSION))
+        watch = _Watch(client, local, patience, said, told or (lambda points: None))
+        yield from _handed_out(watch, study, todo)
+
+
+def _handed_out(watch: _Watch, study: Study, todo: list[ChunkIndex]) -> Iterator[Finished]:
+    client = watch.client
     waiting, deadly = iter(todo), list[ChunkIndex]()
     ended: queue.SimpleQueue[tuple[ChunkIndex, Any]] = queue.SimpleQueue()
-    running: dict[ChunkIndex, Any] = {}
+    running = watch.running
     what = client.submit(itself, study, pure=False)
 
     def refill() -> None:
@@ -115,8 +133,18 @@ def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator
 class _Watch:
     """Waits for tasks, and looks after who computes them meanwhile."""
 
-    def __init__(self, client: Any, local: LocalWorkers | None, patience: float | None) -> None:
+    def __init__(
+        self,
+        client: Any,
+        local: LocalWorkers | None,
+        patience: float | None,
+        said: news.News,
+        told: Callable[[int], None],
+    ) -> None:
         self.client, self._local, self._patience = client, local, patience
+        self._said, self._told_points = said, told
+        self.running: dict[ChunkIndex, Any] = {}
+        self._refused = 0  # since the last task that came to an end
         self.most = IN_FLIGHT
         self._seen = self._told = time.monotonic()
         self._look_after()
@@ -124,6 +152,7 @@ class _Watch:
     def next(self, ended: queue.SimpleQueue[Any]) -> Any:
         """Wait for the next task that ends."""
         while True:
+            self._listen()
             try:
                 return ended.get(timeout=LOOK)
             except queue.Empty:
@@ -145,6 +174,16 @@ class _Watch:
         else:
             self._miss()
 
+    def _listen(self) -> None:
+        """Say which workers cannot take part, and how far the others are."""
+        for worker, why in self._said.refused():
+            self._refused += 1
+            message = f"the worker {worker} {why}; install the same where the workers run"
+            if self._refused >= REFUSALS:
+                raise WorkersLost(f"no worker that comes can take part: {message}")
+            _log.warning("%s (the sweep goes on without it)", message)
+        self._told_points(self._said.points(self.running.__contains__))
+
     def _miss(self) -> None:
         """Say that there is no worker, and give up when that has lasted too long."""
         now = time.monotonic()
@@ -159,6 +198,7 @@ class _Watch:
 
     def prosper(self) -> None:
         """Take note that a task came to an end, so that the workers do not die of themselves."""
+        self._refused = 0
         if self._local is not None:
             self._local.restarts = 0
 

@@ -138,24 +138,26 @@ class _Here:
         crowd = _crowd(self.client, 1 if self.workers is None and few else self.workers, len(todo))
         if not todo:
             return
+
+        def further(points: int) -> None:
+            report(min(tally.points + points, tally.total), tally.total)
+
         if crowd == 0 and self.workers is None and chunk_work.side_by_side(self.at):
             yield from through_threads(self.at, study, todo)
         elif crowd == 0:
             for index in todo:
-                yield chunk_work.solved(
-                    self.at, study, index, lambda n: report(min(tally.points + n, tally.total), tally.total)
-                )
+                yield chunk_work.solved(self.at, study, index, further)
         else:
             with _workers(self.client, crowd) as (connected, local):
-                yield from through_dask(connected, local, study, todo, self.patience)
+                yield from through_dask(connected, local, study, todo, self.patience, further)
 
 
 def _check(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
     if not grid.axes:
         raise _nothing_swept(scenario)
     if len(grid.question((0,) * len(grid.axes)).objectives) > 1:
-        key, wrong = "objective", "a front at every point of a sweep is not possible yet"
-        right = "keep one objective, or leave [sweep] out and use dse front"
+        key, wrong = "objective", "several objectives make a front at every point, not an answer"
+        right = "use `dse front FILE`, in Python dse.front(scenario), or keep one objective"
         raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import psutil
 import pytest
 from click.testing import CliRunner
-from distributed import Client
+from distributed import Client, LocalCluster
 
 import dse
 import results.store
-from dse import chunk_work, clusters, dispatch
+from dse import chunk_work, clusters, dispatch, news
 from dse.cli import main
 from dse.workers import WorkersLost
 
@@ -44,15 +44,16 @@ num = 30
 spacing = "log"
 """
 
-# a model of the caller's own that takes its time and plain numbers only: chunks of 20 points, 0.2 s each
+# a model of the caller's own that takes plain numbers only: chunks of 20 points; the second half waits for a file
 SLOW = """
-import sys, time, dse
+import os, sys, time, dse
 from dse.clusters import connected
 from dse.models.model import Model
 from dse.quantities import Quantity
 
 def equations(g):
-    time.sleep(0.01 if g.size > 0 else 0.0)
+    while g.size > 150 and not os.path.exists("go"):
+        time.sleep(0.05)
     return {"time": g.size * 2.0}
 
 dse.register(Model("slow", "takes its time", "", (), (Quantity("size", "n", "", "size"),),
@@ -136,8 +137,13 @@ def whole(store: Path) -> bool:
 
 
 @pytest.mark.slow
-def test_one_of_two_workers_is_killed_and_the_other_does_the_rest(
-    dask: Any, scheduler: Any, waiting: Any, tmp_path: Path, surroundings: dict[str, str]
+def test_one_worker_is_killed_another_lacks_dse_and_the_third_does_the_rest(
+    dask: Any,
+    scheduler: Any,
+    waiting: Any,
+    tmp_path: Path,
+    surroundings: dict[str, str],
+    without_dse: dict[str, str],
 ):
     _, address = scheduler()
     first = dask("worker", address, "--no-nanny", "--nthreads", "1")
@@ -146,9 +152,55 @@ def test_one_of_two_workers_is_killed_and_the_other_does_the_rest(
     process = subprocess.Popen(command, cwd=tmp_path, env=surroundings, stderr=subprocess.PIPE, text=True)
     waiting(lambda: done(tmp_path / "s.zarr") >= 2)
     first.kill()
+    # it joins late and has a nanny: neither of them may stay
+    late = dask("worker", address, "--nthreads", "1", **without_dse)
+    waiting(lambda: gone(late))
+    (tmp_path / "go").touch()
     _, complaints = process.communicate(timeout=120)
     assert process.returncode == 0, complaints
+    assert "cannot import dse: there is no dse; install the same where the workers run" in complaints
+    assert "the sweep goes on without it" in complaints
     assert whole(tmp_path / "s.zarr")
+
+
+@pytest.fixture
+def without_dse(tmp_path: Path) -> dict[str, str]:
+    """An environment in which something that fails stands before our dse, as if nothing were installed."""
+    (tmp_path / "other" / "dse").mkdir(parents=True)
+    (tmp_path / "other" / "dse" / "__init__.py").write_text("raise ModuleNotFoundError('there is no dse')")
+    return {"PYTHONPATH": str(tmp_path / "other")}
+
+
+def test_a_worker_with_another_dse_is_turned_away_while_the_sweep_lasts(waiting: Any):
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        with news.listening(client, "topic") as said, news.asking(client, "topic", "0.0.9"):
+            cluster.scale(1)
+            refused = waiting(said.refused)
+            assert [why for _, why in refused] == [f"has dse {dse.__version__} (here 0.0.9)"]
+            assert refused[0][0].startswith("inproc://")
+            waiting(lambda: not client.scheduler_info()["workers"])
+        # a sweep that was killed leaves its question behind, and nobody to hear the answer
+        client.register_plugin(news._doorkeeper("dead", "0.0.9"), name="dead")
+        cluster.scale(2)
+        assert client.submit(abs, -1).result(timeout=60) == 1
+
+
+def test_workers_tell_how_many_points_of_their_chunks_are_solved(
+    monkeypatch: pytest.MonkeyPatch, waiting: Any
+):
+    monkeypatch.setattr(news, "EVERY", 0)
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+        news.listening(client, "topic") as said,
+    ):
+        client.submit(lambda: news.teller("topic", (0, 2))(17)).result(timeout=60)
+        waiting(lambda: not said.refused() and said.points(lambda index: index == (0, 2)) == 17)
+        assert said.points(lambda index: False) == 0
+    assert news.teller("topic", (0, 2)) is None, "outside a worker nobody hears it"
 
 
 @pytest.mark.slow
@@ -169,6 +221,7 @@ def test_a_killed_scheduler_takes_its_workers_along_and_the_sweep_says_so(
     waiting(lambda: all(gone(p) for p in (*workers, *nannied)), 60)
     kept = done(tmp_path / "s.zarr")
     assert 1 <= kept < 15
+    (tmp_path / "go").touch()
     # another cluster goes on where this one was
     script = SLOW.replace("with connected(sys.argv[1]) as client:", "for client in [None]:")
     again = run("-c", script, "none")
@@ -232,14 +285,10 @@ def test_a_scheduler_without_workers_is_told_of_after_a_while(scheduler: Any, ru
 @pytest.mark.slow
 @pytest.mark.parametrize("who", ["scheduler", "worker"])
 def test_a_part_of_the_cluster_without_dse_is_named(
-    dask: Any, scheduler: Any, run: Any, tmp_path: Path, evaluated: Path, who: str
+    dask: Any, scheduler: Any, run: Any, evaluated: Path, without_dse: dict[str, str], who: str
 ):
-    """Something that fails stands before ours there, as if nothing were installed."""
-    (tmp_path / "other" / "dse").mkdir(parents=True)
-    (tmp_path / "other" / "dse" / "__init__.py").write_text("raise ModuleNotFoundError('there is no dse')")
-    hidden = {"PYTHONPATH": str(tmp_path / "other")}
-    _, address = scheduler(**(hidden if who == "scheduler" else {}))
-    dask("worker", address, "--no-nanny", **(hidden if who == "worker" else {}))
+    _, address = scheduler(**(without_dse if who == "scheduler" else {}))
+    dask("worker", address, "--no-nanny", **(without_dse if who == "worker" else {}))
     with Client(address, set_as_default=False) as client:
         client.wait_for_workers(1, timeout=60)
     found = run("-m", "dse", "sweep", evaluated.name, "-o", "n.zarr", "--scheduler", address)
@@ -356,8 +405,26 @@ class Inline:
         assert n_workers == 0
         return {"n_workers": 1, "total_threads": 1}
 
-    def submit(self, function: Any, *arguments: Any, pure: bool) -> Any:
+    def run(self, *arguments: Any, on_error: str) -> dict[str, None]:
+        return {}
+
+    def subscribe_topic(self, topic: str, handler: Any) -> None:
+        self.topic = topic
+
+    def unsubscribe_topic(self, topic: str) -> None:
+        assert topic == self.topic
+
+    def register_plugin(self, plugin: Any, name: str) -> None:
+        assert name == self.topic
+
+    def unregister_worker_plugin(self, name: str) -> None:
+        assert name == self.topic
+
+    def submit(self, function: Any, *arguments: Any, pure: bool = False, key: str = "") -> Any:
         assert not pure
+        if key:
+            assert function is str
+            return Now(key)
         self.sent.append((function, *(a for a in arguments if not isinstance(a, Now))))
         return Now(function(*(a.value if isinstance(a, Now) else a for a in arguments)))
 
@@ -373,6 +440,9 @@ class Now:
 
     def add_done_callback(self, told: Any) -> None:
         told(self)
+
+    def release(self) -> None:
+        pass
 
     def result(self, timeout: float) -> Any:
         return self.value

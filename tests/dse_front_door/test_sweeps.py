@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ from click.testing import CliRunner
 
 import dse
 import results.store
+import scenarios
+from dse import chunk_work
 from dse.cli import main
+from results.dataset import Arrays, Layout, to_arrays
+from results.solution import Solution, Status
 from results.store import StoreError
 from scenarios import ScenarioError
 
@@ -67,6 +72,27 @@ def test_only_what_is_missing_is_computed_again(grid_file: Callable[[int], Path]
     assert told[-1] == (45, 45)
     xr.testing.assert_identical(without_clock(first), without_clock(again))
     assert np.count_nonzero(first.seconds.values != again.seconds.values) == size
+
+
+def test_points_left_over_by_a_fast_way_tell_how_far_they_are(grid_file: Callable[[int], Path]):
+    class Half:
+        """Answers nothing of a block and leaves its second half to be solved one by one."""
+
+        method, kind = "half", "point"
+
+        def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Any]:
+            shape = tuple(s.stop - s.start for s in region)
+            left = np.zeros(shape, bool)
+            left[shape[0] // 2 :] = True
+            return to_arrays(plan, [Solution(Status.ERROR)] * left.size, shape), left
+
+    asked = dse.load(grid_file(4))
+    at = replace(chunk_work.ready(scenarios.grid(asked)), path=Half())
+    told: list[int] = []
+    found = chunk_work.solved(at, chunk_work.Study(asked.text, asked.file, (4, 3)), (0, 0), told.append)
+    assert told == [6, 7, 8, 9, 10, 11]
+    assert found.arrays is not None
+    assert (found.arrays["status"] == 5).sum() == 6
 
 
 def test_a_store_of_another_question_is_refused_and_stays_as_it_is(
