@@ -63,7 +63,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
     classes = dict.fromkeys(formulate(choices[0][1]).kind.value for choices in asked_about)
     choices = max(map(len, asked_about))
     several = len(question.objectives) > 1
-    command = "sweep" if grid.axes else "front" if several else "solve"
+    command = "front" if several else "sweep" if grid.axes else "solve"
     return {
         "title": question.title,
         "model": question.model.name,
@@ -74,7 +74,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
         "limits": list(limit_names(question)),
         "axes": {a.name: len(a.values) for a in grid.axes},
         "points": grid.size,
-        "command": command + " FILE" + (" -o STORE" if grid.axes else ""),
+        "command": command + " FILE" + (" -o STORE" if command == "sweep" else ""),
     }
 
 

@@ -146,7 +146,7 @@ def _command(data: dict[str, object]) -> str:
     """Which command a scenario is for."""
     goal = data.get("objective")
     several = isinstance(goal, dict) and sum(len(v) for v in goal.values() if isinstance(v, list)) > 1
-    return "sweep" if data.get("sweep") else "front" if several else "solve"
+    return "front" if several else "sweep" if data.get("sweep") else "solve"
 
 
 @click.command()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dse.front_page import Column, both, column, design
+from dse.front_search import Front
 from dse.terminal import WIDTH, say, show, table
 from results import words
 from results.along import knee
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
 
-    from dse.front_search import Front
     from dse.swept_fronts import Fronts, Place
     from results.solution import Solution
 
@@ -57,46 +57,58 @@ def _at(found: Fronts, place: Place) -> list[str]:
     return [words.value(a.values[i], a.unit, DIGITS) for a, i in zip(found.grid.axes, place, strict=True)]
 
 
-def _places(found: Fronts, dominated: np.ndarray) -> None:
-    """Print how many points each front has, the best of each objective, and the knee."""
+def _places(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
+    """Print how many points each front has, the best of each objective, and the knee where there is room."""
     goals = found.question().objectives
-    ends = [f"{'greatest' if g.maximize else 'least'} {g.name}" for g in goals]
-    bends = [f"{g.name} at the knee" for g in goals] if len(goals) == 2 else []
-    head = [*(a.name for a in found.grid.axes), "points", *ends, *bends, "bettered", "status"]
-    rows = []
-    for place, front in found.places():
-        if front is None or not front.points:
-            status = "not computed" if front is None else _status(front)
-            rows.append([*_at(found, place), *[""] * (len(ends) + len(bends) + 2), status])
-            continue
-        best = [_end(front, g.name, most=g.maximize) for g in goals]
-        bend = knee(*both(front.points, [g.name for g in goals])) if bends else None
-        at_knee = (
-            [column((front.points[bend],), g.name).cells[0] for g in goals]
-            if bend is not None
-            else [""] * len(bends)
+    axes = [
+        Column(a.name, tuple(_at(found, place)[k] for place, _ in found.places()))
+        for k, a in enumerate(found.grid.axes)
+    ]
+    every = [front or Front(found.question()) for _, front in found.places()]
+    ends = [
+        Column(
+            f"{'greatest' if g.maximize else 'least'} {g.name}",
+            tuple(_end(f, g.name, most=g.maximize) for f in every),
         )
-        beaten = int(dominated[place].sum())
-        rows.append(
-            [*_at(found, place), str(len(front.points)), *best, *at_knee, str(beaten or ""), _status(front)]
-        )
-    show(table(head, rows, frozenset(head) - {a.name for a in found.grid.axes if not a.numeric} - {"status"}))
+        for g in goals
+    ]
+    bends = [Column(f"{g.name} at the knee", tuple(_knee(f, g.name) for f in every)) for g in goals]
+    beaten = tuple(str(int(dominated[place].sum()) or "") for place, _ in found.places())
+    before = [*axes, Column("points", tuple(str(len(f.points) or "") for f in every)), *ends]
+    behind = [Column("bettered", beaten)] if any(beaten) else []
+    behind.append(Column("status", tuple(_status(f) for _, f in found.places())))
+    if len(goals) == 2 and sum(c.width for c in (*before, *bends, *behind)) <= WIDTH:
+        before += bends
+    left = {"status", *(a.name for a in found.grid.axes if not a.numeric)}
+    columns = [*before, *behind]
+    head = [c.heading for c in columns]
+    show(table(head, zip(*(c.cells for c in columns), strict=True), frozenset(head) - left))
+
+
+def _knee(front: Front, name: str) -> str:
+    goals = [g.name for g in front.question.objectives]
+    bend = knee(*both(front.points, goals)) if len(goals) == 2 and front.points else None
+    return "" if bend is None else column((front.points[bend],), name).cells[0]
 
 
 def _end(front: Front, name: str, *, most: bool) -> str:
+    if not front.points:
+        return ""
     values = both(front.points, [name, name])[0]
     best = max(range(len(values)), key=lambda i: values[i] if most else -values[i])
     return column((front.points[best],), name).cells[0]
 
 
-def _status(front: Front) -> str:
+def _status(front: Front | None) -> str:
     """Say what all points of a front are, or why there are none."""
+    if front is None:
+        return "not computed"
     if front.refusal is not None:
         return front.refusal.status.value
     return ", ".join(dict.fromkeys(p.status.value for p in front.points)) or "empty"
 
 
-def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.ndarray) -> None:
+def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.ndarray[Any, Any]) -> None:
     """Print all points, each with its place."""
     question = found.question()
     points: list[Solution] = [found.found[place].points[i] for place, i in chosen]

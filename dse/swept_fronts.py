@@ -13,6 +13,8 @@ from dse import fronts
 from dse.front_search import Front
 from dse.progress import Report, reporting
 from results import front_places
+from results.solution import Solution, Status
+from results.trouble import StoreError
 from scenarios.question import Question
 from scenarios.searches import study_at
 
@@ -84,11 +86,22 @@ def find(
         report(0, grid.size)
         for place in itertools.product(*(range(n) for n in grid.shape)):
             try:
-                found[place] = fronts.at(_question(grid, place), points, tolerance, lambda done, of: None)
+                found[place] = _front(_question(grid, place), points, tolerance)
             except KeyboardInterrupt:
                 raise Interrupted(Fronts(grid, found)) from None
             report(len(found), grid.size)
     return Fronts(grid, found)
+
+
+def _front(question: Question, points: int | None, tolerance: float | None) -> Front:
+    try:
+        return fronts.at(question, points, tolerance, lambda done, of: None)
+    except StoreError:
+        raise
+    except Exception as problem:
+        # one place must not take the others down; what is wrong is told with the place
+        failed = Solution(Status.ERROR, message=f"{type(problem).__name__}: {problem}")
+        return Front(question, refusal=failed, failed=1)
 
 
 def _question(grid: scenarios.Grid, place: Place) -> Question:

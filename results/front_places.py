@@ -110,8 +110,10 @@ class _Joined:
                 dim = str(name)
                 if dim in self.labels:
                     values: Any = np.array(list(self.labels[dim]), dtype=np.dtypes.StringDType())
+                elif len(coordinate) < self.sizes[dim]:
+                    continue
                 else:
-                    values = np.arange(self.sizes[dim], dtype=float)
+                    values = coordinate.values
                 found.setdefault(dim, (dim, values, dict(coordinate.attrs)))
         return found
 

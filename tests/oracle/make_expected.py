@@ -2,7 +2,8 @@
 
 Run from anywhere: ``python tests/oracle/make_expected.py``. A sweep is answered at a few grid points
 (``point`` holds the index on each axis), a front of energy against time at a few budgets (``point`` holds the
-share by which the budget exceeds the least energy; the objective there is the least time).
+share by which the budget exceeds the least energy; the objective there is the least time); a front over axes has
+the index first, then the share.
 """
 
 from __future__ import annotations
@@ -114,12 +115,18 @@ def listed_rows(name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:
 
 def listed_questions(source: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The single questions behind a file: itself, points of its grid, or of its front."""
-    if "sweep" in source:
+    several = isinstance(source["objective"].get("minimize"), list)
+    if "sweep" in source and several:
+        for index in reading.indices(source, 1):
+            place = oracle_listed.at_point(source, index)
+            for point, question in listed_questions(place):
+                yield f"{' '.join(map(str, index))} {point}", question
+    elif "sweep" in source:
         # a station is quick to sweep, but slow to search: the corners of its grid
         for index in reading.indices(source, 1 if source["model"] == "sockets" else 4):
             at_point = oracle_systems.at_point if source["model"] == "exabounds" else oracle_listed.at_point
             yield " ".join(map(str, index)), at_point(source, index)
-    elif isinstance(source["objective"].get("minimize"), list):
+    elif several:
         first, second = source["objective"]["minimize"]
         least = {**source, "objective": {"minimize": first}}
         yield repr(SHARES[0]), least

@@ -6,6 +6,7 @@ import csv
 
 import brute_force
 import make_expected
+import numpy as np
 import oracle_blocks
 import oracle_listed
 import oracle_partition
@@ -23,7 +24,9 @@ with (LIBRARY / "expected.csv").open(encoding="utf-8") as table:
 SINGLE = [row for row in EXPECTED if not row["point"]]
 # the point of a sweep is whole numbers, that of a front a share
 SWEPT = [row for row in EXPECTED if row["point"] and "." not in row["point"]]
-FRONTS = [row for row in EXPECTED if "." in row["point"]]
+FRONTS = [row for row in EXPECTED if "." in row["point"] and " " not in row["point"]]
+# fronts over axes: whole numbers, then a share
+PLACES = [row for row in EXPECTED if "." in row["point"] and " " in row["point"]]
 EXACT = sorted({row["scenario"] for row in FRONTS if row["scenario"].split("_")[0] in make_expected.LISTED})
 
 
@@ -105,6 +108,31 @@ def test_front_of_whole_things_holds_every_design_that_nothing_betters(name: str
     found = dse.front(path)
     assert found["energy"].to_numpy() == pytest.approx(expected[:, 0], rel=1e-9)
     assert found["time"].to_numpy() == pytest.approx(expected[:, 1], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted({row["scenario"] for row in PLACES}))
+def test_fronts_over_axes_are_those_of_every_place(name: str):
+    """At each place the designs of a full enumeration, and which of them those of other places better."""
+    source = reading.load(LIBRARY / f"{name}.toml")
+    found = dse.front(LIBRARY / f"{name}.toml")
+    places = list(np.ndindex(found["status"].shape[:-1]))
+    oracle = make_expected.LISTED[source["model"]]
+    fronts = {place: oracle.front(oracle_listed.at_point(source, place)) for place in places}
+    for place in places:
+        mine = np.stack([found[goal].values[place] for goal in ("energy", "time")], axis=1)
+        count = len(fronts[place])
+        assert int(found["front_points"].values[place]) == count
+        assert mine[:count] == pytest.approx(fronts[place], rel=1e-9)
+        assert np.isnan(mine[count:]).all()
+        others = np.concatenate([fronts[p] for p in places if p != place])
+        beaten = [bool(((others <= x).all(1) & (others < x).any(1)).any()) for x in fronts[place]]
+        assert found["dominated"].values[place].tolist() == [*beaten, *[0] * (len(mine) - count)]
+        for row in (r for r in PLACES if r["scenario"] == name):
+            *index, share = row["point"].split()
+            if tuple(map(int, index)) == place:
+                within = mine[:count][mine[:count, 0] <= mine[0, 0] * (1 + float(share) + 1e-12)]
+                reached = within[:, 1].min() if row["goal"] == "time" else mine[0, 0]
+                assert reached == pytest.approx(float(row["objective"]), rel=float(row["tolerance"]))
 
 
 def test_front_of_divided_regions_is_exact_between_its_points_too():
