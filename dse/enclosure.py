@@ -7,7 +7,7 @@ the least a with b at most a level, or the other way round; what it finds, or do
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 SAME = 1e-6
 BEYOND = 2e-6
 JUMP = 0.5
+ALIKE = 0.5
 LEAST_A, LEAST_B = 0, 1
 
 
@@ -32,6 +33,7 @@ class Place(NamedTuple):
 
 
 Probe = Callable[[int, float], Place | None]
+Probes = Callable[[Sequence[tuple[int, float]]], list[Place | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,12 @@ class Box:
 class Enclosure:
     """A front between two ends, known ever better.
 
-    ``probe(LEAST_A, level)``: the design of least a with b <= level; ``probe(LEAST_B, level)``: the one of
-    least b with a <= level; None where that failed.
+    ``probes`` answers several probes: (LEAST_A, level) is the design of least a with b <= level, (LEAST_B, level) the
+    one of least b with a <= level; None where that failed.
     """
 
-    def __init__(self, first: Place, last: Place, probe: Probe) -> None:
-        self._probe = probe
+    def __init__(self, first: Place, last: Place, probes: Probes) -> None:
+        self._ask = probes
         self.boxes = [Box(first, last, (first.a, last.a), (last.b, first.b))]
         self.probes = 0
 
@@ -81,25 +83,31 @@ class Enclosure:
         """The designs found, by rising a."""
         return [self.boxes[0].left, *(x.right for x in self.boxes)]
 
-    def refine(self, points: int, probes: int, fine: Callable[[Box], bool]) -> None:
+    def refine(
+        self, points: int, probes: int, fine: Callable[[Box], bool], *, together: bool = False
+    ) -> None:
         """Split the largest box until there are ``points`` designs, or all boxes are ``fine``.
 
-        No more than ``probes`` probes in all.
+        No more than ``probes`` probes in all. ``together``: all boxes of about the largest size at once.
         """
         while len(self.boxes) + 1 < points and self.probes < probes:
             coarse = [i for i, box in enumerate(self.boxes) if not fine(box)]
             if not coarse:
                 return
-            place = max(coarse, key=lambda i: self.boxes[i].size)
-            self.boxes[place : place + 1] = self._split(self.boxes[place])
+            coarse.sort(key=lambda i: -self.boxes[i].size)
+            room = min(points - len(self.boxes) - 1, probes - self.probes) if together else 1
+            least = ALIKE * self.boxes[coarse[0]].size
+            chosen = sorted(i for i in coarse[:room] if self.boxes[i].size >= least)
+            asked = [_middle(self.boxes[i]) for i in chosen]
+            self.probes += len(asked)
+            found = self._ask(asked)
+            # from the end, so that places before stay where they are
+            for i, probe, place in zip(reversed(chosen), reversed(asked), reversed(found), strict=True):
+                self.boxes[i : i + 1] = self._split(self.boxes[i], *probe, place)
 
-    def _split(self, box: Box) -> list[Box]:
-        """Probe the middle of the longer side."""
-        self.probes += 1
-        which = LEAST_A if box.b[1] - box.b[0] >= box.a[1] - box.a[0] else LEAST_B
+    def _split(self, box: Box, which: int, level: float, found: Place | None) -> list[Box]:
+        """Divide a box by what a probe found in it."""
         sides = box.b if which == LEAST_A else box.a
-        level = sum(sides) / 2
-        found = self._probe(which, level)
         end = box.right if which == LEAST_A else box.left
         if found is None or found.same(end) or not self._inside(box, found):
             # nothing this side of the level but the end itself
@@ -114,6 +122,12 @@ class Enclosure:
     @staticmethod
     def _inside(box: Box, found: Place) -> bool:
         return box.left.a - SAME <= found.a <= box.right.a + SAME and not found.same(box.left)
+
+
+def _middle(box: Box) -> tuple[int, float]:
+    """The probe that halves the longer side of a box."""
+    which = LEAST_A if box.b[1] - box.b[0] >= box.a[1] - box.a[0] else LEAST_B
+    return which, sum(box.b if which == LEAST_A else box.a) / 2
 
 
 def spread(places: list[Place], count: int) -> list[tuple[int, float]]:

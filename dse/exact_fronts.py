@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from dse import bands
+from dse.bands import Band, Corner, Measure
 from dse.front_search import Front, Search
 from results.solution import Solution
 from solvers import front_points, program_front
 from solvers.envelope import Piece, Vertex
 from solvers.program_front import ProgramFront
 
+BENT = 24
+"""Parts of a segment that is straight in a reciprocal, so that it looks bent where it is."""
+LEVELS = 8
+"""Between two neighbours of a front that may not be complete: at how many levels what is proved is asked for."""
 
-def find(search: Search, points: int | None, tolerance: float | None, most: int) -> Front | None:
+
+def find(search: Search, points: int | None, most: int) -> Front | None:
     """Find the exact front of a question; None where it has none that is exact.
 
-    ``points``: how many there are to be at least, where segments can be cut; ``tolerance``: how far neighbours on
-    a segment may be apart; ``most``: how many points there are at most if cutting makes them.
+    ``points``: how many there are to be at least, where segments can be cut; ``most``: how many at most if cutting
+    makes them.
     """
     owners = program_front.owners(search.question)
     if not owners:
@@ -35,15 +42,13 @@ def find(search: Search, points: int | None, tolerance: float | None, most: int)
             found = program_front.searched(owners, stop, search.count)
         except ArithmeticError:
             return None
-    return None if found is None or not found.pieces else _stated(search, found, points, tolerance, most)
+    return None if found is None or not found.pieces else _stated(search, found, points, most)
 
 
-def _stated(
-    search: Search, found: ProgramFront, points: int | None, tolerance: float | None, most: int
-) -> Front:
+def _stated(search: Search, found: ProgramFront, points: int | None, most: int) -> Front:
     """The front with all its points as answers."""
     plain = len(program_front.points(found))
-    cuts = _cuts(found, plain, points, tolerance, most)
+    cuts = _spread(found.pieces, max(min(points or 0, most) - plain, 0))
     chosen = program_front.points(found, cuts)
     designs = tuple(_answer(found, p.vertex) for p in chosen)
     apart = False if found.complete else None
@@ -61,6 +66,7 @@ def _stated(
         straight_in=tuple(
             f"1/{g.name}" if s.over else g.name for g, s in zip(goals, found.senses, strict=True)
         ),
+        band=_band(found, len(chosen)),
     )
 
 
@@ -70,26 +76,38 @@ def _answer(found: ProgramFront, vertex: Vertex) -> Solution:
     return replace(front_points.solution(found, settled, slopes=True), ranges=ranges)
 
 
-def _cuts(
-    found: ProgramFront, plain: int, points: int | None, tolerance: float | None, most: int
-) -> Sequence[int]:
-    """Into how many parts every piece is cut."""
-    if tolerance is not None:
-        wanted = [_parts(p, tolerance) for p in found.pieces]
-        more = sum(w - 1 for w in wanted)
-        return wanted if plain + more <= most else _spread(found.pieces, max(most - plain, 0))
-    return _spread(found.pieces, max((points or 0) - plain, 0))
+def _band(found: ProgramFront, count: int) -> Band:
+    """What is proved between the points: the front itself, or stairs where something may be missing."""
+    first, second = (Measure(g.maximize) for g in found.question.objectives)
 
+    def spot(v: Vertex) -> bands.Spot:
+        a, b = (s.value(c) for s, c in zip(found.senses, (v.a, v.b), strict=True))
+        return first.small(a), second.small(b)
 
-def _parts(piece: Piece, tolerance: float) -> int:
-    """Into how many parts a segment is cut so that neighbours differ by less than this in each coordinate."""
-    if piece.single:
-        return 1
-    steps = [
-        abs(x - y) / (tolerance * (min(abs(x), abs(y)) or max(abs(x), abs(y))))
-        for x, y in ((piece.left.a, piece.right.a), (piece.left.b, piece.right.b))
+    every = program_front.points(found, [1 if p.single or found.straight else BENT for p in found.pieces])
+    if found.complete:
+        curve: list[bands.Spot] = []
+        for before, point in zip([None, *every], every, strict=False):
+            here = spot(point.vertex)
+            if before is not None and not before.joined:
+                # nothing between: as good as the one before, until the next one is reached
+                curve.append((here[0], curve[-1][1]))
+            curve.append(here)
+        return bands.of_curve(curve, (first, second), count - 1)
+    spots = [spot(p.vertex) for p in every]
+    corners = [
+        Corner(first.small(found.bound(p.vertex, b)), second.small(found.senses[1].value(b)))
+        for p, b in _levels(every)
     ]
-    return max(1, math.ceil(max(steps) * (1.0 - 1e-9)))
+    return bands.stairs(spots, corners, (first, second))
+
+
+def _levels(every: Sequence[program_front.Point]) -> Iterator[tuple[program_front.Point, float]]:
+    """Values of the second coordinate at which bounds are asked for, each with the point that holds it."""
+    for i, point in enumerate(every):
+        above = every[i - 1].vertex.b if i else point.vertex.b
+        for k in range(LEVELS if i else 1):
+            yield point, point.vertex.b + (above - point.vertex.b) * k / LEVELS
 
 
 def _spread(pieces: Sequence[Piece], more: int) -> list[int]:

@@ -1,28 +1,30 @@
 """The search behind a Pareto front: which questions to ask, and what their answers say about the rest.
 
 Each point is stated in the same terms: the least of the first objective with limits on the others (the
-epsilon-constraint method).
+epsilon-constraint method). Geometric programs are answered many at a time.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dse import enclosure
-from dse.enclosure import LEAST_A, Box, Enclosure, Place
+import numpy as np
+
+from dse.bands import Band
 from dse.progress import Report
 from results.solution import Solution, Status
 from scenarios.question import Objective, Question
 from solvers.answer import answer
+from solvers.batched import levels, restated
+from solvers.batched.levels import Found, Levels, Support
 from solvers.front_points import limited
 
-COARSE = 9
-PROBES_PER_POINT = 6
-FINE = 1e-4
 TIE = 1e-9
+PULLED = 1e-6
+SHARP = 1e-8
+NEARER = (1e-9, 1e-7, 1e-6, 5e-6, 1e-5, 2e-5, 5e-5)
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE)
 
 
@@ -33,7 +35,8 @@ class Front:
     ``refusal``: the answer that says why there is no front. ``jumps``: between how many
     neighbours nothing lies. ``solves``: questions asked, of which ``failed`` without an answer. Of an exact
     front ``kind`` says what it is, ``joined`` of every point whether a straight segment of the front joins it to the
-    next one (None: not known), and ``straight_in`` in terms of what.
+    next one (None: not known), and ``straight_in`` in terms of what. ``band``: what is proved about the front between
+    its points, where anything is.
     """
 
     question: Question
@@ -46,6 +49,7 @@ class Front:
     kind: str = ""
     joined: tuple[bool | None, ...] = ()
     straight_in: tuple[str, ...] = ()
+    band: Band | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,36 +79,110 @@ class Scale:
             return float(self.best * (self.worst / self.best) ** coordinate)
         return self.best + coordinate * (self.worst - self.best)
 
-    def step(self, tolerance: float) -> float:
-        """Return how much of the coordinate a relative difference is, at the best end."""
-        if self.best == self.worst:
-            return math.inf
-        if self.log:
-            return math.log1p(tolerance) / abs(math.log(self.worst / self.best))
-        return tolerance * max(abs(self.best), abs(self.worst)) / abs(self.worst - self.best)
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """Of two objectives, no design is better than ``bound`` in number ``which`` that is within ``level`` in the other.
+
+    ``level``: None where nothing was asked of the other.
+    """
+
+    which: int
+    bound: float
+    level: float | None
 
 
 class Search:
-    """Asks the questions a front is made of."""
+    """Asks the questions a front is made of, and keeps what was proved on the way.
+
+    ``best``: the best design for each objective; ``scales``: the objectives as coordinates (both after ``ends``).
+    """
 
     def __init__(self, question: Question, report: Report, expected: int) -> None:
         self.question = question
         self.goals = question.objectives
         self.solves = self.failed = 0
+        self.best: list[Solution] = []
+        self.scales: list[Scale] = []
+        self.proved: list[Proved] = []
+        self.supports: list[Support] = []
+        self._ways: dict[str, Levels | None] = {}
         self._report, self._expected = report, expected
 
-    def ask(self, goal: Objective, at_worst: dict[str, float]) -> Solution:
+    def ask(self, goal: Objective, at_worst: Mapping[str, float]) -> Solution:
         """Answer for one objective, with limits on others."""
         asked = replace(self.question, objectives=(goal,), limits=limited(self.question, at_worst))
         found = answer(asked, neighbours=False)
-        self.solves += 1
         self.failed += found.status is Status.ERROR
-        self._report(self.solves, max(self._expected, self.solves))
+        self.count()
+        self._keep(goal, at_worst, found)
         return found
+
+    def ask_all(self, goal: Objective, at_worst: Mapping[str, Sequence[float]]) -> list[Solution]:
+        """Answer for one objective at many limits on all the others, together where that is possible."""
+        return [found.solution for found in self._all(goal, at_worst)]
+
+    def _all(self, goal: Objective, at_worst: Mapping[str, Sequence[float]]) -> list[Found]:
+        """Do so, and tell what is known beside the answers."""
+        limits = {n: np.asarray(v, float) for n, v in at_worst.items()}
+        way = self.way(goal)
+        together = way.at(limits) if way is not None else [None] * len(next(iter(limits.values())))
+        found: list[Found] = []
+        for i, one in enumerate(together):
+            here = {n: float(v[i]) for n, v in limits.items()}
+            if one is None or not self._settled_there(goal, one):
+                found.append(Found(self.ask(goal, here), None))
+                continue
+            self.count()
+            self._keep(goal, here, one.solution)
+            if one.support is not None:
+                self.supports.append(one.support)
+            found.append(one)
+        return found
+
+    def seconds(self, at: Sequence[float]) -> list[Solution | None]:
+        """The best designs for the second objective with limits on the first, in the terms of all: least first."""
+        first, second = self.goals[:2]
+        found = self._all(second, {first.name: at})
+        told = [restated.stated(self.question, x, first, second) for x in found]
+        rest = [i for i, x in enumerate(told) if x is None and found[i].solution.status in ANSWERED]
+        if rest:
+            answers = [found[i].solution for i in rest]
+            again = self.ask_all(first, {second.name: [loosened(second, s) for s in answers]})
+            for i, old, new in zip(rest, answers, again, strict=True):
+                told[i] = new if new.status in ANSWERED else old
+        return told
+
+    def way(self, goal: Objective) -> Levels | None:
+        """How an objective is answered at many limits on all the others together (None: one by one)."""
+        if goal.name not in self._ways:
+            others = tuple(g for g in self.goals if g is not goal)
+            # the tie rule does not see to it that a discrete design is best for the others too
+            settled = all(tie_goes_to(goal, g) for g in others)
+            found = levels.levels(self.question, goal, others)
+            self._ways[goal.name] = found if found is None or found.convex or settled else None
+        return self._ways[goal.name]
+
+    def _settled_there(self, goal: Objective, found: Found) -> bool:
+        """Whether no other design with the same objective is better for the others."""
+        if found.support is None or found.solution.status not in ANSWERED:
+            return True
+        others = [g for g in self.goals if g is not goal]
+        if len(others) > 1:
+            return True
+        return all(found.support.weight[g.name] > PULLED or tie_goes_to(goal, g) for g in others)
+
+    def _keep(self, goal: Objective, at_worst: Mapping[str, float], found: Solution) -> None:
+        """Note what an answer proves about the front of two objectives."""
+        if len(self.goals) != 2 or goal.name in at_worst or found.bound is None:
+            return
+        which = self.goals.index(goal)
+        if found.status in ANSWERED and math.isfinite(found.bound):
+            self.proved.append(Proved(which, found.bound, at_worst.get(self.goals[1 - which].name)))
 
     def ends(self) -> Solution | None:
         """Find the best design for each objective; returns an answer that forbids a front, if any does."""
-        self.best: list[Solution] = []
+        self.best = []
         for goal in self.goals:
             found = self.ask(goal, {})
             if found.status not in ANSWERED:
@@ -119,161 +197,74 @@ class Search:
         return next((found for found in answers if found.status not in ANSWERED), None)
 
     def count(self) -> None:
-        """Note a solve made elsewhere."""
+        """Note a solve."""
         self.solves += 1
         self._report(self.solves, max(self._expected, self.solves))
 
     def _settled(self, goal: Objective, found: Solution) -> Solution:
         """Among the designs that are best for ``goal``, take the one best for the other objectives."""
         for other in self.goals:
-            if other is goal or not found.ranges or _tie_goes_to(goal, other):
+            if other is goal or not found.ranges or tie_goes_to(goal, other):
                 continue
-            kept = {g.name: _loosened(g, found) for g in self.goals[: self.goals.index(other)]}
-            settled = self.ask(other, kept | {goal.name: _loosened(goal, found)})
+            kept = {g.name: loosened(g, found) for g in self.goals[: self.goals.index(other)]}
+            settled = self.ask(other, kept | {goal.name: loosened(goal, found)})
             if settled.status in ANSWERED:
                 found = settled
         return found
 
     def _extent(self, place: int) -> tuple[float, float]:
-        values = [_value(self.goals[place], s) for s in self.best]
+        values = [value(self.goals[place], s) for s in self.best]
         best = values[place]
         return best, (min if self.goals[place].maximize else max)(values)
 
-    # Two objectives
+    def final(self, found: Solution) -> Solution:
+        """State one design in the terms of all, the best one for the second where several share the first."""
+        first, second = self.goals[:2]
+        if found.objective_name != first.name:
+            near = self._near(found)
+            if near is not None:
+                return near
+            stated = self.ask(self.goals[0], {second.name: loosened(second, found)})
+            return stated if stated.status in ANSWERED else found
+        return found if not found.ranges or tie_goes_to(first, second) else self._polished(found)
 
-    def curve(self, most: int, tolerance: float | None) -> Front:
-        """Find the front of two objectives."""
-        first, last = (self._place(self._final(s)) for s in self.best)
-        if first.same(last) or min(first.b, last.a) <= enclosure.SAME:
-            return self._front([first], "one design is the best for both objectives")
-        if all(d.integer or d.values is not None or d.choices for d in self.question.decide):
-            every = enclosure.step_through(first, last, self.probe, most)
-            if every is not None:
-                return self._front(every, "complete: stepped from design to design")
-        shape = Enclosure(first, last, self.probe)
-        if tolerance is not None:
-            steps = [s.step(tolerance) for s in self.scales]
-            shape.refine(most, PROBES_PER_POINT * most, lambda x: _narrow(x, steps))
-            return self._front(shape.places, self._reached(shape, tolerance, steps, most), shape)
-        if most == 2:
-            return self._front(shape.places, "the two ends", shape)
-        shape.refine(max(COARSE, most // 2), PROBES_PER_POINT * most, _tiny)
-        if not any(x.empty for x in shape.boxes):
-            between = [self.probe(which, level) for which, level in enclosure.spread(shape.places, most)]
-            return self._front([first, *(p for p in between if p), last], "spread evenly along the curve")
-        if len(shape.places) > most:
-            shape = Enclosure(first, last, self.probe)
-        shape.refine(most, PROBES_PER_POINT * most, _tiny)
-        return self._front(shape.places, "the largest gap halved again and again", shape)
-
-    def _reached(self, shape: Enclosure, tolerance: float, steps: list[float], most: int) -> str:
-        """Say how near neighbours came, which is what was asked only where nothing stopped the search."""
-        wide = sum(not _narrow(x, steps) for x in shape.boxes)
-        if not wide:
-            jumps = sum(not _narrow(x.whole, steps) for x in shape.boxes)
-            but = f", but for {jumps} jumps with nothing between" if jumps else ""
-            return f"refined to neighbours within {tolerance:g}{but}"
-        stop = f"{most} points" if len(shape.boxes) + 1 >= most else f"{shape.probes} attempts"
-        of = f"{wide} of {len(shape.boxes)} neighbours are"
-        return f"stopped at {stop}: {of} not yet within {tolerance:g}"
-
-    def probe(self, which: int, level: float) -> Place | None:
-        """Find the design of least first objective with the second limited, or the other way round."""
-        bounded, goal = (1, self.goals[0]) if which == LEAST_A else (0, self.goals[1])
-        found = self.ask(goal, {self.goals[bounded].name: self.scales[bounded].value(level)})
-        if found.status not in ANSWERED:
+    def _near(self, found: Solution) -> Solution | None:
+        """The best design for the second objective, or one that is so within ``TIE``, with a slope to state it by."""
+        first, second = self.goals[:2]
+        way, at, best = self.way(second), value(first, found), value(second, found)
+        if way is None or not way.convex:
             return None
-        return self._place(self._final(found))
-
-    def _final(self, found: Solution) -> Solution:
-        """State a design in the terms of all: least first objective, given the second."""
-        second = self.goals[1]
-        if found.objective_name == self.goals[0].name:
-            return found if not found.ranges or _tie_goes_to(self.goals[0], second) else self._polished(found)
-        stated = self.ask(self.goals[0], {second.name: _loosened(second, found)})
-        return stated if stated.status in ANSWERED else found
+        better = np.array([at * (1.0 - s if not first.maximize else 1.0 + s) for s in NEARER])
+        found_there = [x for x in way.at({first.name: better}) if x is not None]
+        self.supports += [x.support for x in found_there if x.support is not None]
+        self.count()
+        told = [restated.stated(self.question, x, first, second) for x in found_there]
+        within = [x for x in told if x is not None and abs(value(second, x) - best) <= TIE * abs(best)]
+        sharp = [x for x in within if x.gap is not None and x.gap <= SHARP]
+        return next(iter(sharp or within), None)
 
     def _polished(self, found: Solution) -> Solution:
         """Of several designs with the same first objective, take the one best for the second."""
         first, second = self.goals[:2]
-        better = self.ask(second, {first.name: _loosened(first, found)})
+        better = self.ask(second, {first.name: loosened(first, found)})
         if better.status not in ANSWERED:
             return found
-        stated = self.ask(first, {second.name: _loosened(second, better)})
+        stated = self.ask(first, {second.name: loosened(second, better)})
         return stated if stated.status in ANSWERED else found
 
-    def _place(self, found: Solution) -> Place:
-        a, b = (s.coordinate(_value(g, found)) for s, g in zip(self.scales, self.goals, strict=False) if g)
-        return Place(a, b, found)
 
-    def _front(self, places: list[Place], method: str, shape: Enclosure | None = None) -> Front:
-        kept = enclosure.efficient(places)
-        jumps = sum(x.empty for x in shape.boxes) if shape else 0
-        return Front(
-            self.question,
-            tuple(p.design for p in kept),
-            solves=self.solves,
-            failed=self.failed,
-            jumps=jumps,
-            method=method,
-        )
-
-    # Three objectives and more
-
-    def grid(self, most: int) -> Front:
-        """Limit all objectives but the first on a grid of levels; keep what is not dominated."""
-        steps = max(2, round(most ** (1 / (len(self.goals) - 1))))
-        levels = [[i / (steps - 1) for i in range(steps)]] * (len(self.goals) - 1)
-        found = list(self.best)
-        for at in itertools.product(*levels):
-            limits = {g.name: s.value(u) for g, s, u in zip(self.goals[1:], self.scales[1:], at, strict=True)}
-            solution = self.ask(self.goals[0], limits)
-            if solution.status in ANSWERED:
-                found.append(solution)
-        kept = sorted(
-            _undominated(found, self.scales), key=lambda s: self.scales[0].coordinate(self._first(s))
-        )
-        method = f"limits on {', '.join(g.name for g in self.goals[1:])} on a grid of {steps} levels each"
-        return Front(self.question, tuple(kept), None, self.solves, self.failed, 0, method)
-
-    def _first(self, solution: Solution) -> float:
-        return _value(self.goals[0], solution)
-
-
-def _tie_goes_to(goal: Objective, other: Objective) -> bool:
+def tie_goes_to(goal: Objective, other: Objective) -> bool:
     """Whether ties of ``goal`` already go to ``other``: to least time, or of time to least energy."""
     return not other.maximize and other.name == ("energy" if goal.name == "time" else "time")
 
 
-def _loosened(goal: Objective, found: Solution) -> float:
+def loosened(goal: Objective, found: Solution) -> float:
     """Return the value of an objective at a design, with room for rounding."""
-    value = _value(goal, found)
-    return value - TIE * abs(value) if goal.maximize else value + TIE * abs(value)
+    at = value(goal, found)
+    return at - TIE * abs(at) if goal.maximize else at + TIE * abs(at)
 
 
-def _value(goal: Objective, solution: Solution) -> float:
+def value(goal: Objective, solution: Solution) -> float:
+    """Return the value of an objective at a design (NaN: there is none)."""
     found = solution.metrics.get(goal.name, solution.variables.get(goal.name))
     return float(found) if found is not None else math.nan
-
-
-def _tiny(box: Box) -> bool:
-    return box.size <= FINE
-
-
-def _narrow(box: Box, steps: list[float]) -> bool:
-    return box.a[1] - box.a[0] <= steps[0] and box.b[1] - box.b[0] <= steps[1]
-
-
-def _undominated(found: list[Solution], scales: list[Scale]) -> Iterator[Solution]:
-    at = [[s.coordinate(_value(s.objective, x)) for s in scales] for x in found]
-    for i, mine in enumerate(at):
-        if not any(_betters(theirs, mine, j < i) for j, theirs in enumerate(at) if j != i):
-            yield found[i]
-
-
-def _betters(theirs: list[float], mine: list[float], earlier: bool) -> bool:
-    """Whether another design is as good in all and better in one, or the same and found earlier."""
-    same = enclosure.SAME
-    if any(t > m + same for t, m in zip(theirs, mine, strict=True)):
-        return False
-    return earlier or any(t < m - same for t, m in zip(theirs, mine, strict=True))

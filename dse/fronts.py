@@ -16,7 +16,8 @@ import numpy as np
 
 import results.dataset
 import scenarios
-from dse import exact_fronts
+from dse import exact_fronts, front_curves, front_grids
+from dse.bands import Band
 from dse.front_search import Front, Search
 from dse.progress import Report, reporting
 from results.along import exchange_rates, knee
@@ -28,6 +29,8 @@ from solvers.front_points import limited
 if TYPE_CHECKING:
     import xarray as xr
 
+ENCLOSURE = "enclosure"
+AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
 POINTS = 20
 MOST_POINTS = 1000
 
@@ -78,15 +81,15 @@ def at(question: Question, points: int | None, tolerance: float | None, report: 
         return sampled_fronts.find(question, points)
     most = points or (MOST_POINTS if tolerance else POINTS)
     search = Search(question, report, 3 * most)
-    exact = exact_fronts.find(search, points, tolerance, MOST_POINTS)
+    exact = exact_fronts.find(search, points, MOST_POINTS)
     if exact is not None:
         return exact
     refusal = search.ends()
     if refusal is not None:
         return Front(question, refusal=refusal, solves=search.solves)
     if len(question.objectives) > 2:
-        return search.grid(most)
-    return search.curve(most, tolerance)
+        return front_grids.grid(search, most)
+    return front_curves.curve(search, most, tolerance)
 
 
 def fineness(
@@ -170,7 +173,23 @@ def to_dataset(found: Front) -> xr.Dataset:
     dataset = results.dataset.to_dataset(plan, arrays)
     codes = [UNKNOWN if j is None else int(j) for j in found.joined] or [UNKNOWN] * len(found.points)
     dataset[JOINED] = ("front", np.array(codes, dtype=np.int8), dict(JOINED_ABOUT))
+    if found.band is not None:
+        dataset = _enclosed(dataset, found.band, first.name, others[0].name)
     return _along(dataset, [first.name, *(g.name for g in others)])
+
+
+def _enclosed(dataset: xr.Dataset, band: Band, first: str, second: str) -> xr.Dataset:
+    """Add what is proved about the front between its points."""
+    units = [dict(dataset[n].attrs).get("units", "1") if n in dataset else "1" for n in (first, second)]
+    between = "straight in logarithms" if band.logarithmic else "straight"
+    told = f"that the best {second} has at this {first}, {between} from place to place"
+    for name, values, unit, text in (
+        (AT, band.at, units[0], f"{first} of a place of the enclosure; one that is repeated is a step"),
+        (LOWER, band.lower, units[1], f"least value {told}"),
+        (UPPER, band.upper, units[1], f"greatest value {told}"),
+    ):
+        dataset[name] = (ENCLOSURE, values, {"units": unit, "long_name": text})
+    return dataset.assign_attrs({"enclosure": band.how, "enclosure_width": band.width})
 
 
 def _along(dataset: xr.Dataset, goals: Sequence[str]) -> xr.Dataset:

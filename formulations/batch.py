@@ -21,7 +21,7 @@ from formulations.canonical import LOG_BOX, MARGIN, Array
 from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
 from formulations.posynomial import NotPosynomial, Posynomial
-from formulations.problem import Kind, Problem, Variable, formulate, symbolic
+from formulations.problem import Kind, Problem, Variable, formulate, moved, symbolic
 from scenarios.decisions import halved
 from scenarios.grids import Grid
 from scenarios.question import Decision, Question
@@ -179,16 +179,26 @@ def batch(spread: Spread, region: Region) -> Batch | None:
     first = structure(spread.grid.question(tuple(s.start for s in region)))
     if first is None:
         return None
-    question = asked(spread, region)
+    return of_question(first, asked(spread, region), tuple(s.stop - s.start for s in region))
+
+
+def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> Batch | None:
+    """Run the model's arithmetic once for a question that holds arrays.
+
+    ``first``: the question at one point in mathematics, or the only case of it where maxima are held. None where the
+    arithmetic comes out differently with arrays.
+    """
     try:
-        goal, rows = symbolic(question, 0)
+        # the question of a case still takes its maxima
+        held = any(v.auxiliary for v in first.variables)
+        goal, rows = moved(first, question) if held else symbolic(question, 0)
     except NotPosynomial:
         return None
     if goal is None or tuple(r.key for r in rows) != tuple(r.key for r in first.rows or ()):
         return None
-    variables = tuple(replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True))
+    decide = {d.name: d for d in question.decide}
+    variables = tuple(replace(v, decision=decide.get(v.name, v.decision)) for v in first.variables)
     problem = Problem(question, Kind.GP, variables, goal, rows)
-    shape = tuple(s.stop - s.start for s in region)
     pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
     if not all(bottom.is_monomial for _, bottom in pairs):
         return None

@@ -52,7 +52,7 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
     except Exception as problem:
         solution = _failed(question, problem)
     solution = dataclasses.replace(solution, seconds=time.perf_counter() - began)
-    return called_by_name(question, solution, _units(question))
+    return called_by_name(question, solution, units(question))
 
 
 def _failed(question: Question, problem: Exception) -> Solution:
@@ -182,7 +182,7 @@ def _evaluated(question: Question) -> Solution:
 
 def checked(question: Question, outcome: Outcome) -> Solution:
     """Return an outcome as an answer: re-evaluated in plain floats, with names and units."""
-    return called_by_name(question, _checked(question, outcome), _units(question))
+    return called_by_name(question, _checked(question, outcome), units(question))
 
 
 def _checked(question: Question, outcome: Outcome) -> Solution:
@@ -281,7 +281,7 @@ def asked_limits(question: Question) -> dict[str, LimitState]:
     return {evaluation.label(key, keys): limit_state(question, key, math.nan, {}, {}) for key in keys}
 
 
-def _units(question: Question) -> dict[str, str]:
+def units(question: Question) -> dict[str, str]:
     names = [q.name for q in question.model.metrics] + [d.name for d in question.decide if d.choices is None]
     names += families.given_of(question)
     return {n: evaluation.quantity(question.model, n).unit for n in [*names, "halvings"]}

@@ -59,8 +59,11 @@ class Answers:
     conflict: Bools
 
 
-def answered(batch: Batch, solve: Solver) -> Answers | None:
-    """Answer the points of a block; None where the tie rule asks for what is not geometric."""
+def answered(batch: Batch, solve: Solver, *, why: bool = True) -> Answers | None:
+    """Answer the points of a block; None where the tie rule asks for what is not geometric.
+
+    ``why``: find out for points without a design which limits are in conflict.
+    """
     rule = geometric_ties.stages(batch, solve)
     if rule is None:
         return None
@@ -70,7 +73,7 @@ def answered(batch: Batch, solve: Solver) -> Answers | None:
     points = np.flatnonzero(sound)
     r = solve(t.exponents, t.logc[points], t.ptr, batch.low[points], batch.high[points])
     best, regular = points[r.status == gp.OPTIMAL], taken(r, r.status == gp.OPTIMAL)
-    names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status)
+    names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status, why=why)
     if runaway(_first(batch), batch.problem.variables):
         status[best] = STATUS_CODES[Status.UNBOUNDED]
         best = best[:0]
@@ -106,9 +109,12 @@ def _first(batch: Batch) -> Canonical:
 
 
 def _refuted(
-    batch: Batch, points: NDArray[np.intp], solve: Solver, status: NDArray[np.int8]
+    batch: Batch, points: NDArray[np.intp], solve: Solver, status: NDArray[np.int8], *, why: bool
 ) -> tuple[tuple[str, ...], Bools]:
     """Call points infeasible that are so with the slack limits are granted, and without the edges of the box."""
+    if not why:
+        status[points[geometric_conflicts.hold(batch, points, solve)]] = STATUS_CODES[Status.INFEASIBLE]
+        return (), np.zeros((batch.size, 0), bool)
     names, members, found = geometric_conflicts.first_minimal(batch, points, solve)
     conflict = np.zeros((batch.size, len(names)), bool)
     status[points[found]] = STATUS_CODES[Status.INFEASIBLE]

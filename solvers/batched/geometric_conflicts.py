@@ -60,6 +60,11 @@ def first_minimal(
     return names, needed, found
 
 
+def hold(batch: Batch, points: NDArray[np.intp], solve: Solver) -> Bools:
+    """Whether all limits together are in conflict, wherever the edges of the search box are."""
+    return _Oracle(batch, points, limit_names(batch), solve).refuted()[0]
+
+
 def limit_names(batch: Batch) -> tuple[str, ...]:
     """Names of all limits; that a variable is discrete goes under its own name."""
     discrete = [v.name for v in batch.problem.variables if v.discrete]

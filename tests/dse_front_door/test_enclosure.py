@@ -32,6 +32,11 @@ def of_designs(designs: list[tuple[float, float]]):
     return probe
 
 
+def many(probe):
+    """The same probe for several questions at once."""
+    return lambda asked: [probe(*x) for x in asked]
+
+
 def tiny(box: Box) -> bool:
     return box.size <= 1e-4
 
@@ -42,7 +47,7 @@ numbers = st.floats(0.001, 0.999)
 
 @given(st.floats(0.3, 3), st.integers(3, 30))
 def test_a_curve_is_enclosed_from_end_to_end(power: float, points: int):
-    shape = Enclosure(*ENDS, of_curve(power))
+    shape = Enclosure(*ENDS, many(of_curve(power)))
     shape.refine(points, 1000, tiny)
     assert len(shape.places) == points
     assert shape.places[0] == ENDS[0]
@@ -56,7 +61,7 @@ def test_a_curve_is_enclosed_from_end_to_end(power: float, points: int):
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=12), st.integers(0, 10**6))
 def test_every_design_lies_in_a_box_or_was_found(designs: list[tuple[float, float]], seed: int):
     every = [*designs, (0.0, 1.0), (1.0, 0.0)]
-    shape = Enclosure(*ENDS, of_designs(every))
+    shape = Enclosure(*ENDS, many(of_designs(every)))
     shape.refine(100, seed % 60, tiny)
     for design in _front(every):
         found = any(Place(*design, None).same(p) for p in shape.places)
@@ -88,7 +93,7 @@ def _front(designs: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize("power", [0.35, 0.5, 1.0, 2.0])
 def test_spread_points_are_evenly_spaced(power: float):
-    shape = Enclosure(*ENDS, of_curve(power))
+    shape = Enclosure(*ENDS, many(of_curve(power)))
     shape.refine(12, 1000, tiny)
     inner = [of_curve(power)(which, level) for which, level in spread(shape.places, 25)]
     places = [ENDS[0], *inner, ENDS[1]]
@@ -99,7 +104,7 @@ def test_spread_points_are_evenly_spaced(power: float):
 
 def test_a_jump_is_recognised_and_not_searched_for_ever():
     probe = of_designs([(0.0, 1.0), (0.1, 0.9), (0.9, 0.1), (1.0, 0.0)])
-    shape = Enclosure(*ENDS, probe)
+    shape = Enclosure(*ENDS, many(probe))
     shape.refine(50, 10**6, tiny)
     assert [p[:2] for p in shape.places] == [(0.0, 1.0), (0.1, 0.9), (0.9, 0.1), (1.0, 0.0)]
     assert all(box.empty for box in shape.boxes)

@@ -73,12 +73,14 @@ def test_fewer_points_leave_no_breakpoint_out():
     assert dse.front(asked(), points=2).sizes == dse.front(asked()).sizes
 
 
-def test_a_tolerance_cuts_segments():
-    found = dse.front(asked(), tolerance=0.004)
-    assert found.sizes["front"] > dse.front(asked()).sizes["front"]
-    for name in ("energy", "time"):
-        values = found[name].values
-        assert (np.maximum(values[1:] / values[:-1], values[:-1] / values[1:]) <= 1.004 * (1 + 1e-9)).all()
+def test_an_exact_front_meets_every_tolerance_as_it_is():
+    found, same = dse.front(asked(), tolerance=0.004), dse.front(asked())
+    np.testing.assert_array_equal(found.energy, same.energy)
+    assert found.attrs["enclosure_width"] == 0
+    np.testing.assert_array_equal(found.enclosure_lower, found.enclosure_upper)
+    # every point lies on it
+    at = np.interp(found.energy, found.enclosure_at, found.enclosure_lower)
+    np.testing.assert_allclose(at, found.time, rtol=1e-12)
 
 
 def test_whole_regions_have_their_complete_set():

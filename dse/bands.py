@@ -1,0 +1,224 @@
+"""What is proved about a front of two objectives between its points: a lower and an upper bound everywhere.
+
+Everything is first in coordinates that are to be small (``Measure``), u along and v up, then in the objectives' own
+values. Points give the upper bound, proofs the lower one:
+
+- a ``Corner`` (u, v): no design is better than both; with points these bound a staircase;
+- a ``Line``: a u + b v >= c for every design; where the problem is convex in logarithms chords between points lie
+  above the front, and the lines that multipliers give lie below it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+STAIRCASE = "staircase: the designs found above, what is proved impossible below"
+CHORDS = "chords above and tangents below, both straight in logarithms"
+EXACT = "exact: the front itself"
+STEP = 0.05
+FINEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """An objective as a coordinate that is to be small: its value or the logarithm of it, turned where maximised."""
+
+    maximize: bool = False
+    log: bool = False
+    per_unit: float = 1.0
+
+    def small(self, value: float) -> float:
+        """Return the coordinate of a value; infinite where it has none."""
+        if self.log and not value > 0:
+            return math.inf if self.maximize else -math.inf
+        number = math.log(value) if self.log else value * self.per_unit
+        return -number if self.maximize else number
+
+    def values(self, small: Any) -> Array:
+        """Return the values at coordinates."""
+        number = np.asarray(-small if self.maximize else small, float) / self.per_unit
+        return np.exp(np.minimum(number, 700.0)) if self.log else number
+
+    def apart(self, low: float, high: float) -> float:
+        """Return how far two coordinates are apart, relative to the lesser value of the two."""
+        if not high > low:
+            return 0.0
+        first, second = (float(x) for x in self.values(np.array([low, high])))
+        least = min(first, second)
+        if not math.isfinite(first - second) or least == 0.0:
+            return math.inf
+        return abs(first - second) / abs(least)
+
+
+class Corner(NamedTuple):
+    """No design is better than u in the first coordinate and better than v in the second at once."""
+
+    u: float
+    v: float
+
+
+class Line(NamedTuple):
+    """Every design has a u + b v >= c; a and b are not negative."""
+
+    a: float
+    b: float
+    c: float
+
+
+Spot = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """What is proved: at ``at`` (rising values of the first objective) the best second objective that a design no worse
+    in the first can have lies between ``lower`` and ``upper``, both straight from place to place.
+
+    A place is repeated where a bound steps. ``logarithmic``: straight lines are meant in logarithms of both.
+    ``widths``: between each point of the front and the next one, the largest relative width, up or sideways, whichever
+    is smaller; ``how`` it is proved, in words.
+    """  # noqa: D205
+
+    at: Array
+    lower: Array
+    upper: Array
+    widths: tuple[float, ...]
+    how: str
+    logarithmic: bool = False
+
+    @property
+    def width(self) -> float:
+        """The largest of the widths."""
+        return max(self.widths, default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The band between two neighbours in coordinates: (u, lower v, upper v) from place to place, and how wide it is."""
+
+    places: tuple[tuple[float, float, float], ...]
+    width: float
+    widest: Spot = (math.nan, math.nan)
+
+
+def stairs(spots: Sequence[Spot], corners: Sequence[Corner], measures: tuple[Measure, Measure]) -> Band:
+    """The band of any front: monotone. ``spots``: coordinates of its points by rising u, none better than another."""
+    found = [_step(left, right, corners, measures) for left, right in itertools.pairwise(spots)]
+    u, v = spots[-1]
+    end = (u, min(max((c.v for c in corners if c.u > u), default=-math.inf), v), v)
+    return _band([p for s in found for p in s.places] + [end], [s.width for s in found], measures, STAIRCASE)
+
+
+def _step(left: Spot, right: Spot, corners: Sequence[Corner], measures: tuple[Measure, Measure]) -> Stretch:
+    """Between two neighbours nothing is better than the left one in v; the corners say how far it may be better."""
+    of_use = sorted((c for c in corners if c.u > left[0]), key=lambda c: c.u)
+    edges = [left[0], *(c.u for c in of_use if c.u < right[0]), right[0]]
+    places: list[tuple[float, float, float]] = []
+    width, widest = 0.0, (math.nan, math.nan)
+    for begin, end in itertools.pairwise(edges):
+        if end <= begin:
+            continue
+        below = min(max((c.v for c in of_use if c.u >= end), default=-math.inf), left[1])
+        places += [(begin, below, left[1]), (end, below, left[1])]
+        wide = min(measures[1].apart(below, left[1]), measures[0].apart(begin, right[0]))
+        if wide > width:
+            width, widest = wide, (begin, below)
+    return Stretch(tuple(places), width, widest)
+
+
+def chords(spots: Sequence[Spot], lines: Sequence[Line], measures: tuple[Measure, Measure]) -> list[Stretch]:
+    """The band of a front that is convex in these coordinates, from each point to the next."""
+    upward = [x for x in lines if x.b > 0]
+    slopes = np.array([-x.a / x.b for x in upward])
+    heights = np.array([x.c / x.b for x in upward])
+    return [_chord(left, right, slopes, heights, measures) for left, right in itertools.pairwise(spots)]
+
+
+def _chord(
+    left: Spot, right: Spot, slopes: Array, heights: Array, measures: tuple[Measure, Measure]
+) -> Stretch:
+    rise = (right[1] - left[1]) / (right[0] - left[0])
+    places: list[tuple[float, float, float]] = []
+    up = along = 0.0
+    widest, most = (math.nan, math.nan), 0.0
+    for u in _bends(left[0], right[0], slopes, heights):
+        above = left[1] + rise * (u - left[0])
+        below = min(float((heights + slopes * u).max(initial=-np.inf)), above)
+        places.append((u, below, above))
+        # sideways the chord ends at its right end: nothing beyond that is this stretch's
+        beyond = min(left[0] + (below - left[1]) / rise, right[0]) if rise < 0 else right[0]
+        up = max(up, measures[1].apart(below, above))
+        along = max(along, measures[0].apart(u, beyond))
+        if above - below > most:
+            most, widest = above - below, (u, below)
+    return Stretch(tuple(places), min(up, along), widest)
+
+
+def _bends(start: float, end: float, slopes: Array, heights: Array) -> list[float]:
+    """Where the highest of some lines changes between two places, with these two."""
+    found, u = [start], start
+    if not slopes.size:
+        return [start, end]
+    now = int(np.lexsort((slopes, heights + slopes * u))[-1])
+    while True:
+        steeper = np.flatnonzero(slopes > slopes[now] + 1e-15 * (1.0 + abs(slopes[now])))
+        if not steeper.size:
+            break
+        cross = (heights[now] - heights[steeper]) / (slopes[steeper] - slopes[now])
+        k = int(cross.argmin())
+        u, now = max(float(cross[k]), u), int(steeper[k])
+        if u >= end:
+            break
+        found.append(u)
+    return [*found, end]
+
+
+def convex(spots: Sequence[Spot], found: Sequence[Stretch], measures: tuple[Measure, Measure]) -> Band:
+    """What ``chords`` found between these points, as a band."""
+    places = [p for s in found for p in s.places] or [(u, v, v) for u, v in spots]
+    return _band(_finer(places), [s.width for s in found], measures, CHORDS, logarithmic=True)
+
+
+def of_curve(curve: Sequence[Spot], measures: tuple[Measure, Measure], gaps: int) -> Band:
+    """The band of a front that is known from place to place; ``gaps``: how many pairs of neighbours it has."""
+    return _band([(u, v, v) for u, v in curve], [0.0] * gaps, measures, EXACT)
+
+
+def _band(
+    places: Sequence[tuple[float, float, float]],
+    widths: Sequence[float],
+    measures: tuple[Measure, Measure],
+    how: str,
+    *,
+    logarithmic: bool = False,
+) -> Band:
+    kept = [p for i, p in enumerate(places) if i == 0 or p != places[i - 1]]
+    u, low, high = np.array(kept, float).T
+    first, second = measures
+    at, lower, upper = first.values(u), second.values(low), second.values(high)
+    if second.maximize:
+        lower, upper = upper, lower
+    if first.maximize:
+        at, lower, upper = at[::-1], lower[::-1], upper[::-1]
+    return Band(at, lower, upper, tuple(widths), how, logarithmic)
+
+
+def _finer(places: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+    """Cut long straight lines, so that they look right where axes are not logarithmic."""
+    found: list[tuple[float, float, float]] = list(places[:1])
+    for a, b in itertools.pairwise(places):
+        far = max(abs(x - y) for x, y in zip(a, b, strict=True))
+        parts = min(max(math.ceil(far / STEP), 1), FINEST)
+        for k in range(1, parts):
+            u, low, high = (x + (y - x) * k / parts for x, y in zip(a, b, strict=True))
+            found.append((u, low, high))
+        found.append(b)
+    return found

@@ -1,0 +1,231 @@
+"""Fronts of two objectives: points along the curve, and what is proved about everything between them.
+
+Where a problem is convex in logarithms the front lies between chords and tangents, else between the stairs that
+monotonicity gives; with a tolerance either is refined until it is narrow enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dse import bands, enclosure
+from dse.bands import Band, Corner, Line, Measure, Stretch
+from dse.enclosure import LEAST_A, LEAST_B, Box, Enclosure, Place
+from dse.front_search import ANSWERED, Front, Search, value
+from results.solution import Solution
+from scenarios.question import HALVINGS, Objective
+
+COARSE = 9
+PROBES_PER_POINT = 6
+FINE = 1e-4
+# a step in the band has the width of its box and the gap of a solve
+HAIR = 1.0 - 1e-4
+# of a triangle between chord and tangents: how near its foot the next point is sought
+FOOT = 0.25
+ROUNDS = 40
+
+
+def curve(search: Search, most: int, tolerance: float | None) -> Front:
+    """Find the front of two objectives: ``most`` points, or as many as a band within ``tolerance`` takes."""
+    return _Curve(search).found(most, tolerance)
+
+
+@dataclass(slots=True)
+class _Curve:
+    """A front under way; coordinates as in ``Scale``."""
+
+    search: Search
+
+    def found(self, most: int, tolerance: float | None) -> Front:
+        """The front, with what is proved about it."""
+        s = self.search
+        first, last = (self._place(s.final(x)) for x in s.best)
+        if first.same(last) or min(first.b, last.a) <= enclosure.SAME:
+            return self._front([first], "one design is the best for both objectives")
+        if all(d.integer or d.values is not None or d.choices for d in s.question.decide):
+            every = enclosure.step_through(first, last, self._probe, most)
+            if every is not None:
+                return self._front(every, "complete: stepped from design to design")
+        if tolerance is not None:
+            return self._refined(first, last, most, tolerance)
+        return self._spread(first, last, most)
+
+    @property
+    def _together(self) -> bool:
+        return self.search.way(self.search.goals[0]) is not None
+
+    @property
+    def _convex(self) -> bool:
+        way = self.search.way(self.search.goals[0])
+        return way is not None and way.convex
+
+    # A number of points
+
+    def _spread(self, first: Place, last: Place, most: int) -> Front:
+        shape = Enclosure(first, last, self._probes)
+        if most == 2:
+            return self._front(shape.places, "the two ends", shape)
+        coarse = max(COARSE, most // 2)
+        shape.refine(coarse, PROBES_PER_POINT * most, _tiny, together=self._together)
+        if not any(x.empty for x in shape.boxes):
+            between = self._probes(enclosure.spread(shape.places, most))
+            return self._front([first, *(p for p in between if p), last], "spread evenly along the curve")
+        if len(shape.places) > most:
+            shape = Enclosure(first, last, self._probes)
+        shape.refine(most, PROBES_PER_POINT * most, _tiny, together=self._together)
+        return self._front(shape.places, "the largest gap halved again and again", shape)
+
+    # A tolerance
+
+    def _refined(self, first: Place, last: Place, most: int, tolerance: float) -> Front:
+        if self._convex:
+            return self._judged(
+                self._front(self._triangles(first, last, most, tolerance), ""), most, tolerance
+            )
+        shape = Enclosure(first, last, self._probes)
+        limit = PROBES_PER_POINT * most
+        shape.refine(most, limit, lambda x: self._narrow(x, HAIR * tolerance), together=self._together)
+        return self._judged(self._front(shape.places, "", shape), most, tolerance)
+
+    def _narrow(self, box: Box, tolerance: float) -> bool:
+        """Whether a box is narrow enough in the one objective or in the other."""
+        for measure, scale, (low, high) in zip(
+            _measures(self.search.goals, log=False), self.search.scales, (box.a, box.b), strict=True
+        ):
+            if measure.apart(*(measure.small(scale.value(c)) for c in (low, high))) <= tolerance:
+                return True
+        return False
+
+    def _triangles(self, first: Place, last: Place, most: int, tolerance: float) -> list[Place]:
+        """Halve wherever chord and tangents are too far apart."""
+        places = [first, last]
+        for _ in range(ROUNDS):
+            spots, stretches = self._stretches(places)
+            wide = [i for i, x in enumerate(stretches) if x.width > tolerance]
+            wide.sort(key=lambda i: -stretches[i].width)
+            wide = wide[: most - len(places)]
+            asked = [self._within(spots[i], spots[i + 1], stretches[i]) for i in wide]
+            found = self._probes(asked) if asked else []
+            more = enclosure.efficient([*places, *(p for p in found if p)])
+            if len(more) == len(places):
+                break
+            places = more
+        return places
+
+    def _within(self, left: bands.Spot, right: bands.Spot, stretch: Stretch) -> tuple[int, float]:
+        """The probe that says most about a triangle: at its foot, but not at an end."""
+        u, foot = stretch.widest
+        above = left[1] + (right[1] - left[1]) * (u - left[0]) / (right[0] - left[0])
+        level = max(foot, right[1] + FOOT * (above - right[1]))
+        measure = _measures(self.search.goals, log=True)[1]
+        return LEAST_A, self.search.scales[1].coordinate(float(measure.values(level)))
+
+    def _judged(self, found: Front, most: int, tolerance: float) -> Front:
+        """Say how narrow the band came out, which is what was asked only where nothing stopped the search."""
+        widths = found.band.widths if found.band is not None else ()
+        wide = sum(w > tolerance for w in widths)
+        if not wide:
+            but = f", but for {found.jumps} jumps with nothing between" if found.jumps else ""
+            return replace(found, method=f"refined until the front is enclosed within {tolerance:g}{but}")
+        stop = f"{most} points" if len(found.points) >= most else f"{self.search.solves} solves"
+        of = f"{wide} of {len(widths)} neighbours have an enclosure"
+        most_of = "" if math.isinf(max(widths)) else f", the widest {max(widths):.2g}"
+        return replace(found, method=f"stopped at {stop}: {of} wider than {tolerance:g}{most_of}")
+
+    # Points
+
+    def _probe(self, which: int, level: float) -> Place | None:
+        return self._probes([(which, level)])[0]
+
+    def _probes(self, asked: Sequence[tuple[int, float]]) -> list[Place | None]:
+        """Find designs of least first objective with the second limited, or the other way round."""
+        found: list[Solution | None] = [None] * len(asked)
+        for which in (LEAST_A, LEAST_B):
+            mine = [i for i, (w, _) in enumerate(asked) if w == which]
+            answers = self._answers(which, [asked[i][1] for i in mine]) if mine else []
+            for i, one in zip(mine, answers, strict=True):
+                found[i] = one
+        return [None if x is None else self._place(x) for x in found]
+
+    def _answers(self, which: int, at: Sequence[float]) -> list[Solution | None]:
+        s = self.search
+        goal, bounded = (s.goals[0], 1) if which == LEAST_A else (s.goals[1], 0)
+        limits = [s.scales[bounded].value(c) for c in at]
+        if which == LEAST_B:
+            return s.seconds(limits)
+        answers = s.ask_all(goal, {s.goals[bounded].name: limits})
+        return [s.final(x) if x.status in ANSWERED else None for x in answers]
+
+    def _place(self, found: Solution) -> Place:
+        s = self.search
+        a, b = (x.coordinate(value(g, found)) for x, g in zip(s.scales, s.goals, strict=True))
+        return Place(a, b, found)
+
+    # What is proved
+
+    def _front(self, places: Sequence[Place], method: str, shape: Enclosure | None = None) -> Front:
+        s = self.search
+        kept = enclosure.efficient(places)
+        return Front(
+            s.question,
+            tuple(p.design for p in kept),
+            solves=s.solves,
+            failed=s.failed,
+            jumps=sum(x.empty for x in shape.boxes) if shape else 0,
+            method=method,
+            band=self._band(kept),
+        )
+
+    def _band(self, kept: Sequence[Place]) -> Band | None:
+        if self._convex and self.search.supports:
+            spots, stretches = self._stretches(kept)
+            return bands.convex(spots, stretches, _measures(self.search.goals, log=True))
+        return self._stairs(kept)
+
+    def _spots(self, kept: Sequence[Place], measures: tuple[Measure, Measure]) -> list[bands.Spot]:
+        first, second = (
+            [m.small(value(g, p.design)) for p in kept]
+            for m, g in zip(measures, self.search.goals, strict=True)
+        )
+        return list(zip(first, second, strict=True))
+
+    def _stretches(self, kept: Sequence[Place]) -> tuple[list[bands.Spot], list[Stretch]]:
+        """The band of a convex front between neighbours, in logarithms."""
+        goals, measures = self.search.goals, _measures(self.search.goals, log=True)
+        spots = self._spots(kept, measures)
+        lines = [
+            Line(x.weight[goals[0].name], x.weight[goals[1].name], x.least) for x in self.search.supports
+        ]
+        for p in self.search.proved:
+            if p.level is None:
+                bound = measures[p.which].small(p.bound)
+                lines.append(Line(1.0, 0.0, bound) if p.which == 0 else Line(0.0, 1.0, bound))
+        return spots, bands.chords(spots, lines, measures)
+
+    def _stairs(self, kept: Sequence[Place]) -> Band | None:
+        measures = _measures(self.search.goals, log=False)
+        corners = []
+        for p in self.search.proved:
+            bound = measures[p.which].small(p.bound)
+            level = math.inf if p.level is None else measures[1 - p.which].small(p.level)
+            corners.append(Corner(bound, level) if p.which == 0 else Corner(level, bound))
+        return bands.stairs(self._spots(kept, measures), corners, measures) if corners else None
+
+
+def _measures(goals: Sequence[Objective], *, log: bool) -> tuple[Measure, Measure]:
+    """Both objectives as coordinates; ``log``: those in which a geometric program is convex."""
+    first, second = (
+        Measure(
+            g.maximize,
+            log and g.name != HALVINGS.name,
+            math.log(2.0) if log and g.name == HALVINGS.name else 1.0,
+        )
+        for g in goals
+    )
+    return first, second
+
+
+def _tiny(box: Box) -> bool:
+    return box.size <= FINE
