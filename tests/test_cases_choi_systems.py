@@ -5,30 +5,16 @@ From data/cases_choi_peapaw_systems.csv.
 
 from __future__ import annotations
 
-import csv
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from choi_cases import CASES, PLATFORMS, blocks, partition, settings
 
 import dse
 from results.solution import Solution, Status
 
-with (Path(__file__).parent / "data" / "cases_choi_peapaw_systems.csv").open(encoding="utf-8") as table:
-    CASES = {
-        r["id"]: (json.loads(r["inputs_json"]), json.loads(r["answer_json"])) for r in csv.DictReader(table)
-    }
 # the answers are printed with ten digits; an optimum is proved to 1e-9 or better
 EXACT = 1e-8
-PLATFORMS = ["nehalem", "nuc_cpu", "nuc_gpu", "apu_cpu", "apu_gpu", "gtx580", "gtx680", "gtx_titan"]
-PLATFORMS += ["xeon_phi", "pandaboard", "arndale_cpu", "arndale_gpu"]
-PROCESSORS = {
-    "i7": "i7-2600k-tang2017",
-    "i3": "i3-2100t-tang2017",
-    "Titan": "gtx-titan-tang2017",
-    "750": "gtx-750-tang2017",
-}
 
 
 def optimal(scenario: dict[str, Any], wanted: float) -> Solution:
@@ -39,16 +25,6 @@ def optimal(scenario: dict[str, Any], wanted: float) -> Solution:
     assert found.gap <= 1e-9
     assert found.objective == pytest.approx(wanted, rel=EXACT)
     return found
-
-
-def blocks(names: list[str], given: dict[str, Any], goal: dict[str, str], **limits: float) -> dict[str, Any]:
-    return {
-        "model": "blocks",
-        "machine": {n: n.replace("_", "-") + "-choi2014" for n in names},
-        "given": {"flops": 1e15, **given},
-        "objective": goal,
-        "limits": {n: {"max": v} for n, v in limits.items()},
-    }
 
 
 def counts(found: Solution) -> dict[str, int]:
@@ -106,25 +82,6 @@ def test_one_kind_of_throttled_block_under_a_power_limit():
     assert counts(found) == {wanted["platform"]: wanted["n"]}
 
 
-def regions(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    if "W" in asked:
-        return [{"flops": asked["W"], "bytes": asked["Q"], "independent": True}]
-    divided = [(r, True) for r in asked.get("divisible_F_B", asked.get("regions_F_B", []))]
-    whole = [(r, False) for r in asked.get("indivisible_F_B", [])]
-    return [{"flops": f, "bytes": b, "divisible": d} for (f, b), d in (*whole, *divided)]
-
-
-def partition(asked: dict[str, Any], goal: str, *, whole: bool = False) -> dict[str, Any]:
-    cpu, gpu = asked["platform"].split("+")
-    listed = regions(asked)
-    return {
-        "model": "partition",
-        "machine": {"cpu": PROCESSORS[cpu], "gpu": PROCESSORS[gpu]},
-        "given": {"regions": [{**r, "divisible": False} for r in listed] if whole else listed},
-        "objective": {"minimize": goal},
-    }
-
-
 @pytest.mark.parametrize("case", ["c01", "c05", "c09", "c13", "c17", "c37"])
 def test_divided_regions(case: str):
     asked, wanted = CASES[case]
@@ -142,22 +99,6 @@ def test_whole_regions(case: str):
     found = optimal(partition(asked, "time", whole=True), wanted["time_s"])
     assert found.metrics["energy"] == pytest.approx(wanted["energy_J"], rel=EXACT)
     assert [i for i in range(12) if found.variables[f"share.{i + 1}.cpu"] == 1] == wanted["cpu_regions"]
-
-
-def phases(counts: dict[str, list[float]]) -> list[dict[str, Any]]:
-    names = ("flops", "flops_double", "integer_operations", "bytes")
-    return [{"name": n, **dict(zip(names, c, strict=True))} for n, c in counts.items()]
-
-
-def settings(asked: dict[str, Any], goal: str, **more: Any) -> dict[str, Any]:
-    given = {"phases": phases(asked["phases_s_d_i_b"])} | more.pop("given", {})
-    return {
-        "model": "dvfs",
-        "machine": "jetson-tk1",
-        "given": given,
-        "objective": {"minimize": goal},
-        **more,
-    }
 
 
 def rows(found: Solution, asked: dict[str, Any]) -> list[int]:
