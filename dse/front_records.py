@@ -27,13 +27,17 @@ def _found(found: Front) -> dict[str, Any]:
     points = [to_json(s) for s in found.points]
     for point in points:
         point.pop("scenario")
-    return {
+    told = {
         "method": found.method,
         "front": found.kind,
         "joined": list(found.joined),
         "solves": found.solves,
         "points": points,
     }
+    if found.growth is not None:
+        grown = {"value": found.growth.volumes[-1], "unit": found.growth.unit}
+        told["hypervolume"] = grown | {"reference": dict(found.growth.reference)}
+    return told
 
 
 def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dse.bands import Band
 from dse.progress import Report
+from results.hypervolume import Growth
 from results.solution import Solution, Status
 from scenarios.question import Objective, Question
 from solvers.answer import answer
@@ -36,7 +37,7 @@ class Front:
     neighbours nothing lies. ``solves``: questions asked, of which ``failed`` without an answer. Of an exact
     front ``kind`` says what it is, ``joined`` of every point whether a straight segment of the front joins it to the
     next one (None: not known), and ``straight_in`` in terms of what. ``band``: what is proved about the front between
-    its points, where anything is.
+    its points, where anything is. ``growth``: of a sampler's designs, their hypervolume after each trial.
     """
 
     question: Question
@@ -50,6 +51,7 @@ class Front:
     joined: tuple[bool | None, ...] = ()
     straight_in: tuple[str, ...] = ()
     band: Band | None = None
+    growth: Growth | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +223,26 @@ class Search:
         """State one design in the terms of all, the best one for the second where several share the first."""
         first, second = self.goals[:2]
         if found.objective_name != first.name:
-            near = self._near(found)
+            near = self._at_level(found) or self._near(found)
             if near is not None:
                 return near
             stated = self.ask(self.goals[0], {second.name: loosened(second, found)})
             return stated if stated.status in ANSWERED else found
         return found if not found.ranges or tie_goes_to(first, second) else self._polished(found)
+
+    def _at_level(self, found: Solution) -> Solution | None:
+        """Ask for the first objective with the second at what it is, by the way for many limits."""
+        first, second = self.goals[:2]
+        way = self.way(first)
+        level = loosened(second, found)
+        told = None if way is None else way.at({second.name: np.array([level])})[0]
+        if told is None or told.solution.status not in ANSWERED or not self._settled_there(first, told):
+            return None
+        self.count()
+        self._keep(first, {second.name: level}, told.solution)
+        if told.support is not None:
+            self.supports.append(told.support)
+        return told.solution
 
     def _near(self, found: Solution) -> Solution | None:
         """The best design for the second objective, or one that is so within ``TIE``, with a slope to state it by."""

@@ -21,6 +21,7 @@ from dse.bands import Band
 from dse.front_search import Front, Search
 from dse.progress import Report, reporting
 from results.along import exchange_rates, knee
+from results.hypervolume import with_growth
 from results.segments import JOINED, JOINED_ABOUT, UNKNOWN
 from scenarios.question import Question
 from scenarios.questions import question as question_of
@@ -175,6 +176,8 @@ def to_dataset(found: Front) -> xr.Dataset:
     dataset[JOINED] = ("front", np.array(codes, dtype=np.int8), dict(JOINED_ABOUT))
     if found.band is not None:
         dataset = _enclosed(dataset, found.band, first.name, others[0].name)
+    if found.growth is not None:
+        dataset = with_growth(dataset, found.growth)
     return _along(dataset, [first.name, *(g.name for g in others)])
 
 

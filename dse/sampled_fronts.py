@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.front_search import Front
+from formulations import evaluation
+from results import hypervolume
 from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.question import Search as Asked
@@ -48,12 +50,36 @@ def find(question: Question, points: int | None) -> Front:
     if compare:
         method += "".join(f"; {text}" for text in _distances(question, found))
     told = [_point(question, t, effort, found.solver) for t in kept]
+    growth = (
+        None if len(question.objectives) > hypervolume.MOST_OBJECTIVES else _growth(question, found, best)
+    )
     return Front(
         question,
         tuple(s for s in told if s.status is Status.FEASIBLE),
         solves=found.trials,
         failed=found.failed,
-        method=method,
+        method=f"no proof: {method}",
+        growth=growth,
+    )
+
+
+def _growth(question: Question, found: Found, best: Sequence[int]) -> hypervolume.Growth | None:
+    """Return how the hypervolume grew, up to a little beyond the worst of the front that was found."""
+    from solvers.trials import FAR  # with Optuna
+
+    values = _signed(question, found.held)
+    # what divides by zero somewhere has no place on a front of numbers
+    finite = [i for i in best if np.all(np.abs(values[i]) < FAR)]
+    if not finite:
+        return None
+    corner = hypervolume.reference(values[finite])
+    volumes = hypervolume.volumes(values, [t.trial for t in found.held], found.trials, corner)
+    sign = [-1.0 if g.maximize else 1.0 for g in question.objectives]
+    units = [evaluation.quantity(question.model, g.name).unit for g in question.objectives]
+    return hypervolume.Growth(
+        tuple(volumes.tolist()),
+        {g.name: s * float(c) for g, s, c in zip(question.objectives, sign, corner, strict=True)},
+        "*".join(u for u in units if u) or "1",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +185,8 @@ def _fill(array: xr.DataArray) -> Any:
 def _with_dominance(dataset: xr.Dataset, axes: tuple[str, ...], goals: Mapping[str, bool]) -> xr.Dataset:
     """Mark the points that a point of another place betters."""
     signed = [dataset[n].values * (-1.0 if most else 1.0) for n, most in goals.items()]
-    values = np.stack([a.reshape(-1, a.shape[-1]) for a in signed], axis=-1)
+    shape = signed[0].shape
+    values = np.stack([a.reshape(math.prod(shape[:-1]), shape[-1]) for a in signed], axis=-1)
     place, point = np.nonzero(np.isfinite(values).all(axis=-1))
     found = np.zeros(values.shape[:-1], np.int8)
     found[place, point] = bettered(values[place, point], place)
@@ -194,7 +196,7 @@ def _with_dominance(dataset: xr.Dataset, axes: tuple[str, ...], goals: Mapping[s
         "flag_values": [0, 1],
         "flag_meanings": "not_dominated dominated",
     }
-    return dataset.assign({DOMINATED: ((*axes, FRONT), found.reshape(signed[0].shape), about)})
+    return dataset.assign({DOMINATED: ((*axes, FRONT), found.reshape(shape), about)})
 
 
 def bettered(values: Array, group: Array) -> Array:

@@ -31,10 +31,11 @@ LEAST, GREATEST = "minimize", "maximize"
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A design that was tried, and what it is worth."""
+    """A design that was tried, what it is worth, and by which of the finished trials, counted from 0."""
 
     design: Design
     worth: Worth
+    trial: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +152,13 @@ def read(designs: Designs, asked: Search, study: optuna.Study) -> Found:
     nearest: Tried | None = None
     failures: list[str] = []
     done = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
-    for trial in done:
+    for number, trial in enumerate(done):
         violation = _violation(trial)
         failures += [str(trial.user_attrs[FAILURE])] if FAILURE in trial.user_attrs else []
         if violation > 0 and (held or (nearest and nearest.worth.violation <= violation)):
             continue
         goals = tuple(trial.values) if designs.question.objectives else ()
-        tried = Tried(designs.design(trial.params), Worth(violation, goals))
+        tried = Tried(designs.design(trial.params), Worth(violation, goals), number)
         if violation > 0:
             nearest = tried
         else:
