@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from scenarios.grids import Grid
 from scenarios.question import Decision, Question
 
 Pair = tuple[Posynomial, Posynomial]
+Maker = Callable[[Spread, Region], object]
 FAR = math.log(1e25)
 
 
@@ -82,7 +83,7 @@ class Batch:
         """Logarithmic boxes: without the user's bounds unless ``own``; ``far``: ends that are only there to have a box
         far away.
         """  # noqa: D205
-        return _boxes(self.problem.variables, self.size, self.shape, own=own, far=far)
+        return boxes(self.problem.variables, self.size, self.shape, own=own, far=far)
 
 
 def structure(question: Question) -> Problem | None:
@@ -106,10 +107,11 @@ def structure(question: Question) -> Problem | None:
     return problem if all(d.is_monomial for d in sums) else None
 
 
-def apart(grid: Grid) -> Spread:
+def apart(grid: Grid, made: Maker | None = None) -> Spread:
     """Turn the axes of a grid into arrays; those along which the structure changes are kept apart.
 
-    Whether it does is tried: a model may use a number as an exponent, or ask how large it is.
+    Whether it does is tried: a model may use a number as an exponent, or ask how large it is. ``made``: what makes one
+    problem of a piece, None where it cannot (default: ``batch``).
     """
     found = over_grid.spread(grid)
     alone = list(found.apart)
@@ -119,14 +121,14 @@ def apart(grid: Grid) -> Spread:
             others = tuple(k != i or aside for k, aside in enumerate(found.apart))
             along = replace(found, apart=others)
             pieces = _runs(along, i, slice(0, values.size))
-            alone[i] = not all(_takes(along, start, i, run) for run in pieces)
+            alone[i] = not all(_takes(along, start, i, run, made or batch) for run in pieces)
     return replace(found, apart=tuple(alone))
 
 
-def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice) -> bool:
+def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice, maker: Maker) -> bool:
     region = tuple(run if k == i else slice(s, s + 1) for k, s in enumerate(start))
     try:
-        made = batch(along, region)
+        made = maker(along, region)
     except Exception:  # whatever a model does with arrays: its points are then asked with plain numbers
         return False
     return made is not None
@@ -203,7 +205,7 @@ def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> B
     if not all(bottom.is_monomial for _, bottom in pairs):
         return None
     made = table(tuple(v.name for v in variables), pairs, shape)
-    low, high = _boxes(variables, math.prod(shape), shape, own=True, far=False)
+    low, high = boxes(variables, math.prod(shape), shape, own=True, far=False)
     return Batch(question, problem, shape, made, tuple(r.key for r in rows), low, high)
 
 
@@ -227,7 +229,7 @@ def _powers(names: tuple[str, ...], key: tuple[tuple[str, float], ...]) -> Array
     return np.array([found.get(n, 0.0) for n in names])
 
 
-def _boxes(
+def boxes(
     variables: Sequence[Variable], size: int, shape: tuple[int, ...], *, own: bool, far: bool
 ) -> tuple[Array, Array]:
     """Do what ``canonical`` does for one point, for all."""

@@ -114,7 +114,7 @@ def _arrays(
     allowed: Mapping[int, Array | None],
 ) -> Canonical:
     exponents, logc, ptr, sums = _tables(pairs, names)
-    forms, coordinates = _forms([a for _, a, _ in sums], len(names))
+    forms, coordinates = linear_forms([a for _, a, _ in sums], len(names))
     divisors = tuple(Divisor(k, a[0], c, b) for (k, a, b), c in zip(sums, coordinates, strict=True))
     return Canonical(names, exponents, logc, ptr, keys, low, high, divisors, forms, allowed)
 
@@ -171,7 +171,7 @@ def _rows(p: Posynomial, names: tuple[str, ...]) -> tuple[Array, Array]:
     return a, np.log(np.array(list(p.terms.values()), dtype=float))
 
 
-def _forms(blocks: Sequence[Array], n: int) -> tuple[Array, list[Array]]:
+def linear_forms(blocks: Sequence[Array], n: int) -> tuple[Array, list[Array]]:
     """A small basis of linear forms that all exponent differences within each divisor are made of.
 
     Reduced row echelon form, so that single variables stay single wherever that is possible.
@@ -256,7 +256,7 @@ def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array,
         sides = np.broadcast_to(np.stack([c.forms[k], -c.forms[k]]), (mid.shape[0], 2, c.forms.shape[1]))
         a = np.concatenate([a, sides], axis=1)
         b = np.concatenate([b, -z_high[:, [k]], z_low[:, [k]]], axis=1)
-    more = np.arange(1, b.shape[1] - c.logc.size + 1)
+    more = np.arange(1, b.shape[1] - c.logc.shape[-1] + 1)
     return a, b, np.concatenate([c.ptr, c.ptr[-1] + more])
 
 
@@ -270,7 +270,7 @@ def restriction(c: Canonical, y: Array) -> tuple[Array, Array]:
 
 def _divide(c: Canonical, count: int, slopes: Sequence[Array], cuts: Sequence[Array]) -> tuple[Array, Array]:
     a = np.broadcast_to(c.exponents, (count, *c.exponents.shape)).copy()
-    b = np.broadcast_to(c.logc, (count, c.logc.size)).copy()
+    b = np.broadcast_to(c.logc, (count, c.logc.shape[-1])).copy()
     for d, slope, cut in zip(c.divisors, slopes, cuts, strict=True):
         rows = slice(c.ptr[d.row], c.ptr[d.row + 1])
         a[:, rows] -= (d.base + slope @ c.forms)[:, None, :]

@@ -176,7 +176,7 @@ def _checked(
     question, shape = batch.question, batch.shape
     goal = batch.problem.goal
     assert goal is not None, "a batch has a goal"
-    x = {v.name: _values(v, y[:, i]) for i, v in enumerate(batch.problem.variables)}
+    x = {v.name: si_values(v, y[:, i]) for i, v in enumerate(batch.problem.variables)}
     there = {n: values.reshape(shape) for n, values in x.items()}
     with np.errstate(all="ignore"):
         at = evaluation.metrics(question, there)
@@ -194,7 +194,7 @@ def _checked(
     return Answers(status, x, at, flat, objective, proven, gap, multipliers, names, conflict)
 
 
-def _values(v: Variable, y: Array) -> Array:
+def si_values(v: Variable, y: Array) -> Array:
     """SI values of a variable; discrete ones exactly."""
     if not v.discrete:
         return np.exp(y)

@@ -131,14 +131,17 @@ class Told:
             if key.side != "model":
                 value = numbers[key.name] if key.name in numbers else _full(question.given[key.name], count)
             state = np.where(np.abs(1.0 - ratio) <= BINDS, BINDING, SLACK)
-            own = self._limits[evaluation.label(key, ratios)]
-            found[:, own] = np.where(np.isnan(value), NOT_APPLICABLE, state)
+            label = evaluation.label(key, ratios)
+            # a limit that says nothing at the first point of all has no place
+            if label in self._limits:
+                found[:, self._limits[label]] = np.where(np.isnan(value), NOT_APPLICABLE, state)
         return found
 
     def _rates(self, designs: Designs, count: int) -> Array:
         found = np.full((count, len(self._limits)), np.nan)
         for label, values in designs.elasticities.items():
-            found[:, self._limits[label]] = values
+            if label in self._limits:
+                found[:, self._limits[label]] = values
         return found
 
 

@@ -1,0 +1,108 @@
+"""Ratios of sums (a cap on average power): all points of a block searched together, each with its own certificate.
+
+What the limits and the objective divide by may be a sum of one or two variables' powers; nothing else is asked of the
+model. Large grids are worth a compiler, smaller ones are solved by the same kernel in NumPy.
+"""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import batch, divided
+from formulations.over_grid import Region, Spread
+from results.dataset import Arrays, Layout
+from scenarios.grids import Grid
+from solvers import gp
+from solvers.batched import blocks
+from solvers.batched.divided_answers import answered
+from solvers.batched.geometric import threads
+from solvers.batched.geometric_ties import Solver
+from solvers.batched.told import Told
+
+FEWEST = 50
+"""Points from which a grid is solved together."""
+PIECE = 2048
+"""Points of a piece: each has a dozen nodes open, with exponents of their own."""
+COMPILED = 5000
+"""Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
+
+
+def way(grid: Grid) -> Divided | None:
+    """Return this way if every point's question divides by sums of few variables, and most have plain answers."""
+    if grid.size < FEWEST or not _structured(grid):
+        return None
+    found = Divided(batch.apart(grid, divided.divided), grid.size >= COMPILED)
+    if found.runs * FEWEST > grid.size:
+        # most of the work would be in setting up blocks of a few points
+        return None
+    few = Divided(batch.apart(blocks.thinned(grid), divided.divided), compiled=False)
+    return found if blocks.worthwhile(few) else None
+
+
+def _structured(grid: Grid) -> bool:
+    """Whether the question has this structure at the first point, for all names and machines."""
+    axes = zip(grid.axes, grid.targets, strict=True)
+    each = [range(len(a.values)) if t.structural or not a.numeric else (0,) for a, t in axes]
+    return all(divided.structure(grid.question(index)) is not None for index in itertools.product(*each))
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """The way itself; see ``solvers.batched.path.Path``."""
+
+    spread: Spread
+    compiled: bool
+    kind: str = "batch"
+
+    @property
+    def grid(self) -> Grid:
+        """The grid that is answered."""
+        return self.spread.grid
+
+    @property
+    def method(self) -> str:
+        """How, in words."""
+        how = "compiled interior point" if self.compiled else "interior point"
+        return f"branch and bound with monomial secants, {how} over all nodes of all points of a chunk"
+
+    @property
+    def runs(self) -> int:
+        """How many runs of the model the whole grid takes at least."""
+        sides = zip(self.spread.apart, self.spread.grid.shape, strict=True)
+        return int(np.prod([n if alone else 1 for alone, n in sides], dtype=float))
+
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
+        """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
+        shape = tuple(s.stop - s.start for s in region)
+        told, left = Told(plan, shape), np.ones(shape, bool)
+
+        def answer(piece: Region) -> None:
+            own = [np.arange(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True)]
+            points = np.ravel_multi_index(np.ix_(*own), shape).reshape(-1)
+            left.reshape(-1)[points] = ~self._answered(told, piece, points)
+
+        # the compiler has a lock: a thread that waits for it finds what the other one compiled
+        with ThreadPoolExecutor(threads()) as crowd:
+            list(crowd.map(answer, batch.pieces(self.spread, region, PIECE)))
+        return told.arrays, left
+
+    def _answered(self, told: Told, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+        try:
+            made = divided.divided(self.spread, piece)
+            if made is not None:
+                return answered(told, made, points, self._solver())
+        except Exception:  # whatever it is, the points are then answered (and fail) one by one
+            pass
+        return np.zeros(points.size, bool)
+
+    def _solver(self) -> Solver:
+        if not self.compiled:
+            return gp.solve
+        from solvers.batched import kernel
+
+        return kernel.solve

@@ -1,0 +1,221 @@
+"""The answers of a block of questions that divide by sums: what the single path does after its search, as arrays.
+
+The variables that the divisors' shapes depend on are settled by the search; with these held the rest is a geometric
+program, whose ties are broken by the rule in its optimal face. What limits are worth comes from the program whose
+divisors are their tangents at the design. Wherever the single path has a case of its own, a point is left to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import canonical as canon
+from formulations import divided, evaluation
+from formulations.canonical import Array, Canonical
+from formulations.divided import Divided, Indices
+from formulations.evaluation import RowKey
+from scenarios.question import Decision
+from solvers import gp
+from solvers.answer import BINDS
+from solvers.batched import branching, divided_conflicts, geometric_ties, geometric_whole
+from solvers.batched.branching import Searched
+from solvers.batched.geometric_answers import DEPENDENT, EDGE, si_values
+from solvers.batched.geometric_conflicts import neighbours
+from solvers.batched.geometric_ties import Solver, Stages
+from solvers.batched.told import Designs, Told
+from solvers.sensitivity import ACTIVE
+from solvers.structured import STRAINED
+from solvers.ties import SAME, TIE
+from solvers.unbounded import FALLS
+
+Bools = NDArray[np.bool_]
+
+UNCLEAR, SURELY = 1e-5, 1e-9
+"""Where a multiplier and its slack are both between these, it is not told which of the two is nothing."""
+AGREES = 2e-8
+"""In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
+STEPS = 3
+
+
+def answered(told: Told, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
+    """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
+    discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
+    sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
+    found = branching.minimise(divided.take(d.arrays, sound), solve, discrete)
+    good = np.zeros(d.size, bool)
+    none = sound[found.status == gp.INFEASIBLE]
+    for members, conflict in divided_conflicts.first_minimal(d, none, solve, discrete):
+        told.none(points[members], conflict)
+        good[members] = True
+    best = np.flatnonzero(found.status == gp.OPTIMAL)
+    if best.size:
+        own = sound[best]
+        good[own] = _optima(told, d, own, points, _part(found, best), solve, discrete)
+    return good
+
+
+def _part(found: Searched, which: Indices) -> Searched:
+    return Searched(*(getattr(found, name)[which] for name in Searched.__slots__))
+
+
+def _optima(
+    told: Told,
+    d: Divided,
+    own: Indices,
+    points: NDArray[np.int64],
+    found: Searched,
+    solve: Solver,
+    discrete: Mapping[int, Decision],
+) -> Bools:
+    """Settle the design of points ``own`` that have an optimum, and say what it is worth; tells for which."""
+    clear = (found.high - found.low)[:, d.forms].max(1) <= SAME
+    c = divided.take(d.arrays, own)
+    y = _sharpened(c, found.y, solve, discrete)
+    held = d.held(own, y[:, d.forms])
+    rule = geometric_ties.stages(held, solve)
+    if rule is None:
+        return np.zeros(own.size, bool)
+    t, everyone = held.table, np.arange(own.size)
+    r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
+    clear &= r.status == gp.OPTIMAL
+    if discrete:
+        some = everyone[clear]
+        y[some], _, sure = geometric_whole.settled(rule, some, geometric_ties.taken(r, some))
+        clear[some] &= sure
+        for v, decision in discrete.items():
+            _beside(d, own, rule, y, found.value, solve, v, decision)
+    else:
+        y, sure = geometric_ties.choose(rule, everyone, r)
+        clear &= sure
+    worth = _worth(d, c, y, solve, clear, discrete)
+    x = {v.name: si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
+    goal = d.problem.goal
+    assert goal is not None, "it has a goal"
+    bound = np.exp(np.minimum(goal.sign * found.bound, 700.0))
+    return told.best(held.question, points[own], Designs(x, bound, elasticities=worth), clear)
+
+
+def _beside(
+    d: Divided,
+    own: Indices,
+    rule: Stages,
+    y: Array,
+    best: Array,
+    solve: Solver,
+    v: int,
+    decision: Decision,
+) -> None:
+    """Move designs to a neighbouring value of variable ``v`` where that is as good and the tie rule prefers it.
+
+    What the variables of the forms give up for it is too little to count.
+    """
+    for up in (1, 0):
+        c = divided.take(d.arrays, own)
+        aside = neighbours(decision, y[:, v] + (1e-8 if up else -1e-8), c.low[:, v], c.high[:, v])[up]
+        low, high = c.low.copy(), c.high.copy()
+        low[:, v] = high[:, v] = aside
+        tried = np.flatnonzero(np.abs(aside - y[:, v]) > 1e-13)
+        a, b = canon.restriction(divided.take(c, tried), y[tried])
+        r = solve(a, b, c.ptr, low[tried], high[tried])
+        tied = np.flatnonzero((r.status == gp.OPTIMAL) & (r.value <= best[tried] + TIE))
+        some = tried[tied]
+        if not some.size:
+            continue
+        held = d.held(own[some], r.y[tied][:, d.forms], {v: aside[some]})
+        at_it = geometric_ties.stages(held, solve)
+        assert at_it is not None, "the same stages as before"
+        t = held.table
+        r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
+        there, sure = geometric_ties.choose(at_it, np.arange(some.size), r)
+        better, open_ones = np.zeros(some.size, bool), sure & (r.status == gp.OPTIMAL)
+        for stage in rule.stages:
+            part = stage.take(some)
+            now, then = (gp.evaluate(part.exponents, part.logc, part.ptr, x)[:, 0] for x in (y[some], there))
+            decided = open_ones & (np.abs(then - now) > TIE)
+            better |= decided & (then < now)
+            open_ones &= ~decided
+        y[some[better]] = there[better]
+
+
+def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
+    """Solve with tangents where the last one was least, a few times more; discrete variables stay."""
+    low, high = c.low.copy(), c.high.copy()
+    for v in discrete:
+        low[:, v] = high[:, v] = y[:, v]
+    for _ in range(STEPS):
+        r = solve(*canon.restriction(c, y), c.ptr, low, high)
+        good = (r.status == gp.OPTIMAL)[:, None]
+        y = np.where(good, r.y, y)
+    return y
+
+
+def _worth(
+    d: Divided, c: Canonical, y: Array, solve: Solver, clear: Bools, discrete: Mapping[int, Decision]
+) -> dict[str, Array]:
+    """Elasticity of the objective for every limit of the user's; takes points off ``clear`` where it has none."""
+    a, b = canon.restriction(c, y)
+    low, high = c.low.copy(), c.high.copy()
+    for v in discrete:
+        low[:, v] = high[:, v] = y[:, v]
+    r = solve(a, b, c.ptr, low, high)
+    clear &= ~_at_edge(d, c, y, r)
+    if discrete:
+        # what changes by leaps has no rate
+        return {}
+    f = canon.values(c, y)
+    clear &= (r.status == gp.OPTIMAL) & ~r.penalised & (np.abs(r.value - f[:, 0]) <= AGREES)
+    clear &= r.multipliers.max(1, initial=0.0) <= STRAINED
+    room = -f[:, 1:]
+    clear &= ~((np.maximum(r.multipliers, room) < UNCLEAR) & (np.minimum(r.multipliers, room) > SURELY)).any(
+        1
+    )
+    clear &= _unique(d, c, y, a, b, f)
+    goal = d.problem.goal
+    assert goal is not None, "it has a goal"
+    asked = evaluation.bounds(d.question).items()
+    sides = [(n, side, end) for n, (low, high) in asked for side, end in (("max", high), ("min", low))]
+    keys = [RowKey(n, side) for n, side, end in sides if end is not None]
+    found = {}
+    for key in keys:
+        e = np.zeros(len(y))
+        if key in c.keys:
+            k = c.keys.index(key)
+            side = -1.0 if key.side == "max" else 1.0
+            e = np.where(np.abs(f[:, k + 1]) <= BINDS, side * goal.sign * r.multipliers[:, k], 0.0)
+        found[evaluation.label(key, keys)] = e
+    return found
+
+
+def _at_edge(d: Divided, c: Canonical, y: Array, r: gp.Result) -> Bools:
+    """Whether an optimum is held by an end of the box that is there only to have one."""
+    found = np.zeros(len(y), bool)
+    for i, v in enumerate(d.problem.variables):
+        if v.decision.values is not None and not v.decision.endless:
+            continue
+        pull = np.maximum(r.lower_multipliers[:, i], r.upper_multipliers[:, i]) > FALLS
+        pull |= bool(v.discrete)
+        at_low = (y[:, i] - c.low[:, i] < EDGE) & (not v.real_low and v.decision.minimum is None)
+        at_high = (c.high[:, i] - y[:, i] < EDGE) & (not v.real_high and v.decision.maximum is None)
+        found |= (at_low | at_high) & pull
+    return found
+
+
+def _unique(d: Divided, c: Canonical, y: Array, a: Array, b: Array, f: Array) -> Bools:
+    """Whether the multipliers are unique: the gradients of all that binds are independent."""
+    ends = (y - c.low < ACTIVE) | (c.high - y < ACTIVE)
+    asked = np.array([key.side != "model" for key in c.keys], dtype=bool)
+    good = np.ones(len(y), bool)
+    for which, kind in geometric_ties.groups(np.concatenate([f[:, 1:] > -ACTIVE, ends], axis=1)):
+        bound, fixed = kind[: asked.size], kind[asked.size :]
+        rows = np.flatnonzero(bound)
+        if not (bound & asked).any():
+            continue
+        if rows.size + fixed.sum() > y.shape[1]:
+            good[which] = False
+            continue
+        g = gp.gradients(a[which], b[which], c.ptr, y[which])[:, 1:][:, rows][:, :, ~fixed]
+        good[which] = np.linalg.svd(g, compute_uv=False).min(1) > DEPENDENT
+    return good
