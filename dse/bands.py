@@ -99,6 +99,14 @@ class Band:
         """The largest of the widths."""
         return max(self.widths, default=0.0)
 
+    def words(self) -> str:
+        """Say how well the front is known between its points."""
+        if self.how == EXACT:
+            return "Between the points the front is known exactly"
+        if not math.isfinite(self.width):
+            return f"Between the points the front is enclosed: {self.how}"
+        return f"Between the points the front is enclosed within {100 * self.width:.2g} %: {self.how}"
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:

@@ -34,7 +34,8 @@ POINTS_HELP = (
     "first are tried, on a grid; the front has what is left when the dominated designs are dropped."
 )
 TOLERANCE_HELP = (
-    "Instead of --points, for two objectives: refine until neighbours differ by less than this (relative)."
+    "Instead of --points, for two objectives: refine until what is proved encloses the front everywhere within this "
+    "(relative, in the one objective or the other)."
 )
 
 SCENARIO = click.argument("scenario", metavar="FILE")

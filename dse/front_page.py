@@ -61,6 +61,8 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     if bend is not None:
         say(f"Knee at point {bend}: the farthest from the straight line between the ends")
     say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
+    if found.band is not None:
+        say(textwrap.fill(found.band.words(), WIDTH))
     if found.growth is not None:
         say(textwrap.fill(found.growth.words(found.points[0].units), WIDTH))
     curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]

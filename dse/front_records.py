@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from results.jsonable import plain, to_json
@@ -9,6 +10,7 @@ from results.jsonable import plain, to_json
 if TYPE_CHECKING:
     import xarray as xr
 
+    from dse.bands import Band
     from dse.front_search import Front
     from dse.swept_fronts import Fronts
 
@@ -34,10 +36,24 @@ def _found(found: Front) -> dict[str, Any]:
         "solves": found.solves,
         "points": points,
     }
+    if found.band is not None:
+        told["enclosure"] = _enclosure(found.band)
     if found.growth is not None:
         grown = {"value": found.growth.volumes[-1], "unit": found.growth.unit}
         told["hypervolume"] = grown | {"reference": dict(found.growth.reference)}
     return told
+
+
+def _enclosure(band: Band) -> dict[str, Any]:
+    """Return what is proved between the points: bounds of the second objective at places of the first."""
+    return {
+        "words": band.words(),
+        "how": band.how,
+        "width": band.width if math.isfinite(band.width) else None,
+        "at": band.at.tolist(),
+        "lower": [x if math.isfinite(x) else None for x in band.lower.tolist()],
+        "upper": [x if math.isfinite(x) else None for x in band.upper.tolist()],
+    }
 
 
 def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:

@@ -223,26 +223,12 @@ class Search:
         """State one design in the terms of all, the best one for the second where several share the first."""
         first, second = self.goals[:2]
         if found.objective_name != first.name:
-            near = self._at_level(found) or self._near(found)
+            near = self._near(found)
             if near is not None:
                 return near
             stated = self.ask(self.goals[0], {second.name: loosened(second, found)})
             return stated if stated.status in ANSWERED else found
         return found if not found.ranges or tie_goes_to(first, second) else self._polished(found)
-
-    def _at_level(self, found: Solution) -> Solution | None:
-        """Ask for the first objective with the second at what it is, by the way for many limits."""
-        first, second = self.goals[:2]
-        way = self.way(first)
-        level = loosened(second, found)
-        told = None if way is None else way.at({second.name: np.array([level])})[0]
-        if told is None or told.solution.status not in ANSWERED or not self._settled_there(first, told):
-            return None
-        self.count()
-        self._keep(first, {second.name: level}, told.solution)
-        if told.support is not None:
-            self.supports.append(told.support)
-        return told.solution
 
     def _near(self, found: Solution) -> Solution | None:
         """The best design for the second objective, or one that is so within ``TIE``, with a slope to state it by."""

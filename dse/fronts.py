@@ -45,7 +45,7 @@ def front(
     """Find the Pareto front of a scenario with several objectives.
 
     ``points``: how many, evenly spread (default: what the scenario says, else 20); ``tolerance``: instead,
-    refine until neighbours differ by less than this (relative, in each objective) or the front jumps. What is
+    refine until what is proved encloses the front everywhere within this (relative, upwards or sideways). What is
     given here stands in for both that the scenario says. With three objectives and more ``points`` bounds the
     grid of limits on all but the first, and a tolerance has no meaning.
     Of a linear or mixed-integer program with two objectives the front is exact: all its breakpoints, or all its
@@ -118,10 +118,10 @@ def _check(
     elif points is not None and tolerance is not None:
         wrong, right = "points and tolerance exclude each other", "keep one of them"
     elif tolerance is not None and len(question.objectives) > 2:
-        wrong = "a tolerance is for neighbours on a curve, and so for two objectives"
+        wrong = "a tolerance is for what encloses a curve, and so for two objectives"
         right = "say how many points instead"
     elif tolerance is not None and (question.search is not None or question.model.black_box):
-        wrong = "a sampler cannot promise how near neighbours come"
+        wrong = "a sampler proves nothing about what lies between its designs"
         right = "say how many points at most instead"
     else:
         return

@@ -218,7 +218,7 @@ class Front(Part):
     points: Count | None = None
     """Number of points along the front."""
     tolerance: Bare | None = None
-    """Largest relative distance between neighbouring points."""
+    """Instead: how narrowly the front must be enclosed everywhere, relative."""
 
 
 class Goal(Part):

@@ -59,10 +59,11 @@ class Answers:
     conflict: Bools
 
 
-def answered(batch: Batch, solve: Solver, *, why: bool = True) -> Answers | None:
+def answered(batch: Batch, solve: Solver, *, why: bool = True, strained: float = STRAINED) -> Answers | None:
     """Answer the points of a block; None where the tie rule asks for what is not geometric.
 
-    ``why``: find out for points without a design which limits are in conflict.
+    ``why``: find out for points without a design which limits are in conflict. ``strained``: points with larger
+    multipliers are left over.
     """
     rule = geometric_ties.stages(batch, solve)
     if rule is None:
@@ -79,7 +80,7 @@ def answered(batch: Batch, solve: Solver, *, why: bool = True) -> Answers | None
         best = best[:0]
         regular = taken(r, np.zeros(points.size, bool))
     else:
-        good = _regular(batch, best, regular)
+        good = _regular(batch, best, regular, strained)
         best, regular = best[good], taken(regular, good)
     y = np.full((size, t.exponents.shape[1]), np.nan)
     multipliers = np.zeros((size, len(batch.keys)))
@@ -122,10 +123,10 @@ def _refuted(
     return names, conflict
 
 
-def _regular(batch: Batch, points: NDArray[np.intp], r: gp.Result) -> Bools:
+def _regular(batch: Batch, points: NDArray[np.intp], r: gp.Result, strained: float) -> Bools:
     """Optima that need no case of their own."""
     low, high = batch.low[points], batch.high[points]
-    plain = ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
+    plain = ~r.penalised & (r.multipliers.max(1, initial=0.0) <= strained)
     for i, v in enumerate(batch.problem.variables):
         if v.decision.values is not None and not v.decision.endless:
             continue

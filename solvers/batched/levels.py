@@ -27,6 +27,8 @@ from solvers.gp_terms import Array
 from solvers.structured import PROOFS
 
 SOLVER = "dse interior point"
+STEEP = 1e6
+"""Largest slope of a front: a miss of 1e-12 in a limit then moves the objective by 1e-6."""
 TOGETHER = "solved together with others of its kind"
 
 
@@ -77,7 +79,7 @@ class Levels:
         asked = _asked(self.question, self.goal, self.bounded, limits)
         try:
             made = batch.of_question(self.first, asked, (size,))
-            found = None if made is None else answered(made, gp.solve, why=False)
+            found = None if made is None else answered(made, gp.solve, why=False, strained=STEEP)
         except Exception:  # whatever it is, the points are then answered (and fail) one by one
             return [None] * size
         if made is None or found is None:
