@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,9 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
     if dominated.any():
         axes = " × ".join(a.name for a in found.grid.axes)
         say(
-            textwrap.fill(f"bettered: a point elsewhere on {axes} is as good in all and better in one", WIDTH)
+            textwrap.fill(
+                f"bettered: a design elsewhere on {axes} is as good in all and better in one", WIDTH
+            )
         )
     for line in _reasons(found):
         say(textwrap.fill(line, WIDTH, subsequent_indent="  "))
@@ -159,7 +162,13 @@ def _methods(found: Fronts) -> Iterator[str]:
         if front.points:
             ways.setdefault(front.method, []).append(front)
     for way, fronts in ways.items():
-        yield (
-            f"{len(fronts)} front{'' if len(fronts) == 1 else 's'}, {sum(len(f.points) for f in fronts)} points, "
-            f"{sum(f.solves for f in fronts)} solves: {way}"
+        counts = (
+            (len(fronts), "front"),
+            (sum(len(f.points) for f in fronts), "point"),
+            (sum(f.solves for f in fronts), "solve"),
         )
+        told = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts)
+        yield f"{told}: {way}"
+        widths = [f.band.width for f in fronts if f.band is not None]
+        if any(math.isfinite(w) and w > 0 for w in widths):
+            yield f"Between their points they are enclosed within {100 * max(widths):.2g} % at most"

@@ -136,7 +136,8 @@ def to_dataset(found: Fronts) -> xr.Dataset:
     Each variable of a single front (``dse.fronts.to_dataset``) stands here for all places; fronts shorter than the
     longest one are filled up at their end (status 0, NaN), and what a single front says of itself in its attributes is
     a variable along the axes: ``front_points``, ``front_status``, ``front_conflict``, ``front_method``, ...
-    ``dominated`` is 1 where a point of another place is at least as good in every objective and better in one.
+    ``dominated`` is 1 where a design of another place is at least as good in every objective and better in one: a point
+    of its front, or a design between two of them that its enclosure proves to be there.
     """
     parts = {place: fronts.to_dataset(f) for place, f in found.found.items()}
     for place, f in found.found.items():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -183,20 +184,55 @@ def _fill(array: xr.DataArray) -> Any:
 
 
 def _with_dominance(dataset: xr.Dataset, axes: tuple[str, ...], goals: Mapping[str, bool]) -> xr.Dataset:
-    """Mark the points that a point of another place betters."""
+    """Mark the points that a design of another place betters: a point there, or one that its enclosure proves."""
     signed = [dataset[n].values * (-1.0 if most else 1.0) for n, most in goals.items()]
     shape = signed[0].shape
     values = np.stack([a.reshape(math.prod(shape[:-1]), shape[-1]) for a in signed], axis=-1)
     place, point = np.nonzero(np.isfinite(values).all(axis=-1))
     found = np.zeros(values.shape[:-1], np.int8)
     found[place, point] = bettered(values[place, point], place)
+    for own, bound in _bounds(dataset, list(goals.values())):
+        first, second = values[place, point].T
+        beyond = bound(first) < second - BETTER * np.abs(second)
+        found[place, point] |= beyond & (place != own)
     where = ", ".join(axes)
     about = {
-        "long_name": f"whether a point elsewhere on {where} is as good in all objectives and better in one",
+        "long_name": f"whether a design elsewhere on {where} is as good in all objectives and better in one",
         "flag_values": [0, 1],
         "flag_meanings": "not_dominated dominated",
     }
     return dataset.assign({DOMINATED: ((*axes, FRONT), found.reshape(shape), about)})
+
+
+def _bounds(dataset: xr.Dataset, most: list[bool]) -> Iterator[tuple[int, Callable[[Array], Array]]]:
+    """Go through the enclosed fronts: number of the place, and what a design there has of the second objective.
+
+    Of a function of the first objective, both to be small. Straight lines are above what is straight in logarithms and
+    falls, so that they are true of every enclosure; where an objective is maximised steps are.
+    """
+    if "enclosure_at" not in dataset:
+        return
+    sides = ("enclosure_at", "enclosure_lower" if most[1] else "enclosure_upper")
+    rows = (
+        np.asarray(dataset[n].values, float) * (-1.0 if m else 1.0) for n, m in zip(sides, most, strict=True)
+    )
+    at, worst = (a.reshape(-1, a.shape[-1]) for a in rows)
+    for place in range(len(at)):
+        kept = np.isfinite(at[place]) & np.isfinite(worst[place])
+        order = np.argsort(at[place, kept], kind="stable")
+        u, v = at[place, kept][order], worst[place, kept][order]
+        if u.size:
+            yield place, partial(_stepped if any(most) else _straight, u, v)
+
+
+def _straight(u: Array, v: Array, first: Array) -> Array:
+    return np.where(first < u[0], np.inf, np.interp(first, u, v))
+
+
+def _stepped(u: Array, v: Array, first: Array) -> Array:
+    least = np.minimum.accumulate(v)
+    number = np.searchsorted(u, first, side="right") - 1
+    return np.where(number < 0, np.inf, least[np.maximum(number, 0)])
 
 
 def bettered(values: Array, group: Array) -> Array:

@@ -129,6 +129,33 @@ def test_bettered_agrees_with_its_definition_and_forgives_rounding(monkeypatch: 
     assert front_places.bettered(rounded, group).tolist() == expected
 
 
+@pytest.mark.parametrize("most", [False, True])
+def test_an_enclosure_proves_designs_between_points(most: bool):
+    """Places 0 and 1: the second is enclosed from (1, 8) over (2, 4) down to (4, 2), of which it shows the ends."""
+    sign = -1.0 if most else 1.0
+    goals = {"a": False, "b": most}
+    shown = np.array(
+        [
+            [[1.5, 3.0, 0.9, 4.0], [1.0, 4.0, np.nan, np.nan]],
+            [[5.5, 3.2, 9.0, 2.0], [8.0, 2.0, np.nan, np.nan]],
+        ]
+    )
+    band = {
+        "enclosure_at": (("x", "enclosure"), [[np.nan] * 3, [1.0, 2.0, 4.0]]),
+        "enclosure_upper": (("x", "enclosure"), np.array([[np.nan] * 3, [8.0, 4.0, 2.0]])),
+        "enclosure_lower": (("x", "enclosure"), np.array([[np.nan] * 3, [-8.0, -4.0, -2.0]])),
+    }
+    points = {"a": (("x", "front"), shown[0]), "b": (("x", "front"), sign * shown[1])}
+    made = front_places._with_dominance(xr.Dataset(points | band), ("x",), goals)
+    # straight: 6 at 1.5, 3 at 3; by steps: 8 at 1.5, 4 at 3
+    expected = [0, 0, 0, 0] if most else [0, 1, 0, 0]
+    assert made["dominated"].values.tolist() == [expected, [0, 0, 0, 0]]
+    worse = xr.Dataset(points | band)
+    worse["b"] += sign * 3
+    made = front_places._with_dominance(worse, ("x",), goals)
+    assert made["dominated"].values[0].tolist() == [1, 1, 0, 1]
+
+
 def test_what_has_labels_is_matched_by_them_and_what_has_none_is_filled_up():
     """Places may have other limits, and enclosures of other lengths."""
 
@@ -207,7 +234,7 @@ def test_the_command_shows_places_points_and_reasons(file: Path, tmp_path: Path,
         line.startswith("deadline = 1 s, gpu = gtx-750-tang2017: infeasible: time: ") for line in lines
     )
     assert sum(line.endswith("bettered") for line in lines) == int(found["dominated"].sum())
-    assert "bettered: a point elsewhere on deadline × gpu" in done.stdout
+    assert "bettered: a design elsewhere on deadline × gpu" in done.stdout
     told = json.loads((tmp_path / "f.json").read_text(encoding="utf-8"))
     assert [p["at"] for p in told["places"]][1] == {"deadline": 1.0, "gpu": GPUS[1]}
     assert [len(p["points"]) for p in told["places"]] == found["front_points"].values.ravel().tolist()
