@@ -13,13 +13,24 @@ from typing import Any
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ[name] = "1"
 
-PARTS = ("startup", "solving", "partitioning", "sweeping", "evaluating", "batching", "at_scale", "searching")
+PARTS = (
+    "startup",
+    "solving",
+    "partitioning",
+    "sweeping",
+    "evaluating",
+    "batching",
+    "at_scale",
+    "searching",
+    "fronting",
+)
 WIDTH = 150
 QUICK: dict[str, dict[str, Any]] = {
     "partitioning": {"points": 12, "many": 400},
     "sweeping": {"points": 20, "many": 80},
     "evaluating": {"sides": (100,)},
     "searching": {"budget": 0.5},
+    "fronting": {"budgets": (0.2,), "points": 20, "side": 20},
     "batching": {"points": 22_500, "whole": 2500},
     "at_scale": {"side": 2000, "sides": (316, 1000), "points": 1500},
 }

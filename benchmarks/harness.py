@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,7 +50,8 @@ class Bench:
     """Ways that are compared in one run, round by round.
 
     ``ours`` is what ratios are taken of; ``bare``, where there is one, is our way without what makes an
-    answer whole, and is compared too. ``check`` says whether an answer agrees with ours. ``warm``: whether
+    answer whole, and is compared too. ``check`` says whether an answer agrees with ours; ``judge`` says more of
+    an answer beside ours (of ours, too), in columns of their own. ``warm``: whether
     the answers come from an untimed call first (else from the first round). ``rounds``: at most so many.
     ``memory``: whether the untimed call is watched for the memory it allocates. ``remark``: a sentence
     computed from the results. ``during``: a context that lasts as long as the bench (worker processes).
@@ -61,6 +62,7 @@ class Bench:
     others: tuple[Way, ...]
     bare: Way | None = None
     check: Callable[[Answer, Answer], str] | None = None
+    judge: Callable[[Answer, Answer], Mapping[str, str]] | None = None
     warm: bool = True
     rounds: int = 15
     memory: bool = False
@@ -75,10 +77,11 @@ class Bench:
 
 @dataclass(slots=True)
 class Measured:
-    """Seconds of each round, per point; what agreement was found; megabytes at the peak."""
+    """Seconds of each round, per point; what agreement was found; what else is said; megabytes at the peak."""
 
     seconds: list[float] = field(default_factory=list)
     agreement: str = ""
+    judged: Mapping[str, str] = field(default_factory=dict)
     megabytes: float = math.nan
 
     @property
@@ -144,9 +147,11 @@ def _rounds(bench: Bench, seconds: float) -> Iterator[int]:
 
 def _compare(bench: Bench, measured: dict[str, Measured], answers: dict[str, Answer]) -> None:
     for way in bench.ways:
+        answer = answers[way.name]
+        if bench.judge is not None:
+            measured[way.name].judged = bench.judge(answers[bench.ours.name], answer)
         if way is bench.ours or bench.check is None:
             continue
-        answer = answers[way.name]
         measured[way.name].agreement = "" if answer is None else bench.check(answers[bench.ours.name], answer)
 
 

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich import box
@@ -27,6 +28,8 @@ PACKAGES = (
     "cvxpy",
     "clarabel",
     "optuna",
+    "pymoo",
+    "moocore",
     "dask",
     "xarray",
 )
@@ -61,7 +64,11 @@ def versions() -> str:
     commit = _commit()
     mine = f"dse {version_of('dse')}" + (f" ({commit})" if commit else "")
     return ", ".join(
-        [f"Python {platform.python_version()}", mine, *(f"{p} {version_of(p)}" for p in PACKAGES)]
+        [
+            f"Python {platform.python_version()}",
+            mine,
+            *(f"{p} {version_of(p)}" for p in PACKAGES if find_spec(p) is not None),
+        ]
     )
 
 
@@ -87,8 +94,8 @@ def load_now() -> str:
 def show(result: Result, console: Console) -> None:
     """Print one bench."""
     table = Table(title=result.bench.name, box=box.SIMPLE, title_justify="left", pad_edge=False)
-    shown = _shown(result)
-    for i, header in enumerate(HEADERS):
+    shown, headers = _shown(result), _headers(result)
+    for i, header in enumerate(headers):
         if i in shown:
             table.add_column(header, justify="left" if header in {"way", "agrees", "bound"} else "right")
     for row in _rows(result):
@@ -112,8 +119,8 @@ def markdown(parts: dict[str, list[Result]], load: str, seconds: float) -> str:
 
 
 def _table(result: Result) -> Iterator[str]:
-    shown = _shown(result)
-    yield "| " + " | ".join(HEADERS[i] for i in shown) + " |"
+    shown, headers = _shown(result), _headers(result)
+    yield "| " + " | ".join(headers[i] for i in shown) + " |"
     yield "|" + "---|" * len(shown)
     for row in _rows(result):
         yield "| " + " | ".join(row[i] for i in shown) + " |"
@@ -122,7 +129,16 @@ def _table(result: Result) -> Iterator[str]:
 def _shown(result: Result) -> list[int]:
     """Columns that hold anything."""
     rows = list(_rows(result))
-    return [i for i in range(len(HEADERS)) if any(row[i] for row in rows)]
+    return [i for i in range(len(rows[0])) if any(row[i] for row in rows)]
+
+
+def _headers(result: Result) -> tuple[str, ...]:
+    return (*HEADERS, *_judged(result))
+
+
+def _judged(result: Result) -> tuple[str, ...]:
+    """What is said of answers in columns of their own, in the order it is said."""
+    return tuple(dict.fromkeys(name for found in result.measured.values() for name in found.judged))
 
 
 def _rows(result: Result) -> Iterator[tuple[str, ...]]:
@@ -139,6 +155,7 @@ def _rows(result: Result) -> Iterator[tuple[str, ...]]:
             found.agreement,
             way.bound,
             "" if math.isnan(found.megabytes) else f"{found.megabytes:.3g}",
+            *(found.judged.get(name, "") for name in _judged(result)),
         )
 
 
