@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.bands import EXACT
 from dse.terminal import WIDTH, say, show, table
 from results import words
 from results.along import exchange_rates, knee
@@ -61,7 +62,7 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     if bend is not None:
         say(f"Knee at point {bend}: the farthest from the straight line between the ends")
     say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
-    if found.band is not None:
+    if found.band is not None and found.band.how != EXACT:  # which the method says already
         say(textwrap.fill(found.band.words(), WIDTH))
     if found.growth is not None:
         say(textwrap.fill(found.growth.words(found.points[0].units), WIDTH))
