@@ -107,7 +107,7 @@ def sweep(
     """
     from dse import sweeps
 
-    return sweeps.sweep(
+    found = sweeps.sweep(
         load(scenario),
         store,
         client,
@@ -118,6 +118,14 @@ def sweep(
         audit,
         retry_failed=retry_failed,
     )
+    return _pictured(found)
+
+
+def _pictured(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset; from now on it, and every other, has its pictures under ``.dse``."""
+    import results.accessor  # noqa: F401 (registers itself)
+
+    return dataset
 
 
 def verify(
@@ -163,7 +171,7 @@ def front(
     from dse import swept_fronts
     from scenarios.searches import searched
 
-    return swept_fronts.front(searched(load(scenario), search), points, tolerance, progress)
+    return _pictured(swept_fronts.front(searched(load(scenario), search), points, tolerance, progress))
 
 
 def evaluate(
@@ -183,7 +191,8 @@ def evaluate(
     """
     from dse import evaluating
 
-    return evaluating.evaluate(load(scenario), store, metrics, client, workers, progress, patience)
+    found = evaluating.evaluate(load(scenario), store, metrics, client, workers, progress, patience)
+    return _pictured(found)
 
 
 def open(store: str | Path) -> xr.Dataset:
@@ -194,7 +203,7 @@ def open(store: str | Path) -> xr.Dataset:
     """
     import results.reading
 
-    return results.reading.open(store)
+    return _pictured(results.reading.open(store))
 
 
 def diff(

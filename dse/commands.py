@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from dse import sketch
 from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, WRONG, complain
 from dse.search_options import searching
 from dse.terminal import say_json, show
@@ -151,6 +152,7 @@ def front(
         from dse.front_page import show_front
 
         show_front(found, scenario, outputs)
+        sketch.show(sketch.front, dataset)
     return ANSWERED
 
 
@@ -183,6 +185,7 @@ def _fronts(
         from dse.swept_front_page import show_fronts
 
         show_fronts(found, dataset, scenario, outputs)
+        sketch.show(sketch.front, dataset)
     refused = {CODES[f.refusal.status.value] for f in found.found.values() if f.refusal}
     if interrupted or FAILED in refused:
         return INTERRUPTED if interrupted else FAILED

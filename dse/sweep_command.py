@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dse import sweep_summary
 from dse.cluster_options import Place, client_at, somewhere
 from dse.commands import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
 from dse.door import ANSWERED, FAILED, INTERRUPTED, complain
 from dse.store_commands import audit_record, show_audit, tell_status
-from dse.terminal import say, say_json, show, table
+from dse.terminal import say, say_json
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,7 +39,11 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 )
 @click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
 @click.option("--status", metavar="STORE", help="Only say how far a store is; needs no FILE.")
-@click.option("--summary", is_flag=True, help="Also print the range of every variable.")
+@click.option(
+    "--summary",
+    is_flag=True,
+    help="Also show the range of every variable, the best point and, on a terminal, a plot.",
+)
 @click.option(
     "--plot", "pictures", multiple=True, metavar="PICTURE", help="Draw the objective: .png, .svg or .pdf."
 )
@@ -60,12 +64,14 @@ def sweep(
     """Answer a question at every point of its grid.
 
     Interrupt it at will: the same command continues where it stopped. STORE is a folder, or an address such as
-    s3://bucket/study.zarr.
+    s3://bucket/study.zarr. `dse sweep -o STORE --summary` tells of a store as it is.
     """
     from dse import api
 
     if status is not None:
         return tell_status(status, as_json=as_json)
+    if scenario is None and output is not None and summary:
+        return _summary(output, as_json)
     if scenario is None or output is None:
         raise click.UsageError("name a scenario FILE and, with -o, the STORE to fill (or --status STORE)")
     _check_store(output)
@@ -94,7 +100,20 @@ def sweep(
         from results import plot
 
         plot.save(plot.sweep(dataset), Path(picture))
-    told = _sweep_record(dataset, output)
+    return _tell(dataset, output, summary, as_json)
+
+
+def _summary(store: str, as_json: bool) -> int:
+    """Tell of a store as it is, finished or not."""
+    from dse import api
+
+    return _tell(api.open(store), store, True, as_json)
+
+
+def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
+    told = _sweep_record(dataset, store)
+    if summary:
+        told["best"] = sweep_summary.best(dataset)
     if as_json:
         say_json(told)
     else:
@@ -131,7 +150,7 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
     from results.solution import Status
 
     counts, messages, seconds = dict.fromkeys(STATUS_CODES, 0), set(), 0.0
-    for part in _parts(dataset):
+    for part in sweep_summary.parts(dataset):
         status = part["status"].values
         for meant, code in STATUS_CODES.items():
             counts[meant] += int(np.count_nonzero(status == code))
@@ -156,20 +175,6 @@ def _size(dataset: xr.Dataset, variable: str) -> dict[str, Any]:
     return {"axes": {str(d): dataset.sizes[d] for d in array.dims}, "points": int(array.size)}
 
 
-def _parts(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
-    """Go through a dataset in parts that any memory holds, each point of the sweep in one of them."""
-    from results.chunks import chunk_shape, chunk_slices
-
-    # what has one value at each point has the dimensions of the sweep alone
-    dims = min((list(array.dims) for array in dataset.data_vars.values()), key=len)
-    shape = tuple(dataset.sizes[d] for d in dims)
-    width = max((math.prod(a.shape) for a in dataset.data_vars.values()), default=1) // max(
-        math.prod(shape), 1
-    )
-    for _, region in chunk_slices(shape, chunk_shape(shape, "array", width)):
-        yield dataset.isel(dict(zip(dims, region, strict=True)))
-
-
 def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
     counts = ", ".join(f"{n} {name}" for name, n in told["statuses"].items())
     say(f"{_points(told)}: {counts}")
@@ -177,7 +182,8 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
         say(f"  error: {message}")
     show_audit(told["audit"])
     if dataset is not None:
-        _show_ranges(dataset)
+        sweep_summary.show_ranges(dataset)
+        sweep_summary.show_best(dataset, told["best"])
     _show_store(told["store"])
 
 
@@ -187,48 +193,6 @@ def _points(told: dict[str, Any]) -> str:
 
 def _show_store(store: str) -> None:
     say(f"Stored in {store}; in Python: dse.open({store!r})")
-
-
-def _show_ranges(dataset: xr.Dataset) -> None:
-    show(table(("variable", "least", "greatest", "what it is"), _ranges(dataset)))
-
-
-def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
-    """Return name, least and greatest value and meaning of every variable; of codes all that occur, by name."""
-    from dse.quantities import show as text
-    from results import axes
-
-    seen, ends = _seen(dataset)
-    rows = []
-    for name, array in dataset.data_vars.items():
-        about = str(array.attrs.get("long_name", ""))
-        if name in seen:
-            found = [meant for code, meant in axes.codes(array).items() if code in seen[name] and code >= 0]
-            rows.append((str(name), ", ".join(found), "", about))
-        elif name in ends:
-            unit = axes.unit_of(array)
-            least, greatest = (text(end, unit) for end in ends[name])
-            rows.append((str(name), least, greatest, about))
-    return [row for row in rows if row[1]]
-
-
-def _seen(dataset: xr.Dataset) -> tuple[dict[Any, set[float]], dict[Any, tuple[float, float]]]:
-    """Find the codes that occur in each variable of codes, and the least and the greatest of each other."""
-    import numpy as np
-
-    seen: dict[Any, set[float]] = {}
-    ends: dict[Any, tuple[float, float]] = {}
-    for part in _parts(dataset):
-        for name, array in part.data_vars.items():
-            if "flag_values" in array.attrs:
-                seen.setdefault(name, set()).update(np.unique(array.values).tolist())
-            elif array.dtype.kind == "f":
-                values = array.values
-                finite = values[np.isfinite(values)]
-                if finite.size:
-                    low, high = ends.get(name, (np.inf, -np.inf))
-                    ends[name] = (min(low, float(finite.min())), max(high, float(finite.max())))
-    return seen, ends
 
 
 @click.command()
@@ -276,7 +240,7 @@ def evaluate(
         return ANSWERED
     say(f"{_points(told)}: {', '.join(told['metrics'])}")
     if summary or output is None:
-        _show_ranges(dataset)
+        sweep_summary.show_ranges(dataset)
     if output is not None:
         _show_store(output)
     return ANSWERED
@@ -286,7 +250,7 @@ def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -
     """Say what was evaluated; with ``ranges`` also the least and the greatest finite number of each metric."""
     from results.axes import unit_of
 
-    ends = _seen(dataset)[1] if ranges else {}
+    ends = sweep_summary.seen(dataset)[1] if ranges else {}
     swept = [str(d) for d in dataset.dims if "path" in dataset[d].attrs]
     told: dict[str, dict[str, Any]] = {str(n): {"unit": unit_of(a)} for n, a in dataset.data_vars.items()}
     for name, (least, greatest) in ends.items():

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from results.axes import Scale
 
 SEGMENT, INSIDE = "exact segment of the front", "the front lies inside"
+EXACT = "exact: no design is better"
 AT, LOWER, UPPER, WIDTH = "enclosure_at", "enclosure_lower", "enclosure_upper", "enclosure_width"
+STRAIGHT_IN = "front_straight_in"
 SHADE = 0.25
 
 
@@ -25,9 +27,12 @@ def draw_between(
     panel: Axes, dataset: xr.Dataset, names: list[str], order: Any, scales: list[Scale], colour: str
 ) -> None:
     """Draw what is known of a front between its points; ``order``: the points from left to right."""
-    if _enclosed(panel, dataset, names, scales, colour):
-        return
+    dataset = _of_one_place(dataset)
     known = segments.codes(dataset)
+    # of an exact front all is known: its segments, and its gaps
+    exact = len(order) > 1 and bool((known[np.sort(order)[:-1]] != segments.UNKNOWN).all())
+    if not exact and _enclosed(panel, dataset, names, scales, colour):
+        return
     labels = {text: text for text in (SEGMENT, INSIDE)}
     bounded = set(names) == set(objectives(dataset))
     for i, j in itertools.pairwise(order):
@@ -42,6 +47,16 @@ def draw_between(
             panel.plot(*ends, color=colour, linewidth=1.5, zorder=2)
             if bounded and (dataset["status"].values[[i, j]] == axes.OPTIMAL).all():
                 _rectangle(panel, ends[0], ends[1], colour, labels.pop(INSIDE, "_nolegend_"))
+
+
+def _of_one_place(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a front with what it says of itself in attributes, also where it is one of several."""
+    told = {
+        attribute: dataset[name].values.item()
+        for name, attribute in ((WIDTH, WIDTH), (STRAIGHT_IN, "straight_in"))
+        if name in dataset and not dataset[name].ndim
+    }
+    return dataset.assign_attrs({k: v for k, v in told.items() if v != ""})
 
 
 def _rectangle(panel: Axes, across: Any, up: Any, colour: str, text: str) -> None:
@@ -82,4 +97,4 @@ def _told(dataset: xr.Dataset) -> str:
     width = dataset.attrs.get(WIDTH)
     if width is None or not np.isfinite(width):
         return INSIDE
-    return f"{INSIDE} (within {100 * float(width):.2g} %)"
+    return f"{INSIDE} (within {100 * float(width):.2g} %)" if width > 0 else EXACT

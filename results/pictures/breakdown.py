@@ -77,13 +77,19 @@ def breakdown(
         parts = {n: factor * v for n, v in parts.items()}
         name = axes.title(found.metric, unit)
     if isinstance(source, Facts):
-        return _bars(source.title, {n: np.atleast_1d(v) for n, v in parts.items()}, [""], name, ax)
+        whole = sum(float(v) for v in parts.values())
+        told = {f"{n} ({_percent(float(v) / whole)})": np.atleast_1d(v) for n, v in parts.items()}
+        return _bars(source.title, told, [""], name, ax)
     if source["status"].ndim == 1 and source["status"].size > MOST_BARS:
         return _areas(source, parts, name, ax)
     labels = _labels(source)
     return _bars(
         title_of(source), {n: np.ravel(v) for n, v in parts.items()}, labels, name, ax, _gaps(source)
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1g} %"
 
 
 def _check(dataset: xr.Dataset) -> None:
@@ -111,7 +117,7 @@ def _largest_first(found: Breakdown) -> dict[str, Any]:
 def _looks(names: list[str]) -> dict[str, dict[str, Any]]:
     """Return how each part is filled: its colour, and a pattern that is seen in grey too."""
     looks = dict(zip(names, zip(COLOURS, PATTERNS, strict=True), strict=False))
-    looks |= {n: (OTHERS, "") for n in names if n == REST or n.endswith("smaller parts")}
+    looks |= {n: (OTHERS, "") for n in names if n.startswith(REST) or "smaller parts" in n}
     return {
         n: {"facecolor": colour, "hatch": pattern, "edgecolor": "white", "linewidth": 0.8, "label": n}
         for n, (colour, pattern) in looks.items()
@@ -169,7 +175,7 @@ def _bars(
         panel.barh(places, width, left=left, height=0.7, zorder=3, **look)
         for i in np.flatnonzero(width > NARROW * extent).tolist():
             box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}
-            text = f"{100 * width[i] / whole[i]:.0f} %"
+            text = _percent(width[i] / whole[i])
             panel.text(
                 left[i] + width[i] / 2, i, text, ha="center", va="center", fontsize=SMALL, bbox=box, zorder=4
             )
@@ -185,7 +191,11 @@ def _bars(
             style="italic",
             parse_math=False,
         )
-    panel.set_yticks(places, [axes.shorten(t, 40) for t in labels], parse_math=False)
+    if labels == [""]:
+        panel.set_ylim(-0.6, 0.6)
+    panel.set_yticks(
+        places if any(labels) else [], [axes.shorten(t, 40) for t in labels if t], parse_math=False
+    )
     panel.invert_yaxis()
     panel.grid(visible=False, axis="y")
     panel.set_xlim(left=0)

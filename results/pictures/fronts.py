@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FRONT = "front"
 PROVED, UNPROVED = "proved optimal", "feasible, not proved optimal"
 MOST_STRIPS = 4
-STRIP = 0.065
+STRIP = 0.085
 
 
 def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Figure:
@@ -162,27 +162,34 @@ def _strips(panel: Axes, dataset: xr.Dataset, across: Any, order: Any) -> None:
     found = sorted(found, key=lambda item: -int(item[1].sum()))[:MOST_STRIPS]
     if not found:
         return
-    _room_below(panel, STRIP * len(found) + 0.02)
+    _room_below(panel, STRIP * len(found) + 0.03)
     at = panel.get_xaxis_transform()
     for place, (name, here) in enumerate(found):
-        height = STRIP * (len(found) - place - 0.4)
+        height = STRIP * (len(found) - place - 0.65)
         line = np.where(here, across, np.nan)
         style: dict[str, Any] = {"color": GREY, "marker": "|", "markersize": 9, "markeredgewidth": 2}
         panel.plot(line, np.full(len(line), height), transform=at, linewidth=4, zorder=1, **style)
-        text = f"{axes.words(name)} binds"
+        # from the first point it binds at, or up to the last one, whichever leaves room for the words
+        first, last = (float(across[i]) for i in np.flatnonzero(here)[[0, -1]])
+        left = _share(panel, first) < 0.6
         panel.annotate(
-            text,
-            (float(across[np.flatnonzero(here)[-1]]), height),
-            (8, 0),
+            f"binds: {axes.words(name)}",
+            (first if left else last, height),
+            (0, 6),
             xycoords=at,
             textcoords="offset points",
             fontsize=SMALL,
             color=GREY,
-            va="center",
+            ha="left" if left else "right",
             parse_math=False,
             zorder=5,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
         )
+
+
+def _share(panel: Axes, place: float) -> float:
+    """Return how far across the panel a place is, from 0 to 1."""
+    inside = panel.transAxes.inverted().transform(panel.transData.transform((place, panel.get_ylim()[0])))
+    return float(inside[0])
 
 
 def _room_below(panel: Axes, share: float) -> None:

@@ -118,13 +118,20 @@ def _column(dataset: xr.Dataset, name: str, here: Any) -> _Column:
     if axes.wide(numbers):
         low, high = np.log(numbers.min()), np.log(numbers.max())
         heights = np.linspace(0.0, 1.0, TICKS)
-        ticks = [(h, axes.amount(float(np.exp(low + h * (high - low))), array)) for h in heights]
+        ticks = [(h, _amount(float(np.exp(low + h * (high - low))), array)) for h in heights]
         return _Column(label, (np.log(numbers) - low) / (high - low), tuple(ticks))
     low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
     if low == high:
-        return _Column(label, np.full(numbers.shape, 0.5), ((0.5, axes.amount(low, array)),))
-    ticks = [(h, axes.amount(low + h * (high - low), array)) for h in np.linspace(0.0, 1.0, TICKS)]
+        return _Column(label, np.full(numbers.shape, 0.5), ((0.5, _amount(low, array)),))
+    ticks = [(h, _amount(low + h * (high - low), array)) for h in np.linspace(0.0, 1.0, TICKS)]
     return _Column(label, (numbers - low) / (high - low), tuple(ticks))
+
+
+def _amount(number: float, array: xr.DataArray) -> str:
+    """Write a number to three digits; plain ones of a few thousand as people do."""
+    if not axes.unit_of(array) and 1e3 <= abs(number) < 1e6:
+        return f"{float(f'{number:.3g}'):.0f}"
+    return axes.amount(number, array)
 
 
 def _named(label: str, places: Any, texts: list[str]) -> _Column:

@@ -24,6 +24,7 @@ INTENSITY = "intensity (flop/byte)"
 MARKED = "designs"
 FREE = "without its power cap"
 MOST_MARKS = 500
+FEW = 300.0
 SHADES = ("#FFFFFF", "#E4E4E4", "#F2F2F2")
 HEIGHT, AROUND = 2.5, 1.8
 
@@ -71,9 +72,13 @@ def _found(source: Any) -> tuple[Roofline, ...]:
     if isinstance(source, Facts):
         found = rooflines.of_solution(source)
     elif hasattr(source, "data_vars"):
-        found = rooflines.of_dataset(source, len(LINES))
+        found = rooflines.of_dataset(source, len(LINES) + 1)
     else:
         found = (rooflines.of_machine(source),)
+    if len(found) > len(LINES):
+        raise ValueError(
+            f"there are more than {len(LINES)} machines, which no picture tells apart: choose with isel"
+        )
     if not found:
         raise ValueError(
             "there is no roofline here: it takes a machine, or designs of a model that knows an intensity "
@@ -105,7 +110,12 @@ def _panel(panel: Axes, name: str, found: tuple[Roofline, ...]) -> dict[str, Any
             (dots,) = panel.plot(roof.at, factor * roof.reached[name], marker, linestyle="none", **look)
             marks.setdefault(MARKED, dots)
     if log:
+        from matplotlib.ticker import LogLocator, NullFormatter
+
         panel.set_yscale("log", base=10)
+        few = np.nanmax(every) < FEW * np.nanmin(every)
+        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+        panel.yaxis.set_minor_formatter(NullFormatter())
         panel.yaxis.set_major_formatter("{x:g}")
     else:
         panel.set_ylim(bottom=0)

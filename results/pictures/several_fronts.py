@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results import axes
-from results.pictures.between import INSIDE, draw_between
+from results.pictures.between import EXACT, INSIDE, SEGMENT, draw_between
 from results.pictures.canvas import LINES, Sheet, colour_bar, colour_scale, marks_of, sheet, title_of
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from results.axes import Scale
 
-FRONT = "front"
+FRONT, STATUS, CONFLICT = "front", "front_status", "front_conflict"
 DOMINATED, UNPROVED = "bettered by another front", "not proved optimal"
 MOST = 40
 PALE = "#9A9A9A"
@@ -52,6 +54,7 @@ def draw(dataset: xr.Dataset, names: list[str], ax: Axes | None) -> Figure:
     for curve in _curves(dataset, outer, scaled):
         marks |= _one(panel, curve, names, scales)
     if scaled:
+        marks |= _missing(dataset, names, outer[0])
         _scale(paper, dataset[outer[0]])
     paper.legend(marks | _meanings(panel, dataset))
     return paper.figure
@@ -100,7 +103,7 @@ def _one(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale]) -> d
     style: dict[str, Any] = {"color": curve.colour, "marker": curve.marker, "linestyle": curve.dash}
     if not kept.size:
         nothing = Line2D([], [], **style, markerfacecolor="white", alpha=0.5)
-        return {f"{curve.text}: {_refusal(part)}": nothing} if curve.text else {}
+        return {f"{curve.text} ({_refusal(part)})": nothing} if curve.text else {}
     order = kept[np.argsort(points[0, kept], kind="stable")]
     draw_between(panel, part, names, order, scales, curve.colour)
     across, up = (scale.factor * points[i, order] for i, scale in enumerate(scales))
@@ -117,16 +120,23 @@ def _one(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale]) -> d
     return {curve.text: Line2D([], [], **style, markersize=8)} if curve.text else {}
 
 
-def _refusal(part: xr.Dataset) -> str:
-    """Say why a place has no front."""
-    import json
+def _missing(dataset: xr.Dataset, names: list[str], axis: str) -> dict[str, Any]:
+    """Say how many places of a long axis have no front, and why."""
+    from matplotlib.lines import Line2D
 
-    told = str(part["conflict"].values) if "conflict" in part else ""
-    try:
-        limits = [axes.words(n) for n in json.loads(told)]
-    except (ValueError, TypeError):
-        limits = [told] if told else []
-    return "no design" + (f": {' and '.join(limits)}" if limits else "")
+    empty = [i for i in range(dataset.sizes[axis]) if not dataset[names[0]].isel({axis: i}).notnull().any()]
+    why = Counter(_refusal(dataset.isel({axis: i})) for i in empty)
+    return {f"{many} of {dataset.sizes[axis]} {text}": Line2D([], [], alpha=0) for text, many in why.items()}
+
+
+def _refusal(part: xr.Dataset) -> str:
+    """Say why a place has no front, as its limits do."""
+    text = "no front"
+    if STATUS in part:
+        text = axes.codes(part[STATUS]).get(int(part[STATUS]), text).replace("_", " ")
+    told = str(part[CONFLICT].values) if CONFLICT in part else ""
+    limits = " and ".join(axes.words(n) for n in json.loads(told or "{}"))
+    return f"{text}: {limits}" if limits else text
 
 
 def _scale(paper: Sheet, axis: xr.DataArray) -> None:
@@ -144,9 +154,10 @@ def _meanings(panel: Axes, dataset: xr.Dataset) -> dict[str, Any]:
     from matplotlib.patches import Patch
 
     found: dict[str, Any] = {}
-    shaded = [text for text in marks_of(panel) if text.startswith(INSIDE)]
-    if shaded:
-        found[shaded[0]] = Patch(facecolor=PALE, alpha=0.4)
+    drawn = marks_of(panel)
+    if any(text.startswith(INSIDE) for text in drawn):
+        found[INSIDE] = Patch(facecolor=PALE, alpha=0.4)
+    found |= {n: Line2D([], [], color=PALE, linewidth=2.5) for n in (EXACT, SEGMENT) if n in drawn}
     if "dominated" in dataset and bool((dataset["dominated"] == 1).any()):
         found[DOMINATED] = Line2D([], [], color=PALE, marker="o", markerfacecolor="white", linestyle="none")
     if bool(dataset["status"].isin([c for c in axes.ANSWERED if c != axes.OPTIMAL]).any()):

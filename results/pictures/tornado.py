@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 MOST = 12
 BAR, AROUND = 0.42, 1.9
-MORE, LESS, ONE_SIDED = (
-    "more of it gives more",
-    "more of it gives less",
-    "only while it betters the objective",
-)
+ONE_SIDED = "only as far as it betters the objective"
+# what is less than this share of the longest bar cannot be seen
+VISIBLE = 0.005
+ROOM = 0.22
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,7 @@ def tornado(source: xr.Dataset | Facts, ax: Axes | None = None, most: int = MOST
     alone = isinstance(source, Facts)
     bars = _of_solution(source) if alone else _of_dataset(source)
     bars = sorted((b for b in bars if b.reach >= NOTICEABLE), key=lambda b: -b.reach)
+    shown = [b for b in bars if b.reach >= VISIBLE * bars[0].reach][:most]
     if not bars:
         raise ValueError(
             "nothing here has an elasticity: it takes an optimum that moves smoothly with what is given (where whole "
@@ -59,7 +59,7 @@ def tornado(source: xr.Dataset | Facts, ax: Axes | None = None, most: int = MOST
         )
     goal = (source.objective_name if alone else next(iter(objectives(source)), "")) or "objective"
     about = source.title if alone else title_of(source)
-    return _draw(bars[:most], len(bars) - most, goal, about, ax, ranges=not alone)
+    return _draw(shown, len(bars) - len(shown), goal, about, ax, ranges=not alone)
 
 
 def _of_solution(solution: Facts) -> list[_Bar]:
@@ -110,15 +110,16 @@ def _draw(bars: list[_Bar], left_out: int, goal: str, about: str, ax: Axes | Non
             look["linestyle"], look["linewidth"] = "--", 1.6
             told[ONE_SIDED] = Patch(facecolor="white", edgecolor="black", linestyle="--", linewidth=1.6)
         else:
-            told[MORE if up else LESS] = Patch(**look)
+            told[f"more of it, {'more' if up else 'less'} {axes.words(goal)}"] = Patch(**look)
         start, width = (bar.low, bar.high - bar.low) if ranges and bar.high > bar.low else (0.0, bar.high)
         panel.barh(place, width, left=start, height=0.65, zorder=3, **look)
         _say(panel, bar, place, reach)
     panel.set_yticks(range(len(bars)), [axes.shorten(b.name, 44) for b in bars], parse_math=False)
     panel.invert_yaxis()
     panel.axvline(0, color="black", linewidth=1.0, zorder=4)
-    room = 1.3 * reach
-    panel.set_xlim(-room if any(b.low < 0 for b in bars) else 0, room if any(b.high > 0 for b in bars) else 0)
+    low, high = min(0.0, *(b.low for b in bars)), max(0.0, *(b.high for b in bars))
+    room = ROOM * (high - low)
+    panel.set_xlim(low - room if low < 0 else 0.0, high + room if high > 0 else 0.0)
     panel.grid(visible=False, axis="y")
     panel.set_xlabel(f"change of {axes.words(goal)} for 1 % more (%)", fontsize=MEDIUM)
     if left_out > 0:
@@ -137,7 +138,8 @@ def _draw(bars: list[_Bar], left_out: int, goal: str, about: str, ax: Axes | Non
 
 def _say(panel: Axes, bar: _Bar, place: int, reach: float) -> None:
     """Write the number, or both ends, beside the bar."""
-    text = f"{bar.low:+.2g}" if bar.low == bar.high else f"{bar.low:+.2g} … {bar.high:+.2g}"
+    ends = dict.fromkeys((bar.low, bar.high))
+    text = " … ".join(f"{end:+.2g}" if end else "0" for end in ends).replace("-", "−")
     at, side = (bar.high, "left") if bar.low + bar.high > 0 else (bar.low, "right")
     shift = 0.015 * reach * (1 if side == "left" else -1)
     panel.text(at + shift, place, text, ha=side, va="center", fontsize=SMALL, zorder=5)
