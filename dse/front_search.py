@@ -242,8 +242,10 @@ class Search:
         self.count()
         told = [restated.stated(self.question, x, first, second) for x in found_there]
         within = [x for x in told if x is not None and abs(value(second, x) - best) <= TIE * abs(best)]
-        sharp = [x for x in within if x.gap is not None and x.gap <= SHARP]
-        return next(iter(sharp or within), None)
+        gaps = [x.gap or 0.0 for x in within]
+        # the nearest one whose slope is told well, else the one where it is told best
+        sharp = next((x for x, gap in zip(within, gaps, strict=True) if gap <= SHARP), None)
+        return sharp or (within[gaps.index(min(gaps))] if within else None)
 
     def _polished(self, found: Solution) -> Solution:
         """Of several designs with the same first objective, take the one best for the second."""

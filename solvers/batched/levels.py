@@ -6,6 +6,7 @@ The model's arithmetic runs once with arrays for the limits. What the vectorised
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,7 @@ from results.solution import LimitState, Solution, Status
 from scenarios.question import HALVINGS, Limit, Objective, Question
 from solvers import gp
 from solvers.answer import BINDS, called_by_name, units
+from solvers.batched import parameters
 from solvers.batched.geometric_answers import Answers, answered, elasticity, slack
 from solvers.gp_terms import Array
 from solvers.structured import PROOFS
@@ -75,6 +77,7 @@ class Levels:
 
         Where no design meets them the answer only says so, not why.
         """
+        began = time.perf_counter()
         size = len(next(iter(limits.values()))) if limits else 1
         asked = _asked(self.question, self.goal, self.bounded, limits)
         try:
@@ -84,7 +87,8 @@ class Levels:
             return [None] * size
         if made is None or found is None:
             return [None] * size
-        return _told(self, made, found, limits)
+        worth = parameters.elasticities(self.first, made, found)
+        return _told(self, made, found, limits, worth, (time.perf_counter() - began) / size)
 
 
 def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) -> Levels | None:
@@ -122,8 +126,15 @@ def _asked(
     return replace(question, objectives=(goal,), limits=tuple(limits.values()))
 
 
-def _told(asked: Levels, made: Batch, found: Answers, at: Mapping[str, Array]) -> list[Found | None]:
-    """Turn arrays into answers."""
+def _told(
+    asked: Levels,
+    made: Batch,
+    found: Answers,
+    at: Mapping[str, Array],
+    worth: Mapping[str, Array],
+    seconds: float,
+) -> list[Found | None]:
+    """Turn arrays into answers; ``worth``: of the given numbers, ``seconds``: what each answer took."""
     question, size = asked.question, made.size
     good = np.flatnonzero(found.status == STATUS_CODES[Status.OPTIMAL])
     states = _limits(made, found)
@@ -145,8 +156,10 @@ def _told(asked: Levels, made: Batch, found: Answers, at: Mapping[str, Array]) -
             {n: float(found.x[n][i]) for n in decided},
             {n: float(v[i]) for n, v in metrics.items()},
             limits,
+            parameters=parameters.of_point(worth, i),
             certificate=text,
             solver=SOLVER,
+            seconds=seconds,
         )
         support = _support(asked, made, found, i) if asked.convex else None
         answers[i] = Found(called_by_name(here, solution, asked.units), support)

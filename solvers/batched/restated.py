@@ -33,7 +33,16 @@ def stated(question: Question, found: Found, goal: Objective, other: Objective) 
     told = checked(asked, Outcome(Status.OPTIMAL, x, bound, design.certificate, SOLVER))
     if told.status is not Status.OPTIMAL:
         return None
-    return replace(told, limits=_worth(told, design, goal, other))
+    given = _label(design, goal.name, "min" if goal.maximize else "max")
+    slope = None if given is None else design.limits[given].elasticity
+    if not slope:
+        return told
+    return replace(
+        told,
+        limits=_worth(told, design, other, slope, given),
+        parameters={n: -e / slope for n, e in design.parameters.items()},
+        seconds=design.seconds,
+    )
 
 
 def _least(support: Support, goal: Objective, other: Objective, level: float) -> float:
@@ -47,18 +56,22 @@ def _value(goal: Objective, coordinate: float) -> float:
     return number / math.log(2.0) if goal.name == HALVINGS.name else math.exp(min(number, 700.0))
 
 
-def _worth(told: Solution, design: Solution, goal: Objective, other: Objective) -> dict[str, LimitState]:
-    """Elasticities with the other objective held in place of the goal: the chain rule along the front."""
+def _worth(
+    told: Solution, design: Solution, other: Objective, slope: float, given: str | None
+) -> dict[str, LimitState]:
+    """Elasticities with the other objective held in place of the goal: the chain rule along the front.
+
+    ``given``: the limit on the goal that the design was found with, ``slope`` what that one is worth.
+    """
     limits = dict(told.limits)
-    given = _label(design, goal.name, "min" if goal.maximize else "max")
-    slope = design.limits[given].elasticity if given is not None else None
     held = _label(told, other.name, "min" if other.maximize else "max")
-    if not slope:
-        return limits
     for name, state in limits.items():
         worth = design.limits[name].elasticity if name in design.limits else None
-        if worth is not None and name not in (held, given):
-            limits[name] = replace(state, elasticity=-worth / slope if state.binding else 0.0)
+        if name == given and not state.binding:
+            # a limit of the user's own on the goal, which the design was not held by
+            limits[name] = replace(state, elasticity=0.0)
+        elif worth is not None and name not in (held, given):
+            limits[name] = replace(state, elasticity=-worth / slope + 0.0 if state.binding else 0.0)
     if held is not None:
         limits[held] = replace(limits[held], elasticity=1.0 / slope)
     return limits
