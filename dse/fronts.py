@@ -23,6 +23,7 @@ from dse.progress import Report, reporting
 from results.along import exchange_rates, knee
 from results.hypervolume import with_growth
 from results.segments import JOINED, JOINED_ABOUT, UNKNOWN
+from results.solution import Status
 from scenarios.question import Question
 from scenarios.questions import question as question_of
 from solvers.front_points import limited
@@ -86,6 +87,10 @@ def at(question: Question, points: int | None, tolerance: float | None, report: 
     if exact is not None:
         return exact
     refusal = search.ends()
+    if refusal is not None and refusal.status is Status.EVALUATED:
+        return Front(
+            question, (refusal,), solves=search.solves, method="nothing is decided: there is one design"
+        )
     if refusal is not None:
         return Front(question, refusal=refusal, solves=search.solves)
     if len(question.objectives) > 2:

@@ -71,7 +71,7 @@ def joined(grid: GridLike, parts: Mapping[Place, xr.Dataset], goals: Mapping[str
     shape = tuple(len(a.values) for a in grid.axes)
     about = provenance.attributes(grid, question)
     names = tuple(a.name for a in axes)
-    made = _Joined(names, shape, parts)
+    made = _Joined(names, shape, {place: _giving_way(part, names) for place, part in parts.items()})
     coordinates = {
         a.name: (a.dims, np.asarray(a.values, dtype=a.numpy_dtype), dict(a.attributes)) for a in axes
     }
@@ -79,6 +79,14 @@ def joined(grid: GridLike, parts: Mapping[Place, xr.Dataset], goals: Mapping[str
     found = xr.Dataset(data, coordinates | made.coordinates(), about)
     found = found.assign(made.of_places(set(about)))
     return _with_dominance(found, names, goals)
+
+
+def _giving_way(part: xr.Dataset, axes: tuple[str, ...]) -> xr.Dataset:
+    """Rename families that are called like an axis, "share_by_region", as a sweep does."""
+    taken = [n for n in map(str, part.data_vars) if n in axes]
+    return (
+        part.rename({n: f"{n}_by_{'_'.join(map(str, part[n].dims[1:]))}" for n in taken}) if taken else part
+    )
 
 
 class _Joined:
@@ -207,32 +215,31 @@ def _with_dominance(dataset: xr.Dataset, axes: tuple[str, ...], goals: Mapping[s
 def _bounds(dataset: xr.Dataset, most: list[bool]) -> Iterator[tuple[int, Callable[[Array], Array]]]:
     """Go through the enclosed fronts: number of the place, and what a design there has of the second objective.
 
-    Of a function of the first objective, both to be small. Straight lines are above what is straight in logarithms and
-    falls, so that they are true of every enclosure; where an objective is maximised steps are.
+    Of a function of the first objective; both are to be small, those to be maximised with the sign turned.
     """
     if "enclosure_at" not in dataset:
         return
     sides = ("enclosure_at", "enclosure_lower" if most[1] else "enclosure_upper")
-    rows = (
-        np.asarray(dataset[n].values, float) * (-1.0 if m else 1.0) for n, m in zip(sides, most, strict=True)
-    )
-    at, worst = (a.reshape(-1, a.shape[-1]) for a in rows)
+    at, proved = (dataset[n].values.reshape(-1, dataset.sizes["enclosure"]) for n in sides)
     for place in range(len(at)):
-        kept = np.isfinite(at[place]) & np.isfinite(worst[place])
-        order = np.argsort(at[place, kept], kind="stable")
-        u, v = at[place, kept][order], worst[place, kept][order]
-        if u.size:
-            yield place, partial(_stepped if any(most) else _straight, u, v)
+        kept = np.isfinite(at[place]) & np.isfinite(proved[place])
+        if kept.any():
+            yield place, partial(_between, at[place, kept], proved[place, kept], most)
 
 
-def _straight(u: Array, v: Array, first: Array) -> Array:
-    return np.where(first < u[0], np.inf, np.interp(first, u, v))
+def _between(at: Array, proved: Array, most: list[bool], small: Array) -> Array:
+    """Return what is proved at a value of the first objective, between places straight or straight in logarithms.
 
-
-def _stepped(u: Array, v: Array, first: Array) -> Array:
-    least = np.minimum.accumulate(v)
-    number = np.searchsorted(u, first, side="right") - 1
-    return np.where(number < 0, np.inf, least[np.maximum(number, 0)])
+    Whichever is worse is true of both.
+    """
+    first = -small if most[0] else small
+    found = np.interp(first, at, proved)
+    if (at > 0).all() and (proved > 0).all():
+        with np.errstate(all="ignore"):
+            curved = np.exp(np.interp(np.log(np.maximum(first, at[0] / 2)), np.log(at), np.log(proved)))
+        found = np.minimum(found, curved) if most[1] else np.maximum(found, curved)
+    beyond = first > at[-1] if most[0] else first < at[0]
+    return np.where(beyond, np.inf, -found if most[1] else found)
 
 
 def bettered(values: Array, group: Array) -> Array:

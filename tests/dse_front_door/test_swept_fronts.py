@@ -129,31 +129,37 @@ def test_bettered_agrees_with_its_definition_and_forgives_rounding(monkeypatch: 
     assert front_places.bettered(rounded, group).tolist() == expected
 
 
-@pytest.mark.parametrize("most", [False, True])
-def test_an_enclosure_proves_designs_between_points(most: bool):
-    """Places 0 and 1: the second is enclosed from (1, 8) over (2, 4) down to (4, 2), of which it shows the ends."""
-    sign = -1.0 if most else 1.0
-    goals = {"a": False, "b": most}
-    shown = np.array(
-        [
-            [[1.5, 3.0, 0.9, 4.0], [1.0, 4.0, np.nan, np.nan]],
-            [[5.5, 3.2, 9.0, 2.0], [8.0, 2.0, np.nan, np.nan]],
-        ]
-    )
+@pytest.mark.parametrize("most", [(False, False), (False, True), (True, False), (True, True)])
+def test_an_enclosure_proves_designs_between_points(most: tuple[bool, bool]):
+    """Of a place enclosed from (1, 8) over (2, 4) down to (4, 2) only the ends are shown; turned where maximised."""
+    turn = [-1.0 if m else 1.0 for m in most]
+    at, second = np.array([1.0, 2.0, 4.0]) * turn[0], np.array([8.0, 4.0, 2.0]) * turn[1]
+    order = np.argsort(at)
+    none = [math.nan] * 3
     band = {
-        "enclosure_at": (("x", "enclosure"), [[np.nan] * 3, [1.0, 2.0, 4.0]]),
-        "enclosure_upper": (("x", "enclosure"), np.array([[np.nan] * 3, [8.0, 4.0, 2.0]])),
-        "enclosure_lower": (("x", "enclosure"), np.array([[np.nan] * 3, [-8.0, -4.0, -2.0]])),
+        "enclosure_at": (("x", "enclosure"), [none, at[order]]),
+        "enclosure_lower": (("x", "enclosure"), np.array([none, (second if most[1] else second / 9)[order]])),
+        "enclosure_upper": (("x", "enclosure"), np.array([none, (second / 9 if most[1] else second)[order]])),
     }
-    points = {"a": (("x", "front"), shown[0]), "b": (("x", "front"), sign * shown[1])}
-    made = front_places._with_dominance(xr.Dataset(points | band), ("x",), goals)
-    # straight: 6 at 1.5, 3 at 3; by steps: 8 at 1.5, 4 at 3
-    expected = [0, 0, 0, 0] if most else [0, 1, 0, 0]
-    assert made["dominated"].values.tolist() == [expected, [0, 0, 0, 0]]
-    worse = xr.Dataset(points | band)
-    worse["b"] += sign * 3
-    made = front_places._with_dominance(worse, ("x",), goals)
-    assert made["dominated"].values[0].tolist() == [1, 1, 0, 1]
+
+    def beaten(*points: tuple[float, float]) -> list[int]:
+        a, b = (
+            np.array([list(v), [1.0, 4.0] + [math.nan] * (len(v) - 2)]) for v in zip(*points, strict=True)
+        )
+        b[1, :2] = 8.0, 2.0
+        shown = {"a": (("x", "front"), turn[0] * a), "b": (("x", "front"), turn[1] * b)}
+        goals = dict(zip("ab", most, strict=True))
+        return (
+            front_places._with_dominance(xr.Dataset(shown | band), ("x",), goals)["dominated"]
+            .values[0]
+            .tolist()
+        )
+
+    # a straight line says 6 at 1.5 and 3 at 3
+    assert beaten((1.5, 6.1), (3.0, 3.1), (5.0, 2.1), (0.9, 9.0)) == [1, 1, 1, 0]
+    # a line that is straight in logarithms, 5.33 and 2.67, is no less true
+    assert beaten((1.5, 5.2), (3.0, 2.6), (5.0, 1.9), (0.9, 1.0)) == [0, 0, 0, 0]
+    assert beaten((1.5, 5.7), (3.0, 2.8)) == [0, 0]
 
 
 def test_what_has_labels_is_matched_by_them_and_what_has_none_is_filled_up():
@@ -340,3 +346,21 @@ def test_a_single_front_takes_the_same_door():
     assert swept_fronts.front(dse.load(single)).sizes == fronts.front(dse.load(single)).sizes
     with pytest.raises(ScenarioError, match="several"):
         fronts.find(dse.load(ASKED))
+
+
+def test_a_place_where_nothing_is_decided_has_one_point_and_axes_may_be_called_like_a_list():
+    axes = {
+        "execution": {"path": "given.execution", "values": ["CO", "DP"]},
+        "share": {"path": "given.regions.a.flops", "factors": [1, 2]},
+    }
+    asked = {k: v for k, v in ASKED.items() if k != "sweep"} | {"sweep": axes}
+    found = dse.front(asked)
+    assert found["front_points"].values[0].tolist() == [1, 1]
+    assert found["status"].values[0, :, 0].tolist() == [6, 6]  # evaluated
+    assert (found["front_points"].values[1] > 1).all()
+    assert found["share"].dims == ("share",)
+    shares = found["share_by_region_processor"]
+    assert shares.dims == ("execution", "share", "front", "region", "processor")
+    assert shares.isel(execution=1, front=0).sum("processor").values.tolist() == [[1] * len(REGIONS)] * 2
+    cpu_only = asked | {"given": asked["given"] | {"execution": "CO"}, "sweep": {}}
+    assert dse.front(cpu_only)["status"].values.tolist() == [6]
