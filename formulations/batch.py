@@ -153,6 +153,18 @@ def _runs(spread: Spread, i: int, along: slice) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
 
 
+def runs(spread: Spread, region: Region) -> Region:
+    """Return the stretches of one structure that a piece lies in, along each axis of the whole grid."""
+    whole = [
+        [s] if alone else _runs(spread, i, slice(0, spread.values[i].size))
+        for i, (alone, s) in enumerate(zip(spread.apart, region, strict=True))
+    ]
+    return tuple(
+        next(run for run in found if run.start <= s.start < run.stop)
+        for found, s in zip(whole, region, strict=True)
+    )
+
+
 def asked(spread: Spread, region: Region) -> Question:
     """Return the question at a piece: arrays in what is given, in limits and in bounds of what is decided."""
     question = spread.question(region)
@@ -181,7 +193,7 @@ def batch(spread: Spread, region: Region) -> Batch | None:
     first = structure(spread.grid.question(tuple(s.start for s in region)))
     if first is None:
         return None
-    return of_question(first, asked(spread, region), tuple(s.stop - s.start for s in region))
+    return of_question(first, asked(spread, region), over_grid.sides(region))
 
 
 def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> Batch | None:

@@ -25,6 +25,11 @@ Region = tuple[slice, ...]
 NO_BOUND = -math.inf
 
 
+def sides(region: Region) -> tuple[int, ...]:
+    """Return how many values a block has along each axis; its slices may have steps."""
+    return tuple(len(range(s.start, s.stop, s.step or 1)) for s in region)
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """A grid with the values of its axes as arrays.

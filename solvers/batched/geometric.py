@@ -7,6 +7,7 @@ Large grids are worth a compiler, smaller ones are solved by the same method in 
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -27,8 +28,10 @@ from results.solution import Status
 from results.variables import Variable
 from scenarios.grids import Grid
 from solvers import gp
+from solvers.batched import geometric_near
 from solvers.batched.evaluated import blank
 from solvers.batched.geometric_answers import Answers, answered, binding, elasticity
+from solvers.batched.geometric_near import Anchors
 from solvers.batched.geometric_ties import Solver
 from solvers.gp_terms import Array
 
@@ -38,6 +41,8 @@ COMPILED = 20_000
 """Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
 PIECE = 16_384
 """Points of a piece: its few dozen arrays stay in a cache of a few MB."""
+FEWEST_NEAR = 8
+"""Points for each that is answered in full from which the others start from those."""
 PROBES = 16
 """Points that are tried before a grid goes this way."""
 LEFT = 0.2
@@ -90,7 +95,7 @@ class Geometric:
         def answer(piece: Region) -> None:
             at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
             made = self._batch(piece)
-            found = None if made is None else answered(made, self._solver(made))
+            found = None if made is None else answered(made, self._solver(made), anchors=self._anchors(piece))
             if made is not None and found is not None:
                 left[at] = (found.status == 0).reshape(made.shape)
                 _fill(plan, made, found, {name: a[at] for name, a in arrays.items()})
@@ -116,6 +121,24 @@ class Geometric:
             return batch.batch(self.spread, piece)
         except Exception:  # whatever it is, the points are then answered (and fail) one by one
             return None
+
+    def _anchors(self, piece: Region) -> Anchors | None:
+        """Answer a few points around a piece, for the others to start from; None where that is not worth it."""
+        steps = geometric_near.strides(self.spread.grid.shape, self.spread.apart)
+        if not self.compiled or math.prod(steps) < FEWEST_NEAR:
+            return None
+        region, which = geometric_near.places(piece, batch.runs(self.spread, piece), steps)
+        made = self._batch(region)
+        if made is None or made.discrete is not None:
+            return None
+        solve = self._solver(made)
+        found = answered(made, solve)
+        if found is None:
+            return None
+        best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
+        y = np.log(np.stack([found.x[v.name] for v in made.problem.variables], axis=-1))
+        conflict = found.conflict & conflicting[:, None]
+        return Anchors(geometric_near.known(made, best, y, found.multipliers, conflict, solve), which)
 
     def _solver(self, made: Batch) -> Solver:
         if not self.compiled:

@@ -24,8 +24,9 @@ from results.solution import Status
 from scenarios.question import HALVINGS
 from solvers import gp
 from solvers.answer import BINDS, HOLDS
-from solvers.batched import geometric_conflicts, geometric_ties, geometric_whole
-from solvers.batched.geometric_ties import Solver, taken
+from solvers.batched import geometric_conflicts, geometric_near, geometric_ties, geometric_whole
+from solvers.batched.geometric_near import Anchors
+from solvers.batched.geometric_ties import Solver, Stages, taken
 from solvers.gp_terms import Array
 from solvers.sensitivity import ACTIVE
 from solvers.structured import STRAINED
@@ -59,43 +60,67 @@ class Answers:
     conflict: Bools
 
 
-def answered(batch: Batch, solve: Solver, *, why: bool = True, strained: float = STRAINED) -> Answers | None:
+def answered(
+    batch: Batch,
+    solve: Solver,
+    *,
+    why: bool = True,
+    anchors: Anchors | None = None,
+    strained: float = STRAINED,
+) -> Answers | None:
     """Answer the points of a block; None where the tie rule asks for what is not geometric.
 
-    ``why``: find out for points without a design which limits are in conflict. ``strained``: points with larger
-    multipliers are left over.
+    ``why``: find out for points without a design which limits are in conflict. ``anchors``: what is known near by;
+    the points that are alike are settled from there. ``strained``: points with larger multipliers are left over.
     """
     rule = geometric_ties.stages(batch, solve)
     if rule is None:
         return None
     t, size = batch.table, batch.size
     status = np.zeros(size, np.int8)
-    sound = np.isfinite(t.logc).all(1)
-    points = np.flatnonzero(sound)
-    r = solve(t.exponents, t.logc[points], t.ptr, batch.low[points], batch.high[points])
-    best, regular = points[r.status == gp.OPTIMAL], taken(r, r.status == gp.OPTIMAL)
-    names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status, why=why)
-    if runaway(_first(batch), batch.problem.variables):
-        status[best] = STATUS_CODES[Status.UNBOUNDED]
-        best = best[:0]
-        regular = taken(r, np.zeros(points.size, bool))
-    else:
-        good = _regular(batch, best, regular, strained)
-        best, regular = best[good], taken(regular, good)
     y = np.full((size, t.exponents.shape[1]), np.nan)
     multipliers = np.zeros((size, len(batch.keys)))
     value = np.full(size, np.nan)
+    near = None if anchors is None else geometric_near.settled(batch, rule, anchors)
+    if near is not None:
+        status[near.conflicting] = STATUS_CODES[Status.INFEASIBLE]
+        status[near.best] = STATUS_CODES[Status.OPTIMAL]
+        y[near.best], value[near.best], multipliers[near.best] = near.y, near.bound, near.multipliers
+    points = np.flatnonzero(np.isfinite(t.logc).all(1) & (status == 0))
+    r = solve(t.exponents, t.logc[points], t.ptr, batch.low[points], batch.high[points])
+    best, regular = points[r.status == gp.OPTIMAL], taken(r, r.status == gp.OPTIMAL)
+    names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status, why=why)
+    if near is not None:
+        conflict[near.conflicting] = near.members
+    if runaway(_first(batch), batch.problem.variables):
+        status[best] = STATUS_CODES[Status.UNBOUNDED]
+    else:
+        good = _regular(batch, best, regular, strained)
+        _settle(rule, best[good], taken(regular, good), status, y, value, multipliers)
+    return _checked(batch, status, y, value, multipliers, names, conflict)
+
+
+def _settle(
+    rule: Stages,
+    best: NDArray[np.intp],
+    regular: gp.Result,
+    status: NDArray[np.int8],
+    y: Array,
+    value: Array,
+    multipliers: Array,
+) -> None:
+    """Put designs by the tie rule, bounds and multipliers of the optima ``best`` into place."""
+    batch = rule.batch
     if batch.discrete is not None:
         y[best], value[best], clear = geometric_whole.settled(rule, best, regular)
     else:
         regular, told = geometric_ties.cleared(
-            solve, t.take(best), batch.low[best], batch.high[best], regular
+            rule.solve, batch.table.take(best), batch.low[best], batch.high[best], regular
         )
         y[best], sure = geometric_ties.choose(rule, best, regular)
         multipliers[best], value[best] = regular.multipliers, regular.bound
         clear = told & sure & _unique(batch, best, y[best])
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
-    return _checked(batch, status, y, value, multipliers, names, conflict)
 
 
 def _first(batch: Batch) -> Canonical:

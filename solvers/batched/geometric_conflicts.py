@@ -6,6 +6,7 @@ What ``solvers.conflicts`` does for one point: limits are set aside by making th
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,45 @@ def limit_names(batch: Batch) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(key.name for key in batch.keys), *discrete]))
 
 
+def whose(batch: Batch) -> NDArray[np.int64]:
+    """Return the place among the names (see ``limit_names``) of each limit."""
+    places = {name: i for i, name in enumerate(limit_names(batch))}
+    return np.array([places[key.name] for key in batch.keys], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """Why some points have no design, and that each limit of the conflict is part of it.
+
+    ``y`` and ``shares`` (points, limits): where the conflict is proved by which weights, of sum 1; ``tilt``: the slope
+    of the limits so weighted. ``witness`` (points, names, variables): designs that meet all limits but those of a
+    name in the conflict. ``sure``: where all of this could be found.
+    """
+
+    y: Array
+    shares: Array
+    tilt: Array
+    witness: Array
+    sure: Bools
+
+
+def proofs(batch: Batch, points: NDArray[np.intp], members: Bools, solve: Solver) -> Proofs:
+    """Prove the conflicts of some points (points, names) by their limits alone, and that none of these may go."""
+    names = limit_names(batch)
+    ask = _Oracle(batch, points, names, solve)
+    r, slopes = ask.proof(members)
+    share = r.multipliers / np.maximum(r.multipliers.sum(1, keepdims=True), 1e-300)
+    share = np.where(share > min(COUNTS), share, 0.0)
+    sure = np.asarray(r.status == gp.INFEASIBLE)
+    witness = np.zeros((points.size, len(names), r.y.shape[1]))
+    for i in range(len(names)):
+        some = np.flatnonzero(members[:, i])
+        if some.size:
+            witness[some, i], met = ask.inside(some, np.arange(len(names)) != i)
+            sure[some] &= met
+    return Proofs(r.y, share, (share[:, :, None] * slopes).sum(1), witness, sure)
+
+
 class _Oracle:
     """Says whether some limits can hold together, whatever the objective and the bounds of the box."""
 
@@ -81,9 +121,8 @@ class _Oracle:
         self._exponents = np.concatenate([np.zeros((1, n)), t.exponents[first:]])
         self._logc = np.concatenate([np.zeros((points.size, 1)), t.logc[:, first:]], axis=1)
         self._ptr = np.concatenate([[0], t.ptr[1:] - first + 1])
-        places = {name: i for i, name in enumerate(names)}
         self._count = len(names)
-        self._whose = np.array([places[key.name] for key in batch.keys], dtype=np.int64)
+        self._whose = whose(batch)
         self._limit_of_term = Table(self._exponents, self._logc, self._ptr).row[1:] - 1
         self._low, self._high = (end[points] for end in batch.box(own=False))
         low, high = batch.box(own=False, far=True)
@@ -149,6 +188,18 @@ class _Oracle:
         """Whether the limits kept (points, names) conflict also with the slack they are granted, far out of the box."""
         bad: Bools = self._eased(points, kept).status == gp.INFEASIBLE
         return bad
+
+    def proof(self, kept: Bools) -> tuple[gp.Result, Array]:
+        """Return the proofs that the limits kept (points, names) conflict, and the limits' slopes where they stand."""
+        everyone = np.arange(len(self._logc))
+        r = self._eased(everyone, kept, BARE)
+        return r, gp.gradients(self._exponents, self._kept(everyone, kept), self._ptr, r.y)[:, 1:]
+
+    def inside(self, points: NDArray[np.intp], kept: Bools) -> tuple[Array, Bools]:
+        """Return designs well within the limits kept, and whether they meet them."""
+        logc = self._kept(points, np.broadcast_to(kept, (points.size, kept.size)))
+        r = self._solve(self._exponents, logc, self._ptr, self._low[points], self._high[points])
+        return r.y, np.asarray(r.status == gp.OPTIMAL)
 
     def _eased(self, points: NDArray[np.intp], kept: Bools, tol: float = ANY) -> gp.Result:
         low, high = self._far[0][points], self._far[1][points]

@@ -58,12 +58,12 @@ def choose(s: Stages, points: NDArray[np.intp], r: gp.Result) -> tuple[Array, Bo
     ``r``: the optima of these points.
     """
     t, low, high = s.batch.table.take(points), s.batch.low[points], s.batch.high[points]
-    matter = _matter(t, r.y, r.multipliers)
+    stiff = matter(t, r.y, r.multipliers)
     pushed = (r.lower_multipliers > PUSHED) | (r.upper_multipliers > PUSHED) | (high - low < 1e-13)
     y, done = r.y.copy(), np.ones(points.size, bool)
     n = y.shape[1]
     basis = np.concatenate([t.exponents, np.eye(n)])
-    for which, kind in groups(np.concatenate([matter, pushed], axis=1)):
+    for which, kind in groups(np.concatenate([stiff, pushed], axis=1)):
         flat = null(basis[kind])
         if flat.shape[1]:
             y[which], done[which] = _descend(s, points[which], y[which], r.value[which], flat, 0)
@@ -117,14 +117,20 @@ def groups(patterns: Bools) -> Iterator[tuple[NDArray[np.intp], Bools]]:
         yield order[begin : ends[k]], patterns[place]
 
 
-def _matter(t: Table, y: Array, multipliers: Array) -> Bools:
+def matter(t: Table, y: Array, multipliers: Array) -> Bools:
     """Which terms matter to the optimum (see ``solvers.ties.stiff``)."""
     values, weights = gp.both(t.exponents, t.logc, t.ptr, y)
     force = np.concatenate([np.ones((len(y), 1)), multipliers], axis=1)
     counted = force * (force > FORCE)
     counted[:, 1:] *= -values[:, 1:] < TIGHT
-    matter: Bools = counted[:, t.row] * weights > TIE
-    return matter
+    found: Bools = counted[:, t.row] * weights > TIE
+    return found
+
+
+def deciding(s: Stages, flat: Array, number: int = 0) -> int | None:
+    """Return the first stage from ``number`` on that changes along some direction of ``flat``."""
+    there = range(number, len(s.stages))
+    return next((i for i in there if np.abs(s.stages[i].exponents @ flat).max(initial=0.0) >= 1e-12), None)
 
 
 def _descend(
@@ -132,10 +138,10 @@ def _descend(
 ) -> tuple[Array, Bools]:
     """Move inside the face to what the stages from ``number`` on ask for."""
     done = np.ones(len(y), bool)
-    while number < len(s.stages) and np.abs(s.stages[number].exponents @ flat).max() < 1e-12:
-        number += 1
-    if number == len(s.stages):
+    found = deciding(s, flat, number)
+    if found is None:
         return y, done
+    number = found
     t = _in_face(s, points, y, value, flat, s.stages[number])
     low, high = s.batch.low[points], s.batch.high[points]
     span = (high - low).max(1) * np.sqrt(y.shape[1]) + 1.0
@@ -147,8 +153,7 @@ def _descend(
     r = s.solve(t.exponents, t.logc, t.ptr, -ends, ends)
     done = r.status == gp.OPTIMAL
     moved = y + r.y @ flat.T
-    matter = _matter(t, r.y, r.multipliers)
-    for which, kind in groups(matter):
+    for which, kind in groups(matter(t, r.y, r.multipliers)):
         rest = flat @ null(t.exponents[kind])
         if rest.shape[1]:
             again = _descend(s, points[which], moved[which], value[which], rest, number + 1)

@@ -175,9 +175,9 @@ def matrix(A: Any, ptr: Any, w: Any, r: Room, dims: Any, weight: float, elastic:
     for k in range(m + 1):
         c = weight if k == 0 else w[r.L + k - 1]
         if c > 0.0 and ptr[k + 1] - ptr[k] > 1:
-            _bend(A, ptr, w, r, dims, k, c)
+            bend(A, ptr, w, r, dims, k, c)
         if k > 0 and w[r.on + k - 1] > 0:
-            _wall(w, r, dims, k, w[r.L + k - 1] * w[r.V + k - 1], elastic)
+            wall(w, r, dims, k, w[r.L + k - 1] * w[r.V + k - 1], elastic)
     for v in range(n):
         lower, upper = m + 1 + v, m + 1 + n + v
         if w[r.free + v] > 0:
@@ -188,11 +188,11 @@ def matrix(A: Any, ptr: Any, w: Any, r: Room, dims: Any, weight: float, elastic:
             w[r.H + v * (n + 2)] = 1.0
     last = r.H + n * (n + 2)
     w[last] = w[last] + w[r.L + m] * w[r.V + m] if elastic else 1.0
-    _factor(w, r, n + 1)
+    factor(w, r, n + 1)
 
 
 @compiled
-def _bend(A: Any, ptr: Any, w: Any, r: Room, dims: Any, k: int, c: float) -> None:
+def bend(A: Any, ptr: Any, w: Any, r: Room, dims: Any, k: int, c: float) -> None:
     """Add c times the curvature of row k to the lower half of H."""
     n = len(dims)
     for j in range(ptr[k], ptr[k + 1]):
@@ -205,7 +205,7 @@ def _bend(A: Any, ptr: Any, w: Any, r: Room, dims: Any, k: int, c: float) -> Non
 
 
 @compiled
-def _wall(w: Any, r: Room, dims: Any, k: int, stiff: float, elastic: bool) -> None:
+def wall(w: Any, r: Room, dims: Any, k: int, stiff: float, elastic: bool) -> None:
     """Add what keeps the slack of row k positive."""
     n = len(dims)
     for u in range(n):
@@ -219,7 +219,8 @@ def _wall(w: Any, r: Room, dims: Any, k: int, stiff: float, elastic: bool) -> No
 
 
 @compiled
-def _factor(w: Any, r: Room, size: int) -> None:
+def factor(w: Any, r: Room, size: int) -> None:
+    """Put the Cholesky factor of H, whose lower half is there, in its place; ``scale`` makes its diagonal 1."""
     for u in range(size):
         w[r.scale + u] = 1.0 / np.sqrt(w[r.H + u * size + u])
     for u in range(size):
@@ -257,7 +258,7 @@ def step(w: Any, r: Room, dims: Any, weight: float, rho: float, elastic: bool) -
     for v in range(n):
         w[r.rhs + v] = w[r.rhs + v] if w[r.free + v] > 0 else 0.0
     w[r.rhs + n] = w[r.rhs + n] if elastic else 0.0
-    _back(w, r, n + 1)
+    back(w, r, n + 1)
     fall = 0.0
     for u in range(n + 1):
         fall += w[r.rhs + u] * w[r.d + u]
@@ -266,7 +267,7 @@ def step(w: Any, r: Room, dims: Any, weight: float, rho: float, elastic: bool) -
 
 
 @compiled
-def _back(w: Any, r: Room, size: int) -> None:
+def back(w: Any, r: Room, size: int) -> None:
     """Solve for d with the factor in H."""
     for u in range(size):
         a = w[r.scale + u] * w[r.rhs + u]

@@ -1,0 +1,207 @@
+"""Points of a grid from the answers of a few of them: neighbours have mostly the same limits binding.
+
+Every so many steps along each axis a point is answered in full (an anchor). The others are settled from the nearest
+anchors by ``solvers.batched.near`` wherever its proofs go through. Where anchors stand depends on the grid alone, not
+on how it is cut, so that a point always starts from the same ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.batch import Batch
+from formulations.over_grid import Region
+from solvers import gp
+from solvers.batched import geometric_conflicts, geometric_ties
+from solvers.batched.geometric_ties import Bools, Solver, Stages
+from solvers.gp_terms import Array
+from solvers.structured import SLACK
+from solvers.ties import null
+
+TOGETHER = 64
+"""Points for one anchor: the others then take most of the time."""
+FEWEST = 32
+"""Anchors along an axis that they are thinned out along: with fewer they are too far from each other."""
+TRIES = 4
+BINDS, PULLS = 1e-7, 1e-4
+PART = 1e-6
+"""Multiplier of what binds and is not only where the tie rule ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """What is known at the anchors near a piece, and of each of its points which anchors to try, best first."""
+
+    known: Any
+    which: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was settled: the points that have an optimum (``best``), with design, bound and multipliers of each; the
+    ``conflicting`` ones, with the names (points, names) that are in the conflict.
+    """  # noqa: D205
+
+    best: NDArray[np.intp]
+    y: Array
+    bound: Array
+    multipliers: Array
+    conflicting: NDArray[np.intp]
+    members: Bools
+
+
+def strides(shape: Sequence[int], apart: Sequence[bool]) -> tuple[int, ...]:
+    """Return how many steps lie between anchors along each axis; all 1 where a grid is too coarse for them."""
+    found = [1] * len(shape)
+    while np.prod(found) < TOGETHER:
+        cells = [0 if alone else n / step for n, step, alone in zip(shape, found, apart, strict=True)]
+        longest = int(np.argmax(cells))
+        if cells[longest] < 2 * FEWEST:
+            break
+        found[longest] *= 2
+    return tuple(found)
+
+
+def places(region: Region, runs: Region, steps: Sequence[int]) -> tuple[Region, NDArray[np.int64]]:
+    """Return where the anchors around a piece stand, and of each point (C order) the nearest, -1 where there is none.
+
+    ``runs``: the stretches of one structure that the piece lies in.
+    """
+    anchors: list[slice] = []
+    nearest: list[list[Any]] = []
+    for s, run, step in zip(region, runs, steps, strict=True):
+        first = run.start + (s.start - run.start) // step * step
+        last = run.start + (s.stop - 1 - run.start) // step * step
+        anchors.append(slice(first, min(last + (step if step > 1 else 0) + 1, run.stop), step))
+        count = len(range(run.stop)[anchors[-1]])
+        away = (np.arange(s.start, s.stop) - first) / step
+        near = np.minimum(np.floor(away + 0.5).astype(np.int64), count - 1)
+        other = near + np.where(away > near, 1, -1)
+        other = np.where((other >= 0) & (other < count) & (away != near), other, -1)
+        nearest.append([near, other])
+    counts = [len(range(a.start, a.stop, a.step)) for a in anchors]
+    tries = []
+    for choice in itertools.islice(itertools.product((0, 1), repeat=len(steps)), TRIES):
+        each = [np.asarray(n[c]) for n, c in zip(nearest, choice, strict=True)]
+        at = np.ix_(*each)
+        flat = (
+            np.ravel_multi_index([np.maximum(x, 0) for x in at], counts) if counts else np.zeros((), np.int64)
+        )
+        there = np.ones(flat.shape, bool)
+        for x in at:
+            there &= x >= 0
+        tries.append(np.where(there, flat, -1).ravel())
+    return tuple(anchors), np.ascontiguousarray(np.stack(tries, axis=-1))
+
+
+def known(batch: Batch, best: Bools, y: Array, multipliers: Array, conflict: Bools, solve: Solver) -> Any:
+    """Return what neighbours need to know of answered points (``near.Known``).
+
+    ``best``: points with an optimum, at the designs ``y`` with ``multipliers``; ``conflict``: names (points, names)
+    of limits in conflict at the others.
+    """
+    from solvers.batched import near
+
+    rule = geometric_ties.stages(batch, solve)
+    assert rule is not None, "without it there are no answers"
+
+    t = batch.table
+    size, n, m = batch.size, t.exponents.shape[1], len(batch.keys)
+    found = near.Known(
+        np.zeros(size, np.int8), np.where(np.isfinite(y), y, 0.0), np.zeros((size, m)), np.zeros((size, m), np.int8),
+        np.zeros((size, n), np.int8), np.zeros((size, t.exponents.shape[0]), np.int8), np.zeros((size, n)),
+        np.full(size, -1, np.int64), np.ascontiguousarray(conflict, np.int8),
+        np.zeros((size, conflict.shape[1], n)),
+    )  # fmt: skip
+    _optima(found, batch, rule, np.flatnonzero(best), multipliers)
+    _conflicts(found, batch, np.flatnonzero(conflict.any(1) & ~best), conflict, solve)
+    return found
+
+
+def _optima(found: Any, batch: Batch, rule: Stages, points: NDArray[np.intp], multipliers: Array) -> None:
+    from solvers.batched import near
+
+    t, y, low, high = batch.table.take(points), found.y[points], batch.low[points], batch.high[points]
+    force = np.where(multipliers[points] > PART, multipliers[points], 0.0)
+    values = gp.evaluate(t.exponents, t.logc, t.ptr, y)
+    slopes = gp.gradients(t.exponents, t.logc, t.ptr, y)
+    tilt = slopes[:, 0] + (force[:, :, None] * slopes[:, 1:]).sum(1)
+    rows = np.where(force > 0, near.BINDS, np.where(values[:, 1:] > -BINDS, near.PINNED, near.OFF))
+    ends = np.where(high - y < BINDS, np.where(tilt < -PART, near.AT_HIGH, near.PINNED_HIGH), near.FREE)
+    ends = np.where(y - low < BINDS, np.where(tilt > PART, near.AT_LOW, near.PINNED_LOW), ends)
+    ends = np.where(high - low < 1e-13, near.FIXED, ends)
+    matter = geometric_ties.matter(t, y, force)
+    held = np.isin(ends, (near.AT_LOW, near.AT_HIGH, near.FIXED))
+    pins = (rows == near.PINNED).sum(1) + np.isin(ends, (near.PINNED_LOW, near.PINNED_HIGH)).sum(1)
+    basis = np.concatenate([t.exponents, np.eye(y.shape[1])])
+    for which, kind in geometric_ties.groups(np.concatenate([matter, held], axis=1)):
+        flat = null(basis[kind])
+        depth, stage = flat.shape[1], geometric_ties.deciding(rule, flat)
+        if depth > 1 or (depth and stage is None):
+            continue
+        at = points[which[pins[which] == depth]]
+        found.kind[at], found.stage[at] = near.OPTIMUM, -1 if stage is None else stage
+        found.flat[at] = flat[:, 0] if depth else 0.0
+    found.multipliers[points], found.rows[points] = force, rows
+    found.ends[points], found.matter[points] = ends, matter
+
+
+def _conflicts(found: Any, batch: Batch, points: NDArray[np.intp], conflict: Bools, solve: Solver) -> None:
+    from solvers.batched import near
+
+    if not points.size:
+        return
+    p = geometric_conflicts.proofs(batch, points, conflict[points], solve)
+    ends = np.where(p.tilt > PULLS, near.AT_LOW, np.where(p.tilt < -PULLS, near.AT_HIGH, near.FREE))
+    found.kind[points] = np.where(p.sure, near.CONFLICT, near.NOTHING)
+    found.y[points], found.multipliers[points], found.witness[points] = p.y, p.shares, p.witness
+    found.rows[points] = np.where(p.shares > 0, near.BINDS, near.OFF)
+    found.ends[points] = np.where(batch.high[points] - batch.low[points] < 1e-13, near.FIXED, ends)
+
+
+def settled(batch: Batch, rule: Stages, anchors: Anchors) -> Found:
+    """Settle the points of a piece from the anchors around it."""
+    from solvers.batched import near
+
+    t = batch.table
+    size, n, m = batch.size, t.exponents.shape[1], len(batch.keys)
+    out = np.zeros((size, 3 + n + m))
+    boxes = (batch.low, batch.high, *batch.box(own=False), *batch.box(own=False, far=True))
+    near.run(
+        t,
+        boxes,
+        float(np.log1p(SLACK)),
+        anchors.known,
+        anchors.which,
+        _stages(rule, anchors),
+        geometric_conflicts.whose(batch),
+        out,
+    )
+    best, conflicting = (np.flatnonzero(out[:, 0] == kind) for kind in (near.OPTIMUM, near.CONFLICT))
+    source = out[conflicting, 1].astype(np.int64)
+    return Found(
+        best,
+        out[best, 3 : 3 + n],
+        out[best, 2],
+        out[best, 3 + n :],
+        conflicting,
+        anchors.known.members[source] > 0,
+    )
+
+
+def _stages(rule: Stages, anchors: Anchors) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Return the goals that decide ties near some anchor as one table; the others are left empty."""
+    n, size = rule.goal.exponents.shape[1], rule.batch.size
+    used = set(anchors.known.stage.tolist())
+    parts = [s for i, s in enumerate(rule.stages) if i in used]
+    counts = [int(s.ptr[-1]) if i in used else 0 for i, s in enumerate(rule.stages)]
+    if not parts:
+        return np.zeros((0, n)), np.zeros((size, 0)), np.zeros(len(counts) + 1, np.int64)
+    exponents = np.concatenate([s.exponents for s in parts])
+    return exponents, np.concatenate([s.logc for s in parts], axis=1), np.cumsum([0, *counts])

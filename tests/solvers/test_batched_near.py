@@ -1,0 +1,131 @@
+"""Points settled from anchors near by: the answers are those of every point by itself, however poor the guess."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import results.dataset
+import scenarios
+from formulations import batch
+from results.dataset import STATUS_CODES
+from results.solution import Status
+from solvers import gp
+from solvers.batched import geometric, geometric_near
+from solvers.batched.geometric_answers import answered
+
+TEXT = """
+model = "nbody"
+machine = "balanced"
+[given]
+bodies = 1e5
+flops_per_pair = 10
+[decide]
+processors = { max = 65536 }
+memory = { max = 1e9 }
+[objective]
+minimize = "energy"
+[limits]
+time = { max = "1 s" }
+[sweep.deadline]
+path = "limits.time.max"
+start = "100 us"
+stop = "100 ms"
+num = 48
+spacing = "log"
+[sweep.bodies]
+path = "given.bodies"
+start = 1e4
+stop = 1e6
+num = 24
+spacing = "log"
+"""
+"""Many have no design in time; of the others some are at the deadline, and in some the tie rule alone decides."""
+
+
+@pytest.fixture(scope="module")
+def asked() -> scenarios.Grid:
+    return scenarios.grid(scenarios.from_text(TEXT, "near.toml"))
+
+
+def test_anchors_are_the_same_however_the_grid_is_cut():
+    runs = (slice(0, 100), slice(10, 50))
+    steps = (8, 4)
+
+    def starts(region: tuple[slice, ...]) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
+        anchors, which = geometric_near.places(region, runs, steps)
+        spots = [(i, j) for i in range(100)[anchors[0]] for j in range(100)[anchors[1]]]
+        points = [(i, j) for i in range(100)[region[0]] for j in range(100)[region[1]]]
+        return {
+            p: [spots[a] for a in tries if a >= 0] for p, tries in zip(points, which.tolist(), strict=True)
+        }
+
+    whole = starts(runs)
+    for region in (
+        (slice(3, 9), slice(10, 13)),
+        (slice(95, 100), slice(41, 50)),
+        (slice(16, 17), slice(14, 15)),
+    ):
+        assert all(whole[point] == tries for point, tries in starts(region).items())
+    for (i, j), tries in whole.items():
+        assert abs(tries[0][0] - i) <= 8 - 1
+        assert abs(tries[0][1] - j) <= 4 - 1
+        assert all((a % 8, (b - 10) % 4) == (0, 0) for a, b in tries)
+
+
+def test_a_coarse_grid_has_no_anchors():
+    assert geometric_near.strides((20, 20, 20), (False,) * 3) == (1, 1, 1)
+    assert geometric_near.strides((1000, 1000, 3), (False, False, True))[2] == 1
+    assert np.prod(geometric_near.strides((1000, 1000), (False, False))) >= geometric_near.TOGETHER
+
+
+def test_points_near_anchors_have_their_own_answers(asked: scenarios.Grid, monkeypatch: pytest.MonkeyPatch):
+    """Every number is that of the interior point in NumPy, at every point; most come from anchors."""
+    plan, region = results.dataset.layout(asked, {}), tuple(slice(0, n) for n in asked.shape)
+    spread = batch.apart(asked)
+    alone, left = geometric.Geometric(spread, compiled=False).solve(plan, region)
+    shares = []
+    settled = geometric_near.settled
+
+    def told(made: batch.Batch, *rest: object) -> geometric_near.Found:
+        found = settled(made, *rest)  # type: ignore[arg-type]
+        shares.append((found.best.size / made.size, found.conflicting.size / made.size))
+        return found
+
+    monkeypatch.setattr(geometric_near, "FEWEST", 3)
+    monkeypatch.setattr(geometric_near, "settled", told)
+    arrays, apart = geometric.Geometric(spread, compiled=True).solve(plan, region)
+    assert shares[0][0] > 0.4
+    assert shares[0][1] > 0.2
+    assert sum(shares[0]) > 0.7
+    np.testing.assert_array_equal(apart, left)
+    for name, values in arrays.items():
+        if values.dtype.kind == "f":
+            # the interior point leaves designs to the square root of its gap
+            np.testing.assert_allclose(values, alone[name], rtol=3e-5, atol=1e-6, err_msg=name)
+        else:
+            np.testing.assert_array_equal(values, alone[name], err_msg=name)
+    np.testing.assert_allclose(arrays["objective"], alone["objective"], rtol=1e-8)
+    assert np.nanmax(arrays["gap"]) < 1e-9
+    best = arrays["status"] == STATUS_CODES[Status.OPTIMAL]
+    assert (arrays["binding"][best, plan.limits.index("time")] == 1).mean() > 0.1
+
+
+def test_a_poor_guess_proves_nothing_wrong(asked: scenarios.Grid):
+    """Anchors dealt out by lot: few points are settled, and these as they are by themselves."""
+    region = (slice(0, 48, 3), slice(0, 24, 3))
+    made = batch.batch(batch.apart(asked), region)
+    assert made is not None
+    full = answered(made, gp.solve)
+    assert full is not None
+    best = full.status == STATUS_CODES[Status.OPTIMAL]
+    y = np.log(np.stack([full.x[v.name] for v in made.problem.variables], axis=-1))
+    known = geometric_near.known(made, best, y, full.multipliers, full.conflict, gp.solve)
+    lot = np.random.default_rng(3).integers(0, made.size, (made.size, 4))
+    guessed = answered(made, gp.solve, anchors=geometric_near.Anchors(known, lot))
+    assert guessed is not None
+    np.testing.assert_array_equal(guessed.status, full.status)
+    np.testing.assert_array_equal(guessed.conflict, full.conflict)
+    for name, values in guessed.x.items():
+        np.testing.assert_allclose(values, full.x[name], rtol=3e-5, err_msg=name)
+    np.testing.assert_allclose(guessed.multipliers[best], full.multipliers[best], rtol=1e-5, atol=1e-6)
