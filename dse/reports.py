@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
-from results import page, provenance, reading, render
-from results.dataset import STATUS_CODES, objectives
+from results import axes, page, provenance, question_words, reading, render
+from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import Page, Section
+from results.solution import Status
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,15 +37,18 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
 
     ``points``: of a front, how many. Raises ScenarioError as ``dse.solve``, ``dse.front`` and ``dse.sweep`` do.
     """
-    from dse import fronts, sweeps
+    from dse import fronts, sweeps, swept_fronts
     from scenarios.questions import question
     from solvers.answer import answer
 
     command = f"dse report {shlex.quote(asked.file)} -o report.html"
+    goal = asked.objective
+    several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
+    if asked.sweep and several:
+        return of_dataset(swept_fronts.front(asked, points, None, progress), command)
     if asked.sweep:
         return of_dataset(sweeps.sweep(asked, progress=progress), command)
-    goal = asked.objective
-    if goal is None or len((goal.minimize or ()) + (goal.maximize or ())) < 2:
+    if not several:
         return of_solution(answer(question(asked)), command)
     found = fronts.find(asked, points, None, progress)
     if found.refusal is not None:
@@ -61,14 +65,15 @@ def of_solution(solution: Solution, command: str = "") -> Page:
     question = None if asked is None else asked[1]
     return Page(
         title=solution.title or "An answer",
-        answer=render.head(solution),
+        answer=[*_question(solution.scenario, asked), *render.head(solution)],
         question="" if question is None else _in_words(question),
+        first=[Section("Answer", tables=tables)],
         sections=[
-            Section("Answer", tables=tables),
             *_machines(_given_machines(question), _entries(solution.scenario)),
             _reproduction(solution.scenario, provenance.versions(), command),
         ],
         rates=dict(sorted(rates.items(), key=lambda item: -abs(item[1]))),
+        insides=page.insides_of_solution(solution),
     )
 
 
@@ -77,29 +82,33 @@ def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
     about = dataset.attrs
     asked = _asked(str(about.get("scenario", "")))
     decided = asked[0].decided() if asked else ()
+    text = str(about.get("scenario", ""))
     versions = json.loads(about.get("versions", "{}"))
     return Page(
         title=str(about.get("title", "")) or "A study",
-        answer=_facts(dataset),
+        answer=[*_question(text, asked), *_facts(dataset)],
         question="" if asked is None else _in_words(asked[1]),
         table=page.of_dataset(dataset, decided),
         sections=[
-            *_machines(
-                json.loads(about.get("machine_parameters", "{}")), _entries(str(about.get("scenario", "")))
-            ),
-            _reproduction(str(about.get("scenario", "")), versions, command),
+            *_limits(dataset),
+            *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text)),
+            _reproduction(text, versions, command),
         ],
     )
 
 
+def _question(text: str, asked: tuple[scenarios.Grid, Question] | None) -> Facts:
+    return [] if asked is None else [("question", question_words.sentence(asked[0], _entries(text)))]
+
+
 def _facts(dataset: xr.Dataset) -> Facts:
     """Say what the answers are and how sure they are."""
-    status = dataset["status"].values
+    status = dataset["status"].values if "status" in dataset else np.zeros(0)
     counts = {s.value: int(np.count_nonzero(status == code)) for s, code in STATUS_CODES.items()}
-    missing = int(np.count_nonzero(status == 0))
-    told = [f"{n} {word}" for word, n in counts.items() if n] + (
-        [f"{missing} not computed yet"] if missing else []
-    )
+    told = [f"{n} {word}" for word, n in counts.items() if n]
+    # fronts are filled up to the length of the longest, which is nothing that is still to come
+    missing = 0 if "front" in dataset.dims else int(np.count_nonzero(status == 0))
+    told += [f"{missing} not computed yet"] if missing else []
     goals = objectives(dataset)
     wanted = " and ".join(f"{'most' if most else 'least'} {name}" for name, most in goals.items())
     found = [
@@ -108,15 +117,49 @@ def _facts(dataset: xr.Dataset) -> Facts:
         ("solved by", str(dataset.attrs.get("method", ""))),
     ]
     gaps = dataset["gap"].values if "gap" in dataset else np.array([np.nan])
-    proven = gaps[np.isfinite(gaps) & (status == 1)]
+    proven = gaps[np.isfinite(gaps) & (status == 1)] if gaps.shape == status.shape else np.zeros(0)
     if proven.size:
         found.append(
             ("proven", f"no optimal point is worse than its bound by more than {proven.max():.1g} (relative)")
         )
+    found += _of_front(dataset, list(goals))
     waived = str(dataset.attrs.get("waived_limits", ""))
     if waived:
         found.append(("set aside", f"the model's own limits {waived} (as asked)"))
     return [(name, text) for name, text in found if text]
+
+
+def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Say of a front how well it is known between its points, and where its knee is."""
+    widths = np.asarray(dataset.attrs.get("enclosure_width", dataset.get("enclosure_width", np.nan)), float)
+    proofs = np.ravel(dataset.get("enclosure_proof", dataset.attrs.get("enclosure", ""))).tolist()
+    if np.isfinite(widths).any():
+        proof = next((p for p in proofs if p), "")
+        told = f"between the designs the front is known to within {100 * np.nanmax(widths):.2g} %"
+        yield "enclosed", f"{told}; proof: {proof}" if proof else told
+    knee = dataset.attrs.get("knee")
+    if knee is not None and "front" in dataset.dims:
+        at = dataset.isel(front=int(knee))
+        reached = (f"{n} {axes.amount(float(at[n]), dataset[n], 4)}" for n in goals)
+        yield "knee", f"design {knee}, the farthest from the line between the ends: {', '.join(reached)}"
+
+
+def _limits(dataset: xr.Dataset) -> Iterator[Section]:
+    """Tell of every limit where it binds or forbids, and what one percent of it buys."""
+    if "binding" not in dataset or LIMIT not in dataset:
+        return
+    rows = []
+    status = dataset["status"].values
+    answered = int(np.isin(status, [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE)]).sum())
+    for name in dataset[LIMIT].values:
+        states = dataset["binding"].sel({LIMIT: name}).values
+        rates = dataset["elasticity"].sel({LIMIT: name}).values if "elasticity" in dataset else np.zeros(0)
+        felt = rates[np.isfinite(rates) & (abs(rates) > 1e-9)]
+        worth = f"{felt.min():+.3g} % to {felt.max():+.3g} %" if felt.size else ""
+        binding, forbids = (int(np.count_nonzero(states == code)) for code in (BINDING, CONFLICTING))
+        rows.append((str(name), f"{binding} of {answered}", str(forbids), worth))
+    columns = ("limit", "binds at designs", "forbids at points", "1 % more of it changes the objective by")
+    yield Section("Limits", (), [("", columns, rows)])
 
 
 def _asked(text: str) -> tuple[scenarios.Grid, Question] | None:

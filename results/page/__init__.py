@@ -8,3 +8,7 @@ from results.page.document import Page as Page
 from results.page.document import Section as Section
 from results.page.document import html as html
 from results.page.document import save as save
+from results.page.insides import Insides as Insides
+from results.page.insides import of_solution as insides_of_solution
+
+__all__ = ["Insides", "Page", "Section", "Table", "html", "insides_of_solution", "of_dataset", "save"]

@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes, segments
+from results import axes, flat
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
+from results.page import fronts
+from results.page.fronts import FRONT, Place, Progress
+from results.page.insides import Insides
+from results.page.insides import of_dataset as insides_of
+from results.solution import Status
 
 if TYPE_CHECKING:
     import xarray as xr
 
-FRONT = "front"
 DIGITS = 6
 MOST_POINTS = 20_000
 STRUCTURE = frozenset(
     {"status", "seconds", "message", "elasticity", "binding", "joined", "gap", "exchange_rate"}
 )
+Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,8 @@ class Table:
 
     ``dims``: the swept axes with their lengths, in the order of the points; ``kind``: "front" or "sweep". ``status``:
     words of every point; ``limits``: of every point the limits that bind, or that conflict where nothing is feasible.
-    ``joined``: what lies between a point of a front and the next (1: a straight segment). ``left_out``: how many points
-    of the dataset are not here.
+    ``places``: of fronts where each lies among the points; ``trials``: how a sampler's front grew. ``left_out``: how
+    many points of the dataset are not here; ``insides``: what the designs consist of.
     """
 
     kind: str
@@ -57,39 +62,63 @@ class Table:
     columns: tuple[Column, ...]
     status: tuple[str, ...]
     limits: tuple[tuple[str, ...], ...]
-    joined: tuple[int, ...] = ()
+    places: tuple[Place, ...] = ()
+    trials: tuple[Progress, ...] = ()
     left_out: int = 0
     senses: Mapping[str, bool] = field(default_factory=dict)
+    insides: Insides = field(default_factory=Insides)
 
 
 def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = MOST_POINTS) -> Table:
-    """Make the table of a front or a sweep.
+    """Make the table of a front, of fronts over swept axes, or of a sweep.
 
     ``decided``: names of decided quantities, the others are metrics. ``most``: of longer sweeps every second, third, …
-    value of the longest axes is taken, the first and the last among them.
+    value of the longest axes is taken, the first and the last among them. Fronts have no points where they are
+    filled up to the length of the longest.
     """
-    points = dataset["status"].size
-    thin = _thinned(dataset, most)
+    whole = _with_status(dataset)
+    thin = _thinned(whole, most)
     dims = tuple(map(str, thin["status"].dims))
-    front = dims == (FRONT,)
+    front = FRONT in dims
+    status = thin["status"].values.ravel()
+    kept = np.flatnonzero(status) if front else np.arange(status.size)
     goals = objectives(dataset)
     words = {code: status.value for status, code in STATUS_CODES.items()} | {0: "not computed"}
     return Table(
         kind=FRONT if front else "sweep",
-        dims={d: thin.sizes[d] for d in dims},
-        columns=tuple(_columns(thin, dims, goals, frozenset(decided))),
-        status=tuple(words[int(c)] for c in thin["status"].values.ravel()),
-        limits=_telling_limits(thin, dims),
-        joined=tuple(int(c) for c in segments.codes(thin)) if front and "joined" in thin else (),
-        left_out=points - thin["status"].size,
+        dims={d: thin.sizes[d] for d in dims if d != FRONT},
+        columns=tuple(_columns(thin, dims, kept, goals, frozenset(decided))),
+        status=tuple(words[int(c)] for c in status[kept]),
+        limits=_telling_limits(thin, dims, kept),
+        places=fronts.of_dataset(thin) if front else (),
+        trials=fronts.progress(thin) if front else (),
+        left_out=_points(whole) - _points(thin),
         senses=goals,
+        insides=insides_of(thin, kept),
     )
 
 
+def _with_status(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the dataset with a status: numbers that were only evaluated have none of their own."""
+    if "status" in dataset:
+        return dataset
+    dims = flat.points(dataset)
+    codes = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
+    return dataset.assign(status=(dims, codes))
+
+
+def _points(dataset: xr.Dataset) -> int:
+    status = dataset["status"]
+    return int(np.count_nonzero(status.values)) if FRONT in status.dims else int(status.size)
+
+
 def _thinned(dataset: xr.Dataset, most: int) -> xr.Dataset:
+    """Take fewer values of the longest axes; the points of one front stay together."""
     while dataset["status"].size > most:
-        sizes = {str(d): dataset.sizes[d] for d in dataset["status"].dims}
-        longest = max(sizes, key=sizes.__getitem__)
+        sizes = {str(d): dataset.sizes[d] for d in dataset["status"].dims if d != FRONT}
+        longest = max(sizes, key=sizes.__getitem__, default="")
+        if sizes.get(longest, 0) < 3:
+            return dataset
         keep = np.unique(
             np.linspace(0, sizes[longest] - 1, max(2, (sizes[longest] + 1) // 2)).round().astype(int)
         )
@@ -98,7 +127,11 @@ def _thinned(dataset: xr.Dataset, most: int) -> xr.Dataset:
 
 
 def _columns(
-    dataset: xr.Dataset, dims: Sequence[str], goals: Mapping[str, bool], decided: frozenset[str]
+    dataset: xr.Dataset,
+    dims: Sequence[str],
+    kept: Array,
+    goals: Mapping[str, bool],
+    decided: frozenset[str],
 ) -> Iterator[Column]:
     shape = tuple(dataset.sizes[d] for d in dims)
     for place, dim in enumerate(dims):
@@ -107,8 +140,8 @@ def _columns(
             along[place] = shape[place]
             axis = dataset[dim]
             spread = np.broadcast_to(np.asarray(axis.values).reshape(along), shape)
-            yield _column(axis, dim, "axis", spread)
-    named = [str(n) for n in dataset.data_vars if n not in STRUCTURE]
+            yield _column(axis, dim, "axis", spread.ravel()[kept])
+    named = [str(n) for n, v in dataset.data_vars.items() if n not in STRUCTURE and set(dims) <= set(v.dims)]
     # the objective stands under its own name, too
     named = [n for n in named if n != "objective" or not set(goals) & set(named)]
     rank = {"objective": 0, "decided": 1, "metric": 2, "bound": 3}
@@ -117,7 +150,7 @@ def _columns(
     for name in sorted(named, key=lambda n: (rank[roles[n]], order.get(n, 0))):
         array = dataset[name].transpose(*dims, ...)
         for label, values in _elements(array, dims):
-            yield _column(dataset[name], label, roles[name], values)
+            yield _column(dataset[name], label, roles[name], np.asarray(values).ravel()[kept])
 
 
 def _role(name: str, goals: Mapping[str, bool], decided: frozenset[str]) -> str:
@@ -143,16 +176,13 @@ def _elements(array: xr.DataArray, dims: Sequence[str]) -> Iterator[tuple[str, A
         yield f"{name} {', '.join(which)}", array.isel(dict(zip(beyond, at, strict=True))).values
 
 
-def _column(array: xr.DataArray, name: str, role: str, values: Any) -> Column:
-    flat = np.asarray(values).ravel()
+def _column(array: xr.DataArray, name: str, role: str, values: Array) -> Column:
     about = "; ".join(str(array.attrs[k]) for k in ("long_name", "source") if array.attrs.get(k))
     label = axes.words(name)
-    if flat.dtype.kind not in "fiub":
-        texts = tuple(dict.fromkeys(map(str, flat.tolist())))
-        return Column(
-            name, label, "", role, tuple(float(texts.index(str(v))) for v in flat), texts, about=about
-        )
-    numbers = flat.astype(float)
+    if values.dtype.kind not in "fiub":
+        texts = {text: float(i) for i, text in enumerate(dict.fromkeys(map(str, values.tolist())))}
+        return Column(name, label, "", role, tuple(texts[str(v)] for v in values), tuple(texts), about=about)
+    numbers = values.astype(float)
     if "flag_values" in array.attrs or "choices" in array.attrs:
         found = _coded(array, numbers)
         return Column(name, label, "", role, found[0], found[1], about=about)
@@ -172,13 +202,12 @@ def _rounded(number: float) -> float | None:
     return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None
 
 
-def _telling_limits(dataset: xr.Dataset, dims: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def _telling_limits(dataset: xr.Dataset, dims: Sequence[str], kept: Array) -> tuple[tuple[str, ...], ...]:
     """Of every point the limits that say why it is as it is."""
-    size = int(dataset["status"].size)
     if "binding" not in dataset or LIMIT not in dataset:
-        return ((),) * size
+        return ((),) * kept.size
     names = [str(n) for n in dataset[LIMIT].values]
-    codes = dataset["binding"].transpose(*dims, LIMIT).values.reshape(size, len(names))
+    codes = dataset["binding"].transpose(*dims, LIMIT).values.reshape(-1, len(names))[kept]
     telling: list[list[bool]] = np.isin(codes, (BINDING, CONFLICTING)).tolist()
     told: list[tuple[str, ...]] = [tuple(itertools.compress(names, row)) for row in telling]
     return tuple(told)

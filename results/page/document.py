@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from results import along
+from results.page.insides import Insides
 
 if TYPE_CHECKING:
-    from results.page.columns import Table
+    from results.page.columns import Column, Table
+
+SCRIPTS = ("page.js", "tables.js", "parallel.js", "insides.js", "front.js", "sweep.js")
+# bytes a page may have, and what its markup, style and scripts take of them
+LARGEST, FIXED = 7_900_000, 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +33,19 @@ class Section:
 class Page:
     """What a page says. All of it is text: nothing in it becomes markup or code.
 
-    ``answer``: facts in a line each (name, words). ``question``: the question in words. ``table``: all points, None for
-    a single answer. ``rates``: percent of the objective per percent of a limit or parameter, by name.
+    ``answer``: facts in a line each (name, words), the question first. ``question``: the question as mathematics.
+    ``table``: all points, None for a single answer, which has its ``insides`` here; ``rates``: percent of its objective
+    per percent of a limit or parameter, by name. ``first``, ``sections``: what stands before and behind the pictures.
     """
 
     title: str
     answer: Sequence[tuple[str, str]] = ()
     question: str = ""
     table: Table | None = None
+    first: Sequence[Section] = ()
     sections: Sequence[Section] = ()
     rates: Mapping[str, float] = field(default_factory=dict)
+    insides: Insides = field(default_factory=Insides)
 
 
 def html(page: Page) -> str:
@@ -52,14 +57,17 @@ def html(page: Page) -> str:
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         own.joinpath("page.html").read_text(encoding="utf-8")
     )
-    drawn = page.table is not None or bool(page.rates)
+    shown = page.insides if page.table is None else page.table.insides
+    drawn = page.table is not None or bool(page.rates or shown.sums or shown.roofs)
+    library = get_plotlyjs().replace("</script", "<\\/script") if drawn else ""
     return template.render(
         page=page,
         kind="answer" if page.table is None else page.table.kind,
+        shown=shown,
         style=own.joinpath("page.css").read_text(encoding="utf-8"),
-        scripts=[own.joinpath(n).read_text(encoding="utf-8") for n in ("page.js", "front.js", "sweep.js")],
-        library=get_plotlyjs().replace("</script", "<\\/script") if drawn else "",
-        data=_embedded(page),
+        scripts=[own.joinpath(n).read_text(encoding="utf-8") for n in SCRIPTS],
+        library=library,
+        data=_embedded(page, LARGEST - FIXED - len(library.encode())),
     )
 
 
@@ -70,20 +78,48 @@ def save(page: Page, file: str | Path) -> Path:
     return target
 
 
-def _embedded(page: Page) -> str:
-    """Return the numbers as JSON that no HTML parser takes for markup."""
-    data: dict[str, Any] = {"rates": dict(page.rates), "title": page.title}
+def _embedded(page: Page, room: int) -> str:
+    """Return the numbers as JSON that no HTML parser takes for markup, in about ``room`` bytes."""
+    data: dict[str, Any] = {"rates": dict(page.rates), "title": page.title, "insides": page.insides}
     if page.table is not None:
-        data |= asdict(page.table) | _extras(page.table)
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+        data = {"title": page.title, "rates": {}} | _of_table(page.table, room)
+    return _json(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _extras(table: Table) -> dict[str, Any]:
-    """Exchange rates and the knee of a front of two objectives."""
-    goals = [c for c in table.columns if c.role == "objective" and not c.labels]
-    if table.kind != "front" or len(goals) != 2:
-        return {"exchange": [], "knee": None}
-    a, b = (np.array([np.nan if v is None else v for v in c.values]) for c in goals)
-    rates = [None if np.isnan(r) else float(f"{r:.4g}") for r in along.exchange_rates(a, b)]
-    return {"exchange": rates, "knee": along.knee(a, b)}
+def _json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_fields)
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    """Return a record as a mapping, without a copy of what may be a million numbers."""
+    return {f.name: getattr(record, f.name) for f in fields(record)}
+
+
+def _of_table(table: Table, room: int) -> dict[str, Any]:
+    """Return a table as plain data: what there is no room for is left out, metrics from the last one on."""
+    small = _fields(table)
+    del small["columns"], small["insides"]
+    for key in ("status", "limits"):
+        texts = list(dict.fromkeys(small[key]))
+        place = {text: i for i, text in enumerate(texts)}
+        small[key] = {"texts": texts, "codes": [place[text] for text in small[key]]}
+    # nothing of the designs' insides is kept where it would drive out what can be filtered and sorted by
+    insides, left = table.insides, room - len(_json(small))
+    used = len(_json(insides))
+    if used > left // 2:
+        insides, used = Insides(), 0
+    columns, dropped = [], []
+    for column in table.columns:
+        made = _short(column)
+        used += len(_json(made))
+        if used <= left or column.role in {"axis", "objective"}:
+            columns.append(made)
+        else:
+            dropped.append(column.label)
+    return small | {"columns": columns, "insides": insides, "dropped": dropped}
+
+
+def _short(column: Column) -> dict[str, Any]:
+    """Return a column as plain data, of one number where all are the same."""
+    made = _fields(column)
+    return made | {"values": made["values"][:1]} if len(set(column.values)) == 1 else made

@@ -1,55 +1,133 @@
 "use strict";
-// The front: one objective against another, all other designs of the page greyed where ranges leave them out.
+// The front, or the fronts over swept axes: one objective against another, with what is proved between the designs.
+const MOST_SHOWN = 12;   // fronts drawn at first
+const MOST_ASKED = 60;   // fronts drawn where that is asked for
+const MANY = 2000;  // markers from which on they are painted, not built one by one
+
 function startFront() {
   const goals = COLUMNS.map((c, at) => at).filter((at) => COLUMNS[at].role === "objective");
   const all = COLUMNS.map((c, at) => at).filter((at) => !COLUMNS[at].labels.length && COLUMNS[at].role !== "bound");
   const choose = { x: goals[0] ?? all[0], y: goals[1] ?? all[1] };
-  const picker = (which, word) => {
-    const select = make("select", { id: `front-${which}`, onchange: (e) => { choose[which] = Number(e.target.value); draw(); } },
-      ...all.map((at) => make("option", { value: at, selected: at === choose[which] }, title(COLUMNS[at]))));
-    return make("label", {}, `${word} `, select);
-  };
-  document.getElementById("front-controls").replaceChildren(picker("x", "across"), picker("y", "up"));
+  const names = Object.keys(D.dims), sizes = Object.values(D.dims);
+  const dominated = COLUMNS.find((c) => c.name === "dominated" && c.labels.length === 2);
+  const several = D.places.length > 1;
+  const taken = names.map(() => -1);  // of each axis which value is shown, -1: all
+  const many = () => taken.reduce((n, k, axis) => n * (k < 0 ? sizes[axis] : 1), 1);
+  for (let axis = names.length - 1; axis >= 0 && many() > MOST_SHOWN; axis--) taken[axis] = 0;
   const box = document.getElementById("front");
+  const axisColumn = (name) => COLUMNS.find((c) => c.role === "axis" && c.name === name);
+
+  function controls() {
+    const options = all.map((at) => [at, title(COLUMNS[at])]);
+    const made = [select("front-x", "across", options, choose.x, (v) => { choose.x = v; draw(); }),
+      select("front-y", "up", options, choose.y, (v) => { choose.y = v; draw(); })];
+    names.forEach((name, axis) => {
+      const stride = sizes.slice(axis + 1).reduce((a, b) => a * b, 1);
+      const values = [...Array(sizes[axis]).keys()].map((k) => [k, D.places[k * stride].at[axis]]);
+      const label = (axisColumn(name) || { label: name }).label;
+      const everything = many() * (taken[axis] < 0 ? 1 : sizes[axis]) <= MOST_ASKED ? [[-1, "all"]] : [];
+      made.push(select(`front-axis-${axis}`, label, [...everything, ...values], taken[axis], (v) => { taken[axis] = v; controls(); draw(); document.getElementById(`front-axis-${axis}`).focus(); }));
+    });
+    document.getElementById("front-controls").replaceChildren(...made);
+  }
+
+  function visible() {
+    return D.places.map((place, k) => ({ place, k })).filter(({ k }) => {
+      let rest = k;
+      for (let axis = names.length - 1; axis >= 0; axis--) {
+        const at = rest % sizes[axis];
+        rest = Math.floor(rest / sizes[axis]);
+        if (taken[axis] >= 0 && taken[axis] !== at) return false;
+      }
+      return true;
+    });
+  }
+
+  const members = (place) => [...Array(place.count).keys()].map((k) => place.first + k);
+  // a front is told by what tells it from the others that are drawn
+  const called = (place) => place.at.filter((_, axis) => taken[axis] < 0).join(", ") || place.at.join(", ");
 
   function traces() {
     const [x, y] = [COLUMNS[choose.x], COLUMNS[choose.y]];
-    const inside = [], outside = [], pins = [...pinned].sort((a, b) => a - b);
-    for (let i = 0; i < POINTS; i++) (kept(i) ? inside : outside).push(i);
-    const at = (list) => ({ x: list.map((i) => x.values[i]), y: list.map((i) => y.values[i]), customdata: list });
-    const third = goals.length > 2 ? COLUMNS[goals.find((g) => g !== choose.x && g !== choose.y)] : null;
-    const colour = third ? { color: inside.map((i) => third.values[i]), colorscale: "Cividis", showscale: true,
-      colorbar: { title: { text: plain(title(third)) } } } : { color: PALETTE[0] };
-    const short = (list) => list.map((i) => `${plain(x.label)} ${shown(x, i)} ${plain(x.unit)}<br>${plain(y.label)} ${shown(y, i)} ${plain(y.unit)}`);
-    const mode = { type: "scatter", hovertemplate: "%{text}<extra></extra>" };
-    const found = [];
-    const own = goals.includes(choose.x) && goals.includes(choose.y);
-    if (own && D.joined.some((j) => j === 1)) found.push(segments(x, y));
-    found.push({ ...mode, ...at(outside), text: short(outside), mode: "markers", name: "outside the ranges", marker: { color: "#c8ccd0", size: 6 } });
-    found.push({ ...mode, ...at(inside), text: short(inside), mode: "markers", name: "designs",
-      marker: { size: 8, symbol: inside.map((i) => SYMBOLS[D.status[i]] || "circle"), ...colour } });
-    found.push({ ...mode, ...at(pins), text: short(pins), mode: "markers+text", name: "side by side", texttemplate: "%{customdata}",
-      textposition: "top right", marker: { size: 14, symbol: "star", color: PALETTE[4], line: { color: "#000", width: 1 } } });
-    if (own && D.knee !== null && kept(D.knee)) found.push({ ...mode, ...at([D.knee]), text: short([D.knee]), mode: "markers", name: "knee",
-      marker: { size: 15, symbol: "circle-open", color: PALETTE[1], line: { width: 2.5 } } });
+    const own = goals.length === 2 && goals.includes(choose.x) && goals.includes(choose.y) && choose.x !== choose.y;
+    const turned = choose.x !== goals[0];
+    const told = (c, v) => `${template(c.label)} %{${v}:.5~g} ${template(c.unit)}`;
+    const mode = { type: POINTS > MANY ? "scattergl" : "scatter", hovertemplate: `${told(x, "x")}<br>${told(y, "y")}<extra>%{text}</extra>` };
+    const at = (list) => ({ x: list.map((i) => x.values[i]), y: list.map((i) => y.values[i]), customdata: list, text: list.map((i) => `design ${i}`) });
+    const found = [], outside = [], drawn = visible().filter(({ place }) => place.count);
+    drawn.forEach(({ place }, n) => {
+      const colour = PALETTE[n % PALETTE.length];
+      const name = several ? plain(called(place)) : "designs";
+      const group = { legendgroup: name };
+      if (own && place.band.length) found.push({ ...group, ...curves(place.band, turned), type: "scatter", mode: "lines", fill: "toself", hoverinfo: "skip",
+        line: { color: colour, width: 0.6 }, fillcolor: `${colour}38`, showlegend: !several, name: place.width === 0 ? "the front itself" : `the front lies inside${width(place)}` });
+      if (own && place.lines.length) found.push({ ...group, ...curves(place.lines, turned), type: "scatter", mode: "lines", hoverinfo: "skip",
+        line: { color: colour, width: 1.5 }, showlegend: !several, name: "exact between designs" });
+      const mine = members(place).filter((i) => kept(i) || !outside.push(i));
+      const third = goals.length > 2 && !several ? COLUMNS[goals.find((g) => g !== choose.x && g !== choose.y)] : null;
+      const marker = third ? { color: mine.map((i) => third.values[i]), colorscale: "Cividis", showscale: true, colorbar: { title: { text: plain(title(third)) } } } : { color: colour };
+      found.push({ ...mode, ...group, ...at(mine), mode: "markers", name, marker: { size: POINTS > MANY ? 5 : 8, ...marker,
+        symbol: mine.map((i) => symbol(i, n)), line: { color: colour, width: 1.5 } } });
+    });
+    found.push({ ...mode, ...at(outside), mode: "markers", name: "outside the ranges", visible: outside.length > 0, marker: { color: "#c8ccd0", size: 5 } });
+    const knees = own ? drawn.map(({ place }) => place.knee).filter((i) => i !== null && kept(i)) : [];
+    found.push({ ...mode, type: "scatter", ...at(knees), mode: "markers", name: "knee", visible: knees.length > 0,
+      marker: { size: 16, symbol: "circle-open", color: "#1b1f24", line: { width: 2 } } });
+    const within = (i) => drawn.some(({ place }) => i >= place.first && i < place.first + place.count);
+    found.push({ ...mode, type: "scatter", ...at([...pinned].filter(within).sort((a, b) => a - b)), mode: "markers+text", name: "side by side", texttemplate: "%{customdata}",
+      textposition: "top right", visible: pinned.size > 0, marker: { size: 14, symbol: "star", color: "#ffb000", line: { color: "#000", width: 1 } } });
     return found;
   }
 
-  function segments(x, y) {
-    const xs = [], ys = [];
-    D.joined.forEach((j, i) => { if (j === 1) { xs.push(x.values[i], x.values[i + 1], null); ys.push(y.values[i], y.values[i + 1], null); } });
-    return { type: "scatter", x: xs, y: ys, mode: "lines", name: "exact between points", hoverinfo: "skip", line: { color: PALETTE[0], width: 1.5 } };
+  // Filled: as good as its status says; hollow: bettered by a design of another place
+  function symbol(i, n) {
+    const shape = several ? SHAPES[n % SHAPES.length] : SYMBOLS[status(i)] || "circle";
+    return dominated && dominated.values[i] === 1 ? `${shape}-open` : shape;
+  }
+
+  const width = (place) => (place.width === null ? "" : ` (at most ${Number((100 * place.width).toPrecision(2))} % wide)`);
+
+  function curves(list, turned) {
+    const xs = list.flatMap(([x]) => [...x, null]), ys = list.flatMap(([, y]) => [...y, null]);
+    return turned ? { x: ys, y: xs } : { x: xs, y: ys };
   }
 
   function draw() {
-    const [x, y] = [COLUMNS[choose.x], COLUMNS[choose.y]];
     const axis = (c) => ({ title: { text: plain(title(c)) }, automargin: true, ...numbers(c) });
-    Plotly.react(box, traces(), { xaxis: axis(x), yaxis: axis(y), hovermode: "closest", margin: { l: 70, r: 20, t: 10, b: 55 },
-      legend: { orientation: "h", y: 1.06 } }, CONFIG);
+    Plotly.react(box, traces(), { xaxis: axis(COLUMNS[choose.x]), yaxis: axis(COLUMNS[choose.y]), hovermode: "closest", margin: { l: 70, r: 20, t: 10, b: 55 },
+      legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, uirevision: `${choose.x} ${choose.y}`, shapes: [] }, CONFIG);
+    document.getElementById("front-note").textContent = notes();
+    ring();
   }
+
+  function notes() {
+    const drawn = visible().map(({ place }) => place);
+    const widths = drawn.map((p) => p.width).filter((w) => w !== null);
+    const said = [];
+    if (widths.length && Math.max(...widths) === 0) said.push("The front is known exactly, between the designs as well.");
+    else if (widths.length) said.push(`Between the designs the front lies inside the shaded area, which is at most ${Number((100 * Math.max(...widths)).toPrecision(2))} % wide; proof: ${drawn.find((p) => p.proof).proof}.`);
+    if (dominated) said.push("Hollow: a design at another place of the axes is at least as good in all objectives and better in one.");
+    const empty = drawn.filter((p) => !p.count);
+    if (empty.length) said.push(`Without a front: ${empty.map((p) => `${p.at.join(", ")} (${p.refusal})`).slice(0, 6).join("; ")}${empty.length > 6 ? "; …" : ""}.`);
+    return said.join(" ");
+  }
+
+  // The design looked at: a ring that moves without drawing anything else again
+  function ring() {
+    const old = box.querySelector(".looked");
+    const layout = box._fullLayout;
+    if (!layout || current < 0) { if (old) old.remove(); return; }
+    const [x, y] = [COLUMNS[choose.x].values[current], COLUMNS[choose.y].values[current]];
+    if (x === null || y === null) { if (old) old.remove(); return; }
+    const mark = old || document.createElementNS("http://www.w3.org/2000/svg", "circle");
+    const on = (a, v) => a._offset + a.d2p(v);
+    for (const [k, v] of Object.entries({ class: "looked", cx: on(layout.xaxis, x), cy: on(layout.yaxis, y), r: 10, fill: "none", stroke: "#1b1f24", "stroke-width": 1.5, "stroke-dasharray": "3 2", "pointer-events": "none" })) mark.setAttribute(k, v);
+    if (!old) box.querySelector(".main-svg").append(mark);
+  }
+
+  controls();
   draw();
-  const index = (event) => event.points.find((p) => Number.isInteger(p.customdata));
-  box.on("plotly_hover", (event) => { const p = index(event); if (p) hover(p.customdata); });
-  box.on("plotly_click", (event) => { const p = index(event); if (p) pin(p.customdata); });
-  listeners.push(draw);
+  live(box, () => visible().flatMap(({ place }) => members(place)).filter(kept));
+  listeners.push((what) => { if (what === "current") ring(); else draw(); });
+  box.on("plotly_relayout", ring);
 }

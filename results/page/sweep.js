@@ -12,16 +12,13 @@ function startSweep() {
   const point = (place) => place.reduce((sum, i, k) => sum + i * stride[k], 0);
   const coordinate = (k, i) => { const c = axisOf(k); const at = point(choose.at.map((_, m) => (m === k ? i : 0))); return c.labels.length ? plain(shown(c, at)) : c.values[at]; };
 
-  function select(id, word, options, value, on) {
-    return make("label", {}, `${word} `, make("select", { id, onchange: (e) => { on(Number(e.target.value)); controls(); draw(); } },
-      ...options.map(([v, text]) => make("option", { value: v, selected: v === value }, text))));
-  }
+  const asked = (id, word, options, value, on) => select(id, word, options, value, (v) => { on(v); controls(); draw(); document.getElementById(id).focus(); });
 
   function controls() {
     const every = names.map((_, k) => [k, title(axisOf(k))]);
-    const made = [select("sweep-what", "shown", things.map((at) => [at, title(COLUMNS[at])]), choose.what, (v) => { choose.what = v; }),
-      select("sweep-x", "across", every, choose.x, (v) => { if (v === choose.y) choose.y = choose.x; choose.x = v; })];
-    if (names.length > 1) made.push(select("sweep-y", "up", [[-1, "(nothing: a line)"], ...every], choose.y,
+    const made = [asked("sweep-what", "shown", things.map((at) => [at, title(COLUMNS[at])]), choose.what, (v) => { choose.what = v; }),
+      asked("sweep-x", "across", every, choose.x, (v) => { if (v === choose.y) choose.y = choose.x; choose.x = v; })];
+    if (names.length > 1) made.push(asked("sweep-y", "up", [[-1, "(nothing: a line)"], ...every], choose.y,
       (v) => { if (v === choose.x) choose.x = choose.y < 0 ? choose.x : choose.y; choose.y = v === choose.x ? -1 : v; }));
     names.forEach((name, k) => {
       if (k === choose.x || k === choose.y) return;
@@ -47,16 +44,14 @@ function startSweep() {
   function marks() {
     const groups = new Map();
     for (let i = 0; i < count(choose.x); i++) for (let j = 0; j < count(choose.y); j++) {
-      const at = cell(i, j), value = COLUMNS[choose.what].values[at];
-      if (choose.y < 0 && value === null) continue;
-      const gone = value === null;
-      const told = gone ? (D.status[at] === "infeasible" && D.limits[at].length ? `no design: ${D.limits[at].join(", ")}` : D.status[at]) : null;
-      if (!gone) continue;
+      const at = cell(i, j);
+      if (COLUMNS[choose.what].values[at] !== null) continue;
+      const told = status(at) === "infeasible" && limits(at).length ? `no design: ${limits(at).join(", ")}` : answered(at) ? "no such number" : status(at);
       if (!groups.has(told)) groups.set(told, []);
       groups.get(told).push([i, j, at]);
     }
     return [...groups].map(([told, list], n) => ({ type: "scatter", mode: "markers", name: plain(told), x: list.map((p) => coordinate(choose.x, p[0])),
-      y: list.map((p) => coordinate(choose.y, p[1])), customdata: list.map((p) => p[2]), hovertemplate: `${plain(told)}<extra></extra>`,
+      ...(choose.y < 0 ? { y: list.map(() => 0.03), yaxis: "y2" } : { y: list.map((p) => coordinate(choose.y, p[1])) }), customdata: list.map((p) => p[2]), hovertemplate: `${template(told)}<extra></extra>`,
       marker: { symbol: ["x-thin-open", "cross-thin-open", "asterisk-open", "hash-open", "y-up-open"][n % 5], size: 8, color: "#57606a" } }));
   }
 
@@ -64,7 +59,7 @@ function startSweep() {
     const z = [], custom = [];
     for (let j = 0; j < count(choose.y); j++) {
       z.push([]); custom.push([]);
-      for (let i = 0; i < count(choose.x); i++) { const at = cell(i, j); z[j].push(c.values[at] === null ? null : logged(c) ? Math.log10(c.values[at]) : c.values[at]); custom[j].push(at); }
+      for (let i = 0; i < count(choose.x); i++) { const at = cell(i, j); z[j].push(c.values[at] === null || !kept(at) ? null : logged(c) ? Math.log10(c.values[at]) : c.values[at]); custom[j].push(at); }
     }
     const bar = { title: { text: plain(title(c)), side: "right" } };
     if (c.labels.length) Object.assign(bar, { tickvals: c.labels.map((_, k) => k), ticktext: c.labels.map(plain) });
@@ -77,10 +72,10 @@ function startSweep() {
 
   function line(c) {
     const places = [...Array(count(choose.x)).keys()];
-    const values = places.map((i) => c.values[cell(i, 0)]);
-    return { type: "scatter", mode: "lines+markers", x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.labels[v]))) : values,
+    const values = places.map((i) => (kept(cell(i, 0)) ? c.values[cell(i, 0)] : null));
+    return { type: "scatter", mode: "lines+markers", name: plain(c.label), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.labels[v]))) : values,
       customdata: places.map((i) => cell(i, 0)), line: { color: PALETTE[0] }, connectgaps: false, hovertemplate: "%{y}<extra></extra>",
-      marker: { symbol: places.map((i) => SYMBOLS[D.status[cell(i, 0)]] || "circle"), size: 7 } };
+      marker: { symbol: places.map((i) => SYMBOLS[status(cell(i, 0))] || "circle"), size: 7 } };
   }
 
   function stars() {
@@ -88,20 +83,38 @@ function startSweep() {
     const c = COLUMNS[choose.what];
     return { type: "scatter", mode: "markers", name: "side by side", customdata: list, x: list.map((at) => coordinate(choose.x, Math.floor(at / stride[choose.x]) % sizes[choose.x])),
       y: list.map((at) => (choose.y < 0 ? (c.labels.length ? plain(shown(c, at)) : c.values[at]) : coordinate(choose.y, Math.floor(at / stride[choose.y]) % sizes[choose.y]))),
-      hoverinfo: "skip", marker: { symbol: "star", size: 14, color: PALETTE[4], line: { color: "#000", width: 1 } } };
+      hoverinfo: "skip", visible: list.length > 0, marker: { symbol: "star", size: 14, color: "#ffb000", line: { color: "#000", width: 1 } } };
+  }
+
+  // The point looked at: its coordinates stand on the axes
+  function mark() {
+    if (current < 0) return;
+    const place = (k) => coordinate(k, Math.floor(current / stride[k]) % sizes[k]);
+    const c = COLUMNS[choose.what];
+    const up = choose.y < 0 ? c.values[current] : place(choose.y);
+    if (up === null) return;
+    const on = (axis, v) => axis._offset + axis.d2p(v);
+    const { xaxis, yaxis } = box._fullLayout;
+    const svg = box.querySelector(".main-svg");
+    const ring = box.querySelector(".looked") || svg.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "circle"));
+    const shownUp = choose.y < 0 && c.labels.length ? plain(c.labels[up]) : up;
+    for (const [k, v] of Object.entries({ class: "looked", cx: on(xaxis, place(choose.x)), cy: on(yaxis, shownUp), r: 10, fill: "none", stroke: "#fff", "stroke-width": 4, "pointer-events": "none", style: "paint-order: stroke; outline: none" })) ring.setAttribute(k, v);
   }
 
   function draw() {
     const c = COLUMNS[choose.what];
     const flat = choose.y < 0;
     const up = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c) } : axis(choose.y);
-    Plotly.react(box, flat ? [line(c), stars()] : [map(c), ...marks(), stars()],
-      { xaxis: axis(choose.x), yaxis: up, hovermode: "closest", showlegend: !flat, margin: { l: 70, r: 20, t: 40, b: 55 }, legend: { orientation: "h", y: 1.12 }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, CONFIG);
+    const without = marks();
+    Plotly.react(box, flat ? [line(c), ...without, stars()] : [map(c), ...without, stars()],
+      { xaxis: axis(choose.x), yaxis: up, ...(flat ? { yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } } : {}), hovermode: "closest", showlegend: true, margin: { l: 70, r: 20, t: 40, b: 55 }, legend: { orientation: "h", y: 1.12 }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, CONFIG);
   }
   controls();
   draw();
-  const index = (event) => event.points.find((p) => Number.isInteger(p.customdata));
-  box.on("plotly_hover", (event) => { const p = index(event); if (p) hover(p.customdata); });
-  box.on("plotly_click", (event) => { const p = index(event); if (p) pin(p.customdata); });
-  listeners.push((what) => { if (what === "pins") draw(); });
+  live(box, () => {
+    const found = [];
+    for (let j = 0; j < count(choose.y); j++) for (let i = 0; i < count(choose.x); i++) found.push(cell(i, j));
+    return found.filter(kept);
+  });
+  listeners.push((what) => { if (what === "current") mark(); else draw(); });
 }

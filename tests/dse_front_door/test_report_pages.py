@@ -2,16 +2,16 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
 import dse
 from dse import reports
+from dse.cli import main
 from results import page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -44,6 +44,15 @@ SWEEP = {
 }
 
 
+DRAWN = "return document.getElementById('front').data.filter((t) => t.mode === 'markers' && t.legendgroup)"
+NAMES = f"{DRAWN}.map((t) => t.name)"
+HOLLOW = f"{DRAWN}.map((t) => t.marker.symbol.every((s) => s.endsWith('-open')))"
+# what can be reached by keys and has no name that a screen reader could say
+UNNAMED = """return [...document.querySelectorAll('button, input, select, [tabindex]')].filter((e) =>
+  !e.textContent.trim() && !e.labels?.length && !e.ariaLabel && !e.getAttribute('aria-labelledby')
+  && !e.closest('.modebar')).length"""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     from selenium import webdriver
@@ -65,6 +74,24 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def front_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return dse.report(FRONT, tmp_path_factory.mktemp("front") / "front.html")
+
+
+@pytest.fixture(scope="module")
+def fronts_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    asked = FRONT | {
+        "machine": {"cpu": "i3-2100t-tang2017", "gpu": "gtx-750-tang2017"},
+        "model": "partition",
+        "given": {
+            "regions": [{"name": f"r{i}", "flops": 1e9 * i, "bytes": 4e8 * (7 - i)} for i in range(1, 7)]
+        },
+        "sweep": {
+            "idle": {"path": "machine.gpu.constant_power", "values": [5.0, 10.0]},
+            "cap": {"path": "limits.power.max", "values": [1e-3, 100.0]},
+        },
+        "limits": {"power": {"max": "100 W"}},
+    }
+    del asked["decide"]
+    return dse.report(asked, tmp_path_factory.mktemp("fronts") / "fronts.html")
 
 
 @pytest.fixture(scope="module")
@@ -106,15 +133,54 @@ def test_hover_shows_a_design_and_clicks_put_designs_side_by_side(browser: Any, 
     shown = text(b, "hover")
     assert all(
         word in shown
-        for word in ("point 3 optimal", "energy", "time", "processors", "memory", "exchange rate")
+        for word in ("design 3: optimal", "energy", "time", "processors", "memory", "exchange rate")
     )
     for place in (3, 8):
         points = b.find_elements("css selector", "#front .scatterlayer .trace .point")
         ActionChains(b).move_to_element(points[place]).click().pause(0.5).perform()
     assert "design 3" in text(b, "pins")
     assert "design 8" in text(b, "pins")
+    bars = "return document.getElementById('sums').data[0].y"
+    assert b.execute_script(bars) == ["design 3", "design 8"]
     b.find_element("css selector", "button[aria-label='remove design 3']").click()
     assert "design 3" not in text(b, "pins")
+    assert b.execute_script(bars) == ["design 8"]
+    # what is proved between the designs is drawn, and its width told
+    assert "the front lies inside (at most" in b.find_element("css selector", "#front .legend").text
+    assert "% wide; proof: " in text(b, "front-note")
+
+
+@pytest.mark.slow
+@in_a_browser
+def test_keys_go_from_design_to_design_and_put_them_side_by_side(browser: Any, front_page: Path):
+    from selenium.webdriver.common.keys import Keys
+
+    b = opened(browser, front_page)
+    picture = b.find_element("id", "front")
+    picture.send_keys(Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER)
+    assert "design 2: optimal" in text(b, "hover")
+    assert "design 2, optimal: energy" in b.find_element("id", "said").get_attribute("textContent")
+    assert "design 2" in text(b, "pins")
+    button = b.find_element("css selector", "#designs button[data-design='5']")
+    button.send_keys(Keys.ENTER)
+    assert "design 5" in text(b, "pins")
+    # whoever stands on a button keeps standing there
+    assert b.switch_to.active_element == button
+    assert b.execute_script(UNNAMED) == 0
+
+
+@pytest.mark.slow
+@in_a_browser
+def test_fronts_over_axes_are_drawn_one_by_one_and_those_without_points_named(
+    browser: Any, fronts_page: Path
+):
+    b = opened(browser, fronts_page)
+    assert b.execute_script(NAMES) == ["5 W, 100 W", "10 W, 100 W"]
+    # the same work on the same processors: more constant power is worse everywhere
+    assert b.execute_script(HOLLOW) == [False, True]
+    assert "no design: power cannot be met" in b.find_element("css selector", "main").text
+    b.find_element("id", "front-axis-0").send_keys("10 W")
+    assert b.execute_script(NAMES) == ["100 W"]
 
 
 @pytest.mark.slow
@@ -123,7 +189,7 @@ def test_ranges_and_brushes_filter_the_front_and_the_table(browser: Any, front_p
     from selenium.webdriver.common.action_chains import ActionChains
 
     b = opened(browser, front_page)
-    count = len(json.loads(b.find_element("id", "data").get_attribute("textContent"))["status"])
+    count = len(json.loads(b.find_element("id", "data").get_attribute("textContent"))["status"]["codes"])
     assert text(b, "count") == f"{count} of {count} designs"
     b.execute_script("document.querySelector('details').open = true")
     field = b.find_element("css selector", "input[aria-label^='greatest energy']")
@@ -198,22 +264,35 @@ def test_ten_thousand_points_are_under_eight_megabytes_and_page_through(browser:
     assert "page 2 of 200" in text(b, "pages")
 
 
-def test_the_command_writes_pages_of_stores_and_answers(tmp_path: Path):
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "dse", *words], check=False, capture_output=True, text=True, cwd=tmp_path
-        )
+def test_the_command_writes_pages_of_stores_and_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> Result:
+        return CliRunner().invoke(main, ["report", *words])
 
     dse.sweep(SWEEP, tmp_path / "s.zarr")
-    stored = run("report", "s.zarr", "-o", "s.html")
-    assert (stored.returncode, "Wrote s.html" in stored.stdout) == (0, True)
-    answer = run("report", "nbody_least_energy", "-o", "a.html")
-    assert answer.returncode == 0
-    assert "optimal: no design is better" in (tmp_path / "a.html").read_text()
-    wrong = run("report", "s.zarr", "-o", "s.pdf")
-    assert (wrong.returncode, "s.html" in wrong.stderr) == (2, True)
-    nothing = run("report", "nosuch", "-o", "x.html")
-    assert (nothing.returncode, "no such file" in nothing.stderr) == (2, True)
-    unwritable = run("report", "nbody_least_energy", "-o", "absent/x.html")
-    assert (unwritable.returncode in {1, 2}, "Traceback" in unwritable.stderr) == (True, False)
+    stored = run("s.zarr", "-o", "s.html")
+    assert (stored.exit_code, "Wrote s.html" in stored.stdout) == (0, True)
+    answer = run("nbody_least_energy", "-o", "a.html")
+    assert answer.exit_code == 0
+    told = (tmp_path / "a.html").read_text()
+    assert "optimal: no design is better" in told
+    assert "Least energy of nbody" in told
+    wrong = run("s.zarr", "-o", "s.pdf")
+    assert (wrong.exit_code, "s.html" in wrong.stderr) == (2, True)
+    nothing = run("nosuch", "-o", "x.html")
+    assert (nothing.exit_code, "no such file" in nothing.stderr) == (2, True)
+    unwritable = run("nbody_least_energy", "-o", "absent/x.html")
+    assert (unwritable.exit_code in {1, 2}, "Traceback" in unwritable.stderr) == (True, False)
     assert not (tmp_path / "absent").exists()
+
+
+def test_a_store_of_numbers_that_were_only_evaluated_has_a_page(tmp_path: Path):
+    asked = {k: v for k, v in SWEEP.items() if k not in {"decide", "objective", "limits"}}
+    asked |= {"given": {"bodies": 1e5, "flops_per_pair": 10, "processors": 100, "memory": 2e3}}
+    asked |= {"sweep": {"leakage": {"path": "machine.leakage_power", "factors": [1, 0.5]}}}
+    dse.evaluate(asked, tmp_path / "e.zarr")
+    dse.report(tmp_path / "e.zarr", tmp_path / "e.html")
+    text = (tmp_path / "e.html").read_text()
+    assert '"texts":["evaluated"]' in text
+    assert "energy by what it is spent on" in text

@@ -10,7 +10,8 @@ import pytest
 import xarray as xr
 
 from results import page
-from results.page import Page, Section
+from results.page import Insides, Page, Section, document
+from results.page.insides import Sum
 
 ALIEN = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -54,6 +55,36 @@ def front(title: str = "A front", points: int = 3) -> xr.Dataset:
     )
 
 
+def fronts(title: str = "Fronts") -> xr.Dataset:
+    """Fronts over an axis: of three designs, of one that the first betters, and of none, with an enclosure."""
+    axis = ("cap", [1.0, 2.0, 3.0], {"units": "W", "long_name": f"power {title}"})
+    nan = np.nan
+    return xr.Dataset(
+        {
+            "energy": (("cap", "front"), [[1.0, 2, 4], [3, nan, nan], [nan] * 3], {"units": "J"}),
+            "time": (("cap", "front"), [[4.0, 2, 1], [3, nan, nan], [nan] * 3], {"units": "s"}),
+            "status": (("cap", "front"), np.array([[1, 1, 1], [1, 0, 0], [0] * 3], np.int8)),
+            "dominated": (
+                ("cap", "front"),
+                np.array([[0, 0, 0], [1, 0, 0], [0] * 3], np.int8),
+                {"flag_values": [0, 1], "flag_meanings": "not_dominated dominated"},
+            ),
+            "enclosure_at": (("cap", "enclosure"), [[1.0, 2, 4], [nan] * 3, [nan] * 3]),
+            "enclosure_lower": (
+                ("cap", "enclosure"),
+                [[3.9, 1.9, 0.9], [nan] * 3, [nan] * 3],
+                {"long_name": "straight in logarithms from place to place"},
+            ),
+            "enclosure_upper": (("cap", "enclosure"), [[4.0, 2, 1], [nan] * 3, [nan] * 3]),
+            "enclosure_width": ("cap", [0.1, nan, nan]),
+            "enclosure_proof": ("cap", ["chords and tangents", "", ""]),
+            "front_conflict": ("cap", ["", "", json.dumps({"power": None, title: 1.0})]),
+        },
+        {"cap": axis, "front": np.arange(3.0)},
+        {"objectives": json.dumps({"energy": "min", "time": "min"}), "title": title},
+    )
+
+
 def numbers(text: str) -> dict[str, Any]:
     found = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
     return json.loads(found.group(1))
@@ -67,8 +98,11 @@ def test_text_of_a_file_stays_text_everywhere():
         table=page.of_dataset(front(ALIEN)),
         sections=[Section(ALIEN, [ALIEN], [(ALIEN, [ALIEN], [[ALIEN]])], ALIEN)],
         rates={ALIEN: 1.0},
+        insides=Insides((Sum(ALIEN, ALIEN, {ALIEN: [1.0]}),)),
     )
     text = page.html(made)
+    swept = page.html(Page(ALIEN, table=page.of_dataset(fronts(ALIEN))))
+    assert "img" not in _Reader(swept).tags
     plain = page.html(Page("plain", table=page.of_dataset(front()), rates={"x": 1.0}))
     assert _Reader(text).tags.count("script") == _Reader(plain).tags.count("script")
     assert "img" not in _Reader(text).tags
@@ -101,7 +135,49 @@ def test_columns_have_roles_units_and_one_number_a_point():
 def test_a_front_tells_its_exchange_rates_and_nothing_else_does():
     data = numbers(page.html(Page("a front", table=page.of_dataset(front()))))
     # time is 1/energy: one percent more energy brings one percent less time; printed to four digits
-    assert data["exchange"] == [pytest.approx(-1.0, abs=1e-4)] * 2 + [None]
+    assert data["places"][0]["exchange"] == [pytest.approx(-1.0, abs=1e-4)] * 2 + [None]
+
+
+def test_fronts_over_an_axis_lie_one_after_the_other_and_those_without_points_say_why():
+    first, second, none = page.of_dataset(fronts()).places
+    assert [(p.first, p.count) for p in (first, second, none)] == [(0, 3), (3, 1), (4, 0)]
+    assert [p.at for p in (first, second, none)] == [("1 W",), ("2 W",), ("3 W",)]
+    assert none.refusal == "no design: power and Fronts cannot hold together"
+    table = page.of_dataset(fronts())
+    columns = {c.name: c for c in table.columns}
+    # what fills the fronts up to the longest is no design
+    assert columns["cap"].values == (1.0, 1.0, 1.0, 2.0)
+    assert [columns["dominated"].labels[int(v)] for v in columns["dominated"].values] == [
+        "not_dominated", "not_dominated", "not_dominated", "dominated",
+    ]  # fmt: skip
+    assert table.status == ("optimal",) * 4
+
+
+def test_an_enclosure_bends_as_it_is_proved_and_holds_its_front():
+    (place, *_) = page.of_dataset(fronts()).places
+    ((x, y),) = place.band
+    half = len(x) // 2
+    lower, upper = np.array(y[:half]), np.array(y[half:])[::-1]
+    # chords that are straight in logarithms: at the middle between 1 J and 2 J, 4 s and 2 s
+    at = np.interp(np.log(np.sqrt(2)), np.log(x[:half]), np.log(upper))
+    # the page rounds to six digits
+    assert np.exp(at) == pytest.approx(np.sqrt(8), rel=1e-5)
+    assert (lower <= upper).all()
+    assert (place.width, place.proof) == (0.1, "chords and tangents")
+
+
+def test_numbers_that_have_no_room_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch):
+    dataset = front(points=300)
+    for i in range(9):
+        dataset[f"other{i}"] = ("front", np.random.default_rng(i).random(300), {"units": "1"})
+    whole = page.html(Page("all", table=page.of_dataset(dataset)))
+    monkeypatch.setattr(document, "LARGEST", len(whole) - 5000)
+    data = numbers(page.html(Page("less", table=page.of_dataset(dataset))))
+    names = [c["name"] for c in data["columns"]]
+    assert names[:2] == ["energy", "time"]
+    assert data["dropped"]
+    assert set(data["dropped"]) <= {f"other{i}" for i in range(9)} | {"share a", "share b", "machine"}
+    assert len(names) + len(data["dropped"]) == len(page.of_dataset(dataset).columns)
 
 
 def test_of_too_many_points_the_ends_of_every_axis_stay():
@@ -127,3 +203,5 @@ def test_missing_numbers_are_null_and_codes_are_names():
     columns = {c["name"]: c for c in data["columns"]}
     assert columns["energy"]["values"][1] is None
     assert columns["machine"]["labels"][int(columns["machine"]["values"][0])] == "alien"
+    # one number stands for all where they are the same
+    assert columns["share a"]["values"] == [0.25]

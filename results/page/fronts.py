@@ -1,0 +1,205 @@
+"""Fronts on a page: where each lies among the points, what is proved between its points, and why one is empty."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import along, axes, segments
+from results.dataset import objectives
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FRONT, TRIAL, HYPERVOLUME = "front", "trial", "hypervolume"
+AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
+# curves are drawn by straight lines: so many to a stretch that is no line on the page
+PIECES = 8
+MOST_TRIALS = 400
+DIGITS = 6
+
+Array = np.ndarray[Any, Any]
+Curve = tuple[list[float | None], list[float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One front: all there is, or that at one place of the swept axes.
+
+    ``at``: the value on each axis, in words; ``first``, ``count``: its points in the table; ``knee``: the number of the
+    point there; ``exchange``: of each point the percent of the second objective per percent of the first, to the next.
+    ``band``: polygons that hold the front, with ``width`` (relative) and ``proof`` in words; ``lines``: exact segments
+    of the front. Both in the units of the table's columns. ``refusal``: why there is no front.
+    """
+
+    at: tuple[str, ...] = ()
+    first: int = 0
+    count: int = 0
+    knee: int | None = None
+    exchange: tuple[float | None, ...] = ()
+    band: tuple[Curve, ...] = ()
+    width: float | None = None
+    proof: str = ""
+    lines: tuple[Curve, ...] = ()
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The dominated hypervolume after each trial of a sampler at one place, thinned to so many as a picture shows."""
+
+    at: tuple[str, ...]
+    trials: tuple[float, ...]
+    values: tuple[float, ...]
+    about: str = ""
+
+
+def axis_names(dataset: xr.Dataset) -> tuple[str, ...]:
+    """Return the swept axes over which a dataset has fronts, none for a single front."""
+    return tuple(str(d) for d in dataset["status"].dims if d != FRONT)
+
+
+def of_dataset(dataset: xr.Dataset) -> tuple[Place, ...]:
+    """Return the fronts of a dataset, in the order of its points; those that are empty among them."""
+    found, first = [], 0
+    scales = _scales(dataset)
+    for at, single in _singles(dataset):
+        made = _place(at, single, first, scales)
+        found.append(made)
+        first += made.count
+    return tuple(found)
+
+
+def progress(dataset: xr.Dataset) -> tuple[Progress, ...]:
+    """Return how the hypervolume grew with the trials of a sampler, empty where there was none."""
+    if HYPERVOLUME not in dataset or TRIAL not in dataset[HYPERVOLUME].dims:
+        return ()
+    return tuple(_progress(at, single) for at, single in _singles(dataset))
+
+
+def _progress(at: tuple[str, ...], single: xr.Dataset) -> Progress:
+    values = np.asarray(single[HYPERVOLUME].values, float)
+    trials = single[TRIAL].values if TRIAL in single.coords else np.arange(1, values.size + 1)
+    known = np.flatnonzero(np.isfinite(values))
+    if known.size > MOST_TRIALS:
+        known = known[np.unique(np.geomspace(1, known.size, MOST_TRIALS).astype(int)) - 1]
+    reference: Mapping[str, float] = json.loads(str(single.attrs.get("hypervolume_reference") or "{}"))
+    at_reference = (f"{n} {axes.amount(v, single[n], 4)}" for n, v in reference.items() if n in single)
+    about = ": ".join(
+        filter(None, (str(single[HYPERVOLUME].attrs.get("long_name", "")), ", ".join(at_reference)))
+    )
+    told = tuple(float(f"{v:.{DIGITS}g}") for v in values[known])
+    return Progress(at, tuple(map(float, trials[known])), told, about)
+
+
+def _scales(dataset: xr.Dataset) -> dict[str, float]:
+    goals = [n for n in objectives(dataset) if n in dataset]
+    return {n: axes.prefix(np.asarray(dataset[n].values, float), dataset[n])[0] for n in goals}
+
+
+def _singles(dataset: xr.Dataset) -> Iterator[tuple[tuple[str, ...], xr.Dataset]]:
+    """Go through the fronts as datasets of their own, what they say of themselves in their attributes."""
+    dims = axis_names(dataset)
+    if not dims:
+        yield (), dataset
+        return
+    for index in itertools.product(*(range(dataset.sizes[d]) for d in dims)):
+        at = tuple(_value(dataset[d], i) for d, i in zip(dims, index, strict=True))
+        own = dataset.isel(dict(zip(dims, index, strict=True)))
+        told = {n.removeprefix("front_"): own[n].item() for n in map(str, own.data_vars) if own[n].ndim == 0}
+        yield at, own.assign_attrs(told | {"enclosure": told.get("enclosure_proof", "")})
+
+
+def _value(axis: xr.DataArray, place: int) -> str:
+    return axes.value_label(axis, place).partition(": ")[2]
+
+
+def _place(at: tuple[str, ...], single: xr.Dataset, first: int, scales: Mapping[str, float]) -> Place:
+    count = int(np.count_nonzero(single["status"].values))
+    if not count:
+        return Place(at, first, refusal=_refusal(single.attrs))
+    goals = list(scales)
+    if len(goals) != 2:
+        return Place(at, first, count)
+    kept = single.isel({FRONT: slice(count)})
+    a, b = (np.asarray(kept[n].values, float) for n in goals)
+    bend = along.knee(a, b)
+    width = single.attrs.get("enclosure_width")
+    return Place(
+        at,
+        first,
+        count,
+        None if bend is None else first + bend,
+        tuple(None if np.isnan(r) else float(f"{r:.4g}") for r in along.exchange_rates(a, b)),
+        tuple(_band(kept, scales)),
+        float(width) if width is not None and math.isfinite(width) else None,
+        str(single.attrs.get("enclosure", "")),
+        tuple(_lines(kept, scales)),
+    )
+
+
+def _refusal(about: Mapping[str, Any]) -> str:
+    """Say why there is no front."""
+    conflict = json.loads(str(about.get("conflict") or "{}"))
+    if conflict:
+        return (
+            f"no design: {' and '.join(conflict)} cannot {'hold together' if len(conflict) > 1 else 'be met'}"
+        )
+    return str(about.get("message") or about.get("certificate") or "not computed")
+
+
+def _lines(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Curve]:
+    """Go through the exact segments."""
+    names = list(scales)
+    for place, code in enumerate(segments.codes(kept)):
+        drawn = segments.curve(kept, names, place) if code == segments.STRAIGHT else None
+        if drawn is not None:
+            x, y = (row * scales[n] for row, n in zip(drawn, names, strict=True))
+            yield _rounded(*_finer(x, y, logarithmic=False)) if x.size == 2 else _rounded(x, y)
+
+
+def _band(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Curve]:
+    """Go through the polygons that hold the front."""
+    if AT not in kept:
+        return
+    (first, second), logarithmic = list(scales), "logarithms" in str(kept[LOWER].attrs.get("long_name", ""))
+    at = np.asarray(kept[AT].values, float) * scales[first]
+    low, high = (np.asarray(kept[n].values, float) * scales[second] for n in (LOWER, UPPER))
+    known = np.isfinite(at) & np.isfinite(low) & np.isfinite(high)
+    for piece in _runs(known):
+        below = _finer(at[piece], low[piece], logarithmic=logarithmic)
+        above = _finer(at[piece], high[piece], logarithmic=logarithmic)
+        yield _rounded(*(np.concatenate([b, a[::-1]]) for b, a in zip(below, above, strict=True)))
+
+
+def _runs(known: Array) -> Iterator[slice]:
+    """Go through the stretches without a gap that are longer than one."""
+    ends = np.flatnonzero(np.diff(np.concatenate([[0], known.astype(int), [0]])))
+    yield from (slice(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if b - a > 1)
+
+
+def _finer(x: Array, y: Array, *, logarithmic: bool) -> tuple[Array, Array]:
+    """Put points on the stretches of a line (straight, or straight in logarithms), so that they bend where they do."""
+    if x.size > 50 * PIECES or (logarithmic and min(x.min(), y.min()) <= 0):
+        return x, y
+    share = np.arange(PIECES) / PIECES
+    found = []
+    for v in (np.log(x), np.log(y)) if logarithmic else (x, y):
+        inside = (v[:-1, None] + np.diff(v)[:, None] * share).ravel()
+        whole = np.append(inside, v[-1])
+        found.append(np.exp(whole) if logarithmic else whole)
+    return found[0], found[1]
+
+
+def _rounded(x: Sequence[float] | Array, y: Sequence[float] | Array) -> Curve:
+    return [_short(v) for v in x], [_short(v) for v in y]
+
+
+def _short(v: float) -> float | None:
+    return float(f"{v:.{DIGITS}g}") if math.isfinite(v) else None

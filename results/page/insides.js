@@ -1,0 +1,119 @@
+"use strict";
+// What designs consist of: totals in parts, rooflines, what one percent buys, and how a sampler's front grew.
+const MOST_BARS = 12;
+const PATTERNS = ["", "/", "x", "-", "\\", "+", ".", "|"];
+const INSIDES = D.insides || { sums: [], roofs: [] };
+
+const nameOf = (i) => (POINTS ? `design ${i}` : "the answer");
+const designs = () => (POINTS ? chosen(MOST_BARS) : [0]);
+
+function drawRates() {
+  const box = document.getElementById("rates");
+  if (!box) return;
+  const names = Object.keys(D.rates).sort((a, b) => Math.abs(D.rates[a]) - Math.abs(D.rates[b]));
+  tornado(box, names, [{ name: "", values: names.map((n) => D.rates[n]) }]);
+}
+
+function tornado(box, names, groups) {
+  box.style.height = `${7 + (1.2 + 0.6 * groups.length) * names.length}rem`;
+  const colours = (values, k) => (groups.length > 1 ? PALETTE[k % PALETTE.length] : values.map((v) => (v < 0 ? PALETTE[0] : PALETTE[1])));
+  Plotly.react(box, groups.map((g, k) => ({ type: "bar", orientation: "h", name: g.name, y: names.map(plain), x: g.values,
+    marker: { color: colours(g.values, k), pattern: { shape: groups.length > 1 ? PATTERNS[k % PATTERNS.length] : g.values.map((v) => (v < 0 ? "" : "/")), fillmode: "overlay", solidity: 0.25, fgcolor: "#fff" } },
+    hovertemplate: "%{y}: %{x:.4~g} %<extra></extra>" })),
+  { margin: { l: 150, r: 20, t: 10, b: 45 }, xaxis: { title: { text: "% of the objective per % more" }, zeroline: true, zerolinewidth: 1.5 },
+    yaxis: { automargin: true }, showlegend: groups.length > 1, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
+}
+
+function drawSums(choose) {
+  const box = document.getElementById("sums");
+  const sum = INSIDES.sums[choose.sum];
+  const shownDesigns = designs().filter((i) => Object.values(sum.parts)[0][i] !== null);
+  const total = (i) => Object.values(sum.parts).reduce((s, v) => s + (v[i] || 0), 0);
+  const scale = (i) => (choose.share ? 100 / total(i) : 1);
+  const unit = choose.share ? "%" : sum.unit;
+  const up = shownDesigns.map(nameOf);
+  box.style.height = `${9 + 2.2 * Math.max(shownDesigns.length, 1)}rem`;
+  Plotly.react(box, Object.entries(sum.parts).map(([name, values], k) => ({ type: "bar", orientation: "h", name: plain(name), y: up,
+    x: shownDesigns.map((i) => values[i] * scale(i)), customdata: POINTS ? shownDesigns : [],
+    marker: { color: PALETTE[k % PALETTE.length], line: { color: "#fff", width: 1 }, pattern: { shape: PATTERNS[k % PATTERNS.length], fillmode: "overlay", solidity: 0.2, fgcolor: "#fff" } },
+    hovertemplate: `%{y}<br>${template(name)}: %{x:.4~g} ${template(unit)}<extra></extra>` })),
+  { barmode: "relative", margin: { l: 90, r: 20, t: 10, b: 45 }, xaxis: { title: { text: plain(`${sum.title.split(" by ")[0]}${unit ? ` (${unit})` : ""}`) }, exponentformat: "none" },
+    yaxis: { autorange: "reversed", type: "category" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" } }, CONFIG);
+  const heads = ["part", ...shownDesigns.map(nameOf)];
+  const rows = Object.entries(sum.parts).map(([name, values]) => [name, ...shownDesigns.map((i) => `${number(values[i])} ${sum.unit} (${Number((100 * values[i] / total(i)).toPrecision(3))} %)`)]);
+  behind(document.getElementById("sums-table"), `${sum.title}, as a table`, heads, rows);
+}
+
+function drawRoofs(choose) {
+  const box = document.getElementById("roofs");
+  const own = new Set([...pinned]);
+  const drawn = INSIDES.roofs.filter((r, k) => choose.roof === -1 || choose.roof === k || r.designs.some((i) => own.has(i)));
+  const what = choose.what, unit = INSIDES.units[what];
+  const found = [];
+  drawn.forEach((r, n) => {
+    const colour = PALETTE[n % PALETTE.length], name = plain(r.name || "at every intensity");
+    found.push({ type: "scatter", mode: "lines", x: r.intensity, y: r.curves[what], name, legendgroup: name, hoverinfo: "skip",
+      line: { color: colour, width: 2, dash: ["solid", "dash", "dot", "dashdot", "longdash"][n % 5] } });
+    const list = r.designs.map((i, k) => [i, k]).filter(([i]) => !POINTS || kept(i));
+    found.push({ type: "scatter", mode: "markers", x: list.map(([, k]) => r.at[k]), y: list.map(([, k]) => r.reached[what][k]), legendgroup: name, showlegend: false,
+      customdata: POINTS ? list.map(([i]) => i) : [], text: list.map(([i]) => nameOf(i)), hovertemplate: `%{text}<br>%{x:.4~g} flop/byte, %{y:.4~g} ${template(unit)}<extra>${name}</extra>`,
+      marker: { size: list.map(([i]) => (pinned.has(i) ? 14 : 9)), symbol: list.map(([i]) => (pinned.has(i) ? "star" : SHAPES[n % SHAPES.length])), color: colour, line: { color: "#000", width: 0.8 } } });
+  });
+  const values = drawn.flatMap((r) => r.curves[what]).filter((v) => v > 0);
+  Plotly.react(box, found, { margin: { l: 70, r: 20, t: 10, b: 50 }, hovermode: "closest", xaxis: { ...scaled(drawn.flatMap((r) => r.intensity)), title: { text: "intensity (flop/byte)" } },
+    yaxis: { ...scaled(values), title: { text: plain(`${what.replace(/_/g, " ")}${unit ? ` (${unit})` : ""}`) } }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
+  const rows = drawn.flatMap((r) => r.designs.map((i, k) => [i, [nameOf(i), r.name || "–", number(r.at[k]), ...Object.values(r.reached).map((v) => number(v[k]))]]))
+    .filter(([i]) => !POINTS || kept(i)).slice(0, 50).map(([, row]) => row);
+  const heads = ["design", "machine", "intensity (flop/byte)", ...Object.keys(INSIDES.units).map((n) => `${n} (${INSIDES.units[n]})`)];
+  behind(document.getElementById("roofs-table"), "Designs under the roofline, as a table (the first 50)", heads, rows);
+}
+
+// What one percent of each limit buys at the pinned designs, else at the knee, else at the first design
+function drawDesignRates() {
+  const box = document.getElementById("design-rates");
+  const knees = (D.places || []).map((p) => p.knee).filter((i) => i !== null);
+  const all = pinned.size ? [...pinned].sort((a, b) => a - b).slice(0, 6) : knees.length ? knees.slice(0, 1) : designs().slice(0, 1);
+  const names = Object.keys(INSIDES.rates).filter((n) => all.some((i) => INSIDES.rates[n][i]));
+  const reach = (n) => Math.max(...all.map((i) => Math.abs(INSIDES.rates[n][i] || 0)));
+  names.sort((a, b) => reach(a) - reach(b));
+  tornado(box, names, all.map((i) => ({ name: nameOf(i), values: names.map((n) => INSIDES.rates[n][i] || 0) })));
+  document.getElementById("design-rates-note").textContent = names.length ? `At ${all.map(nameOf).join(", ")}.` : `At ${all.map(nameOf).join(", ")} no limit is worth anything.`;
+  behind(document.getElementById("design-rates-table"), "The same as a table", ["limit", ...all.map(nameOf)], names.map((n) => [n, ...all.map((i) => `${number(INSIDES.rates[n][i] || 0)} %`)]));
+}
+
+function drawTrials() {
+  const box = document.getElementById("trials");
+  Plotly.newPlot(box, D.trials.map((t, n) => ({ type: "scatter", mode: "lines", x: t.trials, y: t.values, name: plain(t.at.join(", ")), line: { shape: "hv", color: PALETTE[n % PALETTE.length] },
+    hovertemplate: "after %{x} trials: %{y:.5~g}<extra></extra>" })),
+  { margin: { l: 70, r: 20, t: 10, b: 50 }, xaxis: { title: { text: "trials" } }, yaxis: { title: { text: "dominated hypervolume" }, exponentformat: "none", tickformat: "~g", rangemode: "tozero" }, showlegend: D.trials.length > 1 }, CONFIG);
+  document.getElementById("trials-note").textContent = D.trials[0].about;
+  const rows = D.trials.flatMap((t) => { const step = Math.ceil(t.trials.length / 20); return t.trials.map((n, k) => [t.at.join(", "), number(n), number(t.values[k])]).filter((_, k) => k % step === 0 || k === t.trials.length - 1); });
+  behind(document.getElementById("trials-table"), "The same as a table (every so many trials)", [D.trials.length > 1 ? "place" : "", "trials", "hypervolume"], rows);
+}
+
+function startInsides() {
+  const parts = [];
+  if (document.getElementById("sums")) {
+    const choose = { sum: 0, share: 0 };
+    const again = () => drawSums(choose);
+    document.getElementById("sums-controls").replaceChildren(
+      select("sums-what", "shown", INSIDES.sums.map((s, k) => [k, s.title]), 0, (v) => { choose.sum = v; again(); }),
+      select("sums-share", "as", [[0, "amounts"], [1, "shares"]], 0, (v) => { choose.share = v; again(); }));
+    parts.push(again);
+  }
+  if (document.getElementById("roofs")) {
+    const names = Object.keys(INSIDES.units);
+    const all = INSIDES.roofs.length <= PALETTE.length;
+    const choose = { what: names[0], roof: all ? -1 : 0 };
+    const again = () => drawRoofs(choose);
+    const made = [select("roofs-what", "shown", names.map((n, k) => [k, n.replace(/_/g, " ")]), 0, (v) => { choose.what = names[v]; again(); })];
+    if (INSIDES.roofs.length > 1) made.push(select("roofs-which", "machine", [...(all ? [[-1, "all"]] : []), ...INSIDES.roofs.map((r, k) => [k, r.name])], choose.roof, (v) => { choose.roof = v; again(); }));
+    document.getElementById("roofs-controls").replaceChildren(...made);
+    parts.push(again);
+  }
+  if (document.getElementById("design-rates")) parts.push(drawDesignRates);
+  for (const again of parts) again();
+  listeners.push((what) => { if (what !== "current") for (const again of parts) again(); });
+  for (const id of ["sums", "roofs"]) if (POINTS && document.getElementById(id)) live(document.getElementById(id), () => designs());
+  if (document.getElementById("trials")) drawTrials();
+}

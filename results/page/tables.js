@@ -1,0 +1,99 @@
+"use strict";
+// Designs as tables: the one looked at, those side by side, and all that the ranges leave.
+const ROWS_PER_PAGE = 50;
+let page = 0;
+
+const placeOf = (i) => (D.places || []).find((p) => i >= p.first && i < p.first + p.count);
+
+// One design as a table of its own: what is decided first, then what comes of it
+function facts(i) {
+  const body = make("table", {}, make("caption", {}, `${D.kind === "front" ? "design" : "point"} ${i}: ${status(i)}`));
+  const row = (head, cell, about, words) => body.append(make("tr", {}, make("th", { scope: "row", title: about || null }, head), make("td", { class: words ? null : "number" }, cell)));
+  for (const c of COLUMNS) row(c.label, shown(c, i) + (c.unit && c.values[i] !== null ? ` ${c.unit}` : ""), c.about, c.labels.length > 0);
+  const rate = exchange(i);
+  if (rate) row("exchange rate", rate, "", true);
+  if (limits(i).length) row(status(i) === "infeasible" ? "in conflict" : "binding", limits(i).join(", "), "", true);
+  return body;
+}
+
+function exchange(i) {
+  const place = placeOf(i);
+  const rate = place ? place.exchange[i - place.first] : null;
+  if (rate === null || rate === undefined) return "";
+  const [a, b] = COLUMNS.filter((c) => c.role === "objective");
+  return `to the next design, 1 % more ${a.label} brings ${Math.abs(rate)} % ${rate < 0 ? "less" : "more"} ${b.label}`;
+}
+
+function hover(i) {
+  const card = document.getElementById("hover");
+  if (card) card.replaceChildren(facts(i));
+}
+
+function drawPins() {
+  const table = document.getElementById("pins");
+  const all = [...pinned].sort((a, b) => a - b);
+  document.getElementById("no-pins").hidden = all.length > 0;
+  document.getElementById("unpin").hidden = all.length === 0;
+  table.replaceChildren();
+  if (!all.length) return;
+  table.append(make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "quantity"),
+    ...all.map((i) => make("th", { scope: "col", class: "number" }, `design ${i} `,
+      make("button", { type: "button", "aria-label": `remove design ${i}`, onclick: () => pin(i) }, "×"))))));
+  const body = make("tbody", {});
+  const row = (head, cells, about) => body.append(make("tr", {}, make("th", { scope: "row", title: about || null }, head),
+    ...cells.map((cell) => make("td", { class: cell.length < 24 ? "number" : "text" }, cell))));
+  row("status", all.map(status));
+  for (const c of COLUMNS) {
+    const cells = all.map((i) => shown(c, i));
+    row(title(c), cells, c.about);
+    if (new Set(cells).size > 1) body.lastChild.className = "differs";
+  }
+  if (all.some((i) => limits(i).length)) row("binding limits", all.map((i) => limits(i).join(", ") || "–"));
+  if (all.some(exchange)) row("exchange rate", all.map((i) => exchange(i) || "–"));
+  table.append(body);
+}
+
+function drawDesigns() {
+  const left = inside();
+  const pages = Math.max(1, Math.ceil(left.length / ROWS_PER_PAGE));
+  page = Math.min(page, pages - 1);
+  const out = D.left_out ? ` (${D.left_out} more points of the dataset were left out of this page)` : "";
+  document.getElementById("count").textContent = `${left.length} of ${POINTS} designs${out}`;
+  const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "design"), make("th", { scope: "col" }, "status"),
+    ...COLUMNS.map((c) => make("th", { scope: "col", class: c.labels.length ? "" : "number", title: c.about || null }, title(c)))));
+  const body = make("tbody", {});
+  for (const i of left.slice(page * ROWS_PER_PAGE, (page + 1) * ROWS_PER_PAGE)) {
+    const button = make("button", { type: "button", "aria-pressed": pinned.has(i) ? "true" : "false", "data-design": i,
+      "aria-label": `put design ${i} side by side`, onclick: () => pin(i), onfocus: () => look(i) }, `${i}`);
+    body.append(make("tr", { class: pinned.has(i) ? "pinned" : null, onmouseenter: () => look(i) },
+      make("td", {}, button), make("td", {}, status(i)),
+      ...COLUMNS.map((c) => make("td", { class: c.labels.length ? "text" : "number" }, shown(c, i)))));
+  }
+  document.getElementById("designs").replaceChildren(head, body);
+  const go = (to) => { page = to; drawDesigns(); };
+  document.getElementById("pages").replaceChildren(
+    make("button", { type: "button", disabled: page === 0, onclick: () => go(page - 1) }, "previous"),
+    make("span", {}, `page ${page + 1} of ${pages}`),
+    make("button", { type: "button", disabled: page === pages - 1, onclick: () => go(page + 1) }, "next"));
+}
+
+// Pins change the look of rows only: whoever stands on a button keeps standing there
+function markPins() {
+  for (const button of document.querySelectorAll("#designs button[data-design]")) {
+    const is = pinned.has(Number(button.dataset.design));
+    button.setAttribute("aria-pressed", is ? "true" : "false");
+    button.closest("tr").className = is ? "pinned" : "";
+  }
+}
+
+function startTables() {
+  document.getElementById("unpin").addEventListener("click", () => { pinned.clear(); changed("pins"); });
+  const dropped = D.dropped || [];
+  if (dropped.length) document.getElementById("dropped").textContent = `For want of room not on this page: ${dropped.join(", ")}.`;
+  drawPins();
+  drawDesigns();
+  listeners.push((what) => {
+    if (what === "pins") { drawPins(); markPins(); }
+    else if (what !== "current") { page = 0; drawDesigns(); }
+  });
+}
