@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dse.terminal import say
 
 if TYPE_CHECKING:
@@ -68,6 +66,7 @@ def terminal() -> Terminal | None:
 
 def draw(sketch: Sketch, at: Terminal) -> str:
     """Draw a plot as lines of text. Series that colours do not tell apart have signs of their own, in ASCII."""
+    import numpy as np
     from uniplot import plot_to_string
 
     many = len(sketch.series) > 1
@@ -163,6 +162,8 @@ def _sketch(
     title: str, points: list[tuple[str, Any, Any]], x: xr.DataArray, y: xr.DataArray, *, line: bool
 ) -> Sketch | None:
     """Choose units and scales; leave out what has no numbers. None where fewer than two points are left."""
+    import numpy as np
+
     from results import axes
 
     kept = [(label, *_finite(a, b)) for label, a, b in points]
@@ -183,6 +184,8 @@ def _sketch(
 
 
 def _finite(a: Any, b: Any) -> tuple[Any, Any]:
+    import numpy as np
+
     first, second = np.asarray(a, float), np.asarray(b, float)
     there = np.isfinite(first) & np.isfinite(second)
     return first[there], second[there]
