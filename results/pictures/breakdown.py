@@ -64,7 +64,7 @@ def breakdown(
     """
     if not isinstance(source, Facts):
         single = [d for d in flat.points(source) if source.sizes[d] == 1]
-        source = source.squeeze(single)
+        source = forbidden.with_status(source.squeeze(single))
         _check(source)
     found = taken_apart(source, metric, by)
     factor, unit = axes.prefix_of(found.total, found.unit)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from results import axes
-from results.store import StoreError
+from results.trouble import StoreError, explained
 
 if TYPE_CHECKING:
     import os
@@ -136,9 +136,10 @@ def save(figure: Figure, path: str | os.PathLike[str], about: Mapping[str, Any] 
     """
     target = Path(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(target, dpi=150, metadata=_metadata(target, about or {}))
-    except (OSError, ValueError) as problem:
+        with explained(target, "write the picture"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(target, dpi=150, metadata=_metadata(target, about or {}))
+    except ValueError as problem:
         raise StoreError(f"cannot write the picture {target}: {problem}") from problem
     return target
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes
-from results.dataset import CONFLICTING, LIMIT
+from results import axes, flat
+from results.dataset import CONFLICTING, LIMIT, STATUS_CODES
+from results.facts import Status
 from results.pictures.canvas import GREY, HATCHES
 
 if TYPE_CHECKING:
@@ -25,6 +26,15 @@ class Hatches:
     def of(self, text: str) -> str:
         """Return the hatch of a region."""
         return self.used.setdefault(text, HATCHES[len(self.used) % len(HATCHES)])
+
+
+def with_status(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset with a status at each point: of one that was only evaluated every point is."""
+    if "status" in dataset:
+        return dataset
+    dims = flat.points(dataset)
+    code = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
+    return dataset.assign(status=(dims, code))
 
 
 def regions(dataset: xr.Dataset, other: str | None = None) -> list[tuple[str, xr.DataArray]]:

@@ -105,7 +105,7 @@ def _spread(dataset: xr.Dataset, name: str, here: Any) -> Any:
 
 
 def _column(dataset: xr.Dataset, name: str, here: Any) -> _Column:
-    array, values = dataset[name], _spread(dataset, name, here)
+    values, array = _spread(dataset, name, here), dataset[name]
     label = axes.words(axes.name_of(dataset, name))
     if axes.is_text(array):
         texts = list(dict.fromkeys(map(str, array.values.ravel().tolist())))

@@ -124,7 +124,8 @@ def _missing(dataset: xr.Dataset, names: list[str], axis: str) -> dict[str, Any]
     """Say how many places of a long axis have no front, and why."""
     from matplotlib.lines import Line2D
 
-    empty = [i for i in range(dataset.sizes[axis]) if not dataset[names[0]].isel({axis: i}).notnull().any()]
+    there = np.all([np.isfinite(dataset[n].transpose(axis, FRONT).values) for n in names], axis=0).any(axis=1)
+    empty = np.flatnonzero(~there).tolist()
     why = Counter(_refusal(dataset.isel({axis: i})) for i in empty)
     return {f"{many} of {dataset.sizes[axis]} {text}": Line2D([], [], alpha=0) for text, many in why.items()}
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes, designs, flat
-from results.dataset import STATUS_CODES, objectives
-from results.facts import Status
+from results import axes, designs
+from results.dataset import objectives
 from results.pictures.canvas import (
     LINES,
     SMALL,
@@ -22,7 +21,7 @@ from results.pictures.canvas import (
     sheet,
     title_of,
 )
-from results.pictures.forbidden import Hatches, hatch_cells, hatch_stretches
+from results.pictures.forbidden import Hatches, hatch_cells, hatch_stretches, with_status
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,7 +110,7 @@ def _variable(dataset: xr.Dataset, name: str | None) -> str:
 
 def _prepared(dataset: xr.Dataset, kept: Sequence[str] = ()) -> xr.Dataset:
     """Return a dataset without axes of one value, but for those ``kept``, and with the others in rising order."""
-    drawn = _with_status(dataset)
+    drawn = with_status(dataset)
     single = [d for d in drawn["status"].dims if drawn.sizes[d] == 1 and d not in kept]
     drawn = drawn.squeeze(single[: drawn["status"].ndim - 1])
     dims = [str(d) for d in drawn["status"].dims]
@@ -123,15 +122,6 @@ def _prepared(dataset: xr.Dataset, kept: Sequence[str] = ()) -> xr.Dataset:
     if refusal:
         raise ValueError(f"{refusal}; choose with isel")
     return drawn
-
-
-def _with_status(dataset: xr.Dataset) -> xr.Dataset:
-    """Return a dataset with a status at each point: of one that was only evaluated every point is."""
-    if "status" in dataset:
-        return dataset
-    dims = flat.points(dataset)
-    code = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
-    return dataset.assign(status=(dims, code))
 
 
 def _along_all(dataset: xr.Dataset, variable: str, dims: Sequence[str]) -> None:
