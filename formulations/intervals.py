@@ -168,6 +168,25 @@ def reaches(a: Any, b: Any) -> Interval:
     return Interval(1.0 * (a.lo >= b.hi), 1.0 * (a.hi >= b.lo))
 
 
+@arithmetic.at_most.register(Interval)
+def _at_most(value: Interval, bound: Any) -> Interval:
+    # an array of bounds reads like one bound where all of them have its sign
+    found: Interval = value / bound if np.all(np.asarray(bound) > 0) else 1.0 + value - _none_positive(bound)
+    return found
+
+
+@arithmetic.at_least.register(Interval)
+def _at_least(value: Interval, bound: Any) -> Interval:
+    found: Interval = bound / value if np.all(np.asarray(bound) > 0) else 1.0 + _none_positive(bound) - value
+    return found
+
+
+def _none_positive(bound: Any) -> Any:
+    if np.any(np.asarray(bound) > 0):
+        raise ValueError("limits above 0 and others read differently: ask for them apart")
+    return bound
+
+
 arithmetic.log.register(Interval)(log)
 arithmetic.exp.register(Interval)(exp)
 arithmetic.register_maximum(Interval)(maximum)

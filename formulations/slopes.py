@@ -217,6 +217,9 @@ def reaches(a: Any, b: Any) -> Slope:
     return Slope(value, centre, (slope,) * len(first.slopes), first.reach)
 
 
+for _reading in (arithmetic.at_most, arithmetic.at_least):
+    # as of intervals: one expression for arrays of bounds as for one
+    _reading.register(Slope)(_reading.dispatch(Interval))
 arithmetic.log.register(Slope)(log)
 arithmetic.exp.register(Slope)(exp)
 arithmetic.register_maximum(Slope)(maximum)

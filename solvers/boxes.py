@@ -267,15 +267,16 @@ def _sharpened(e: Enclosure) -> Enclosure:
 def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Array, Array]:
     """Boxes without what breaks a row, i.e.
 
-    Where certainly row > cutoff (one cutoff > 0 per row; infinity: no matter).
+    Where certainly row > cutoff (one cutoff > 0 per row, or one per row and box; infinity: no matter).
     """
     if not e.low.size:
         return low, high
     down, _ = moves(e)
     with np.errstate(all="ignore"):
-        room = np.log(cutoff)[:, None] - np.log(e.centre_low) + 1e-12 * (1.0 + np.abs(down).sum(1))
+        cutoff = cutoff.reshape(len(cutoff), -1)
+        room = np.log(cutoff) - np.log(e.centre_low) + 1e-12 * (1.0 + np.abs(down).sum(1))
         left = room[:, None] - (down.sum(1)[:, None] - down)
-        known = ((e.low > 0) & (e.centre_low > 0) & np.isfinite(cutoff)[:, None])[:, None]
+        known = ((e.low > 0) & (e.centre_low > 0) & np.isfinite(cutoff))[:, None]
         most = np.where(left >= 0, left / e.slope_low, left / e.slope_high)
         least = np.where(left >= 0, left / e.slope_high, left / e.slope_low)
         rising = known & (e.slope_low > 0) & ~np.isnan(most)

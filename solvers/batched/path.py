@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
-from solvers.batched import divided, evaluated, geometric, linear, tables, whole
+from solvers.batched import divided, evaluated, geometric, line, linear, tables, whole
 
-WAYS: tuple[Any, ...] = (evaluated.way, geometric.way, divided.way, tables.way, whole.way, linear.way)
+WAYS: tuple[Any, ...] = (evaluated.way, geometric.way, divided.way, tables.way, whole.way, linear.way, line.way)
 
 
 class Path(Protocol):
