@@ -39,8 +39,7 @@ SHARED = "blocks share the work by their speeds: a ratio of sums of counts, sear
 DIVIDED = "regions that stay whole: a mixed-integer program"
 CHOICE = "a number is decided beside the machine, and the usable power is cut by it"
 SETTINGS = "a setting for each of six phases: more than 20 000 designs"
-EDGE = "held by two limits at once where they meet: its multipliers are not unique"
-TINY = "a cost 1e10 times smaller than all others decides"
+SINGLE = "multipliers that are not unique, or a limit about to bind: left to the path of a single question"
 ALONE = {
     **dict.fromkeys(["nbody-09", "nbody-13", "nbody-17", "nbody-33", "nbody-37"], POWER),
     **dict.fromkeys(["mm25d-14", "mm25d-22", "strassen-13", "strassen-21"], POWER),
@@ -51,7 +50,7 @@ ALONE = {
     **dict.fromkeys(["d05", "d09", "d13"], SETTINGS),
     **dict.fromkeys(["e10", "e18"], CHOICE),
 }
-LEFT = {"nbody-25": EDGE, "nbody-41": TINY}
+LEFT = dict.fromkeys(["nbody-25", "nbody-41"], SINGLE)
 
 
 @dataclass(frozen=True)

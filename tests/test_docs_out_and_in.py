@@ -2,11 +2,13 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from dse.cli import main
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "docs" / "examples" / "multicore"
@@ -47,30 +49,21 @@ def test_the_page_on_exports_names_every_ending_and_section():
 
 
 @pytest.mark.slow
-def test_the_page_on_exports_runs_from_top_to_bottom(tmp_path: Path):
+def test_the_page_on_exports_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     duckdb = pytest.importorskip("duckdb")
-    code: list[str] = []
     text = (ROOT / "scenarios" / "library" / "nbody_deadline_sweep.toml").read_text(encoding="utf-8")
     assert "num     = 41" in text
     (tmp_path / "short.toml").write_text(text.replace("num     = 41", "num     = 3"), encoding="utf-8")
-
-    def python() -> None:
-        (tmp_path / "page.py").write_text("\n".join(code), encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "page"}
     for kind, text in blocks("exporting.md"):
         if kind == "python":
-            code.append(text)
-            python()
+            exec(compile(text, "exporting.md", "exec"), names)
         elif kind == "console":
             for line in text.splitlines():
-                words = shlex.split(line.removeprefix("$ ").replace("nbody_deadline_sweep", "short.toml"))
-                command = [sys.executable, "-m", *words]
-                done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-                assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
+                words = shlex.split(line.removeprefix("$ dse ").replace("nbody_deadline_sweep", "short.toml"))
+                done = CliRunner().invoke(main, words)
+                assert done.exit_code == 0, f"{line}: {done.output}"
         elif kind == "sql":
             for query in text.strip().split("\n"):
                 assert duckdb.sql(query.replace("study.parquet", str(tmp_path / "study.parquet"))).fetchall()

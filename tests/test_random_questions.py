@@ -64,7 +64,7 @@ def relaxed(source: dict[str, Any], name: str, most: float) -> dict[str, Any]:
 @pytest.mark.slow
 # the same questions in every run; not shrunk, since each step of it would solve anew
 @settings(
-    max_examples=25,
+    max_examples=15,
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],

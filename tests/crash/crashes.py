@@ -78,8 +78,10 @@ class Place:
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent / "hooks"), str(ROOT)]),
             "CRASH_JOURNAL": str(self.journal),
-            # twelve chunks take a second at least: the moments below are sooner
-            "CHUNK_PAUSE": "0.2",
+            # the moments below are between the first and the fifth of twelve chunks, and each chunk is long enough
+            "CHUNK_PAUSE": "0.1",
+            "CHUNK_HOLD": "7",
+            "CHUNK_RELEASE": str(self.folder / "release"),
         }
         process = subprocess.Popen(
             [sys.executable, "-m", *command],
@@ -97,6 +99,11 @@ class Place:
         return self.start("dse", "sweep", "grid.toml", "-o", str(self.store), *where)
 
     def ended(self, process: subprocess.Popen[bytes], code: int, words: str = "") -> None:
+        (self.folder / "release").touch()
+        self.is_over(process, code, words)
+
+    def is_over(self, process: subprocess.Popen[bytes], code: int, words: str) -> None:
+        """Wait until a command has ended, and look how; whatever is held stays so."""
         _, told = process.communicate(timeout=240)
         text = told.decode(errors="replace")
         assert process.returncode == code, text
@@ -247,7 +254,7 @@ def two_sweeps(place: Place) -> None:
     first = place.sweep()
     place.moment(first)
     assert results.locks.holder(place.store)
-    place.ended(place.sweep(), 1, f"is being filled by process {first.pid}")
+    place.is_over(place.sweep(), 1, f"is being filled by process {first.pid}")
     place.ended(first, 0)
 
 

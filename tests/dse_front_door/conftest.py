@@ -88,10 +88,10 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
-def slowed(pause: float) -> dict[str, str]:
-    """Environment in which each chunk of a sweep waits so many seconds before it is written."""
+def slowed(pause: float, hold: int) -> dict[str, str]:
+    """Environment in which chunks of a sweep wait so many seconds before they are written, or for ever after some."""
     found = os.pathsep.join([str(ROOT / "tests" / "crash" / "hooks"), str(ROOT)])
-    return {**environment(), "PYTHONPATH": found, "CHUNK_PAUSE": str(pause)}
+    return {**environment(), "PYTHONPATH": found, "CHUNK_PAUSE": str(pause), "CHUNK_HOLD": str(hold)}
 
 
 @pytest.fixture
@@ -123,18 +123,18 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 def start(tmp_path: Path):
     """Start the command in a process group of its own; what is left of it is killed at the end.
 
-    ``pause``: seconds that each chunk waits before it is written.
+    ``pause``: seconds that each chunk waits before it is written; ``hold``: so many chunks are written, and no more.
     """
     started = []
 
-    def dse(*arguments: str, pause: float = 0) -> subprocess.Popen[str]:
+    def dse(*arguments: str, pause: float = 0, hold: int = 0) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "dse", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=tmp_path,
-            env=slowed(pause) if pause else environment(),
+            env=slowed(pause, hold) if pause or hold else environment(),
             start_new_session=True,
         )
         started.append(process)

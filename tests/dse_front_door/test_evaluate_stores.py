@@ -167,14 +167,14 @@ def test_control_c_says_how_to_continue(start: Any, waiting: Any, tmp_path: Path
     process = start(*ask, pause=0.5)
     waiting(lambda: store.exists() and len(results.store.done(store)) >= 1)
     process.send_signal(signal.SIGINT)
-    _, complaints = process.communicate(timeout=60)
+    _, complaints = process.communicate(timeout=240)
     assert process.returncode == 130, complaints
     assert "the same command continues" in complaints
     assert "Traceback" not in complaints
     kept = len(results.store.done(store))
     assert 1 <= kept < 25
     again = start(*ask)
-    _, complaints = again.communicate(timeout=120)
+    _, complaints = again.communicate(timeout=240)
     assert again.returncode == 0, complaints
     assert int(complaints.split()[0]) == kept * 1_000_000
     assert results.store.verify(store) == {}

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +17,15 @@ from oracle_multicore import least_energy
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "multicore"
 Dse = Callable[..., SimpleNamespace]
+# several commands of dse in one process, which takes a second to start
+SEVERAL = """
+import json, sys
+from click.testing import CliRunner
+from dse.cli import main
+
+done = [CliRunner().invoke(main, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([{"code": d.exit_code, "out": d.stdout, "err": d.stderr} for d in done]))
+"""
 
 METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
 WHOLE = """
@@ -56,6 +65,13 @@ def running(*paths: Path) -> Dse:
     return run
 
 
+def several(run: Dse, *commands: Sequence[str]) -> list[SimpleNamespace]:
+    """Run commands of dse one after another where a package is installed."""
+    done = run("-c", SEVERAL, json.dumps(commands))
+    assert done.code == 0, done.err
+    return [SimpleNamespace(**told) for told in json.loads(done.out)]
+
+
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Dse:
     """Install the example as a user would, into a folder of its own, without a network."""
@@ -71,26 +87,34 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Dse:
 
 
 def test_the_example_is_listed_with_its_machine_and_its_questions(installed: Dse):
-    assert (
-        "A chip to be designed"
-        in json.loads(installed("-m", "dse", "models", "--json").out)["multicore"]["title"]
+    models, machines, scenarios, page = several(
+        installed,
+        ["models", "--json"],
+        ["machines", "--json"],
+        ["scenarios", "--json"],
+        ["models", "multicore"],
     )
-    assert "multicore-example" in json.loads(installed("-m", "dse", "machines", "--json").out)
-    found = json.loads(installed("-m", "dse", "scenarios", "--json").out)
+    assert "A chip to be designed" in json.loads(models.out)["multicore"]["title"]
+    assert "multicore-example" in json.loads(machines.out)
+    found = json.loads(scenarios.out)
     assert found["multicore_front"]["command"] == "front"
     assert found["multicore_deadline"]["command"] == "solve"
-    page = installed("-m", "dse", "models", "multicore")
     assert "flops_per_core_cycle" in page.out, page.err
 
 
 @pytest.mark.slow
 def test_the_example_is_solved_as_by_hand(installed: Dse):
     """Least energy within 2 minutes, and the front, against every number of cores in closed form."""
-    answer = json.loads(installed("-m", "dse", "solve", "multicore_deadline", "--json").out)
+    deadline, traded = several(
+        installed,
+        ["solve", "multicore_deadline", "--json"],
+        ["front", "multicore_front", "--points", "5", "--json"],
+    )
+    answer = json.loads(deadline.out)
     assert answer["status"] == "optimal"
     # the reference scans 20001 times up to the deadline, which binds and is among them: only rounding is left
     assert answer["objective"] == pytest.approx(least_energy(120.0)[0], rel=1e-9)
-    front = json.loads(installed("-m", "dse", "front", "multicore_front", "--points", "5", "--json").out)
+    front = json.loads(traded.out)
     for point in front["points"]:
         assert point["status"] == "optimal"
         wanted, _ = least_energy(point["metrics"]["time"])
@@ -111,9 +135,12 @@ def test_what_the_page_says_to_type_works(installed: Dse, tmp_path: Path):
     """Also the scenario that its last command writes can be asked as it stands."""
     page = (ROOT / "docs" / "own_models.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    for line in [*block.splitlines(), "$ dse solve mine.toml"]:
-        words = [str(tmp_path / w) if w in {"mine.toml", "front.csv"} else w for w in line.split()[2:]]
-        done = installed("-m", "dse", *words)
+    lines = [*block.splitlines(), "$ dse solve mine.toml"]
+    commands = [
+        [str(tmp_path / w) if w in {"mine.toml", "front.csv"} else w for w in line.split()[2:]]
+        for line in lines
+    ]
+    for line, done in zip(lines, several(installed, *commands), strict=True):
         assert done.code == 0, f"{line}: {done.out}{done.err}"
     assert (tmp_path / "front.csv").exists()
 
@@ -154,12 +181,13 @@ def test_a_broken_package_is_told_of_once_and_breaks_nothing_else(broken: Dse):
     message = "dse: model 'torn' of the package torn 1.0 cannot be used: ModuleNotFoundError: No module named"
     assert listed.err.count(message) == 1
     assert len(listed.err.splitlines()) == 1
-    machines = broken("-m", "dse", "machines")
+    solved, new, machines = several(
+        broken, ["solve", "nbody_deadline"], ["new", "dvfs", "-o", "-"], ["machines"]
+    )
+    assert (solved.code, solved.err) == (0, "")
+    assert new.code == 0
     assert "jaketown" in machines.out
     assert "there is no machine parameter 'cost_of_torn'" in machines.err
-    solved = broken("-m", "dse", "solve", "nbody_deadline")
-    assert (solved.code, solved.err) == (0, "")
-    assert broken("-m", "dse", "new", "dvfs", "-o", "-").code == 0
 
 
 def test_whoever_asks_for_a_broken_model_is_told_why(broken: Dse):
@@ -170,26 +198,29 @@ def test_whoever_asks_for_a_broken_model_is_told_why(broken: Dse):
     assert "Traceback" not in asked.err
 
 
-@pytest.mark.parametrize(
-    ("name", "code", "why"),
-    [
-        ("other", "MODEL = 3", "is int, not a dse.models.Model"),
-        ("other", WHOLE.format(name="odd", parameter="x", unit="s"), "is called 'odd'"),
-        (
-            "other",
-            WHOLE.format(name="other", parameter="time_per_flop", unit="s"),
-            "in 's', others in 's/flop'",
-        ),
-        ("nbody", WHOLE.format(name="nbody", parameter="x", unit="s"), "dse has a model of that name"),
-        ("other", "raise SystemError('odd')", "SystemError: odd"),
-    ],
-)
-def test_what_contradicts_is_refused_by_name(tmp_path: Path, name: str, code: str, why: str):
-    package(tmp_path / "site", "odd-one", "odd_one:MODEL", code, model=name)
+CONTRADICTIONS = [
+    ("number", "MODEL = 3", "is int, not a dse.models.Model"),
+    ("renamed", WHOLE.format(name="odd", parameter="x", unit="s"), "is called 'odd'"),
+    (
+        "other",
+        WHOLE.format(name="other", parameter="time_per_flop", unit="s"),
+        "in 's', others in 's/flop'",
+    ),
+    ("nbody", WHOLE.format(name="nbody", parameter="x", unit="s"), "dse has a model of that name"),
+    ("failing", "raise SystemError('odd')", "SystemError: odd"),
+]
+
+
+def test_what_contradicts_is_refused_by_name(tmp_path: Path):
+    for i, (name, code, _) in enumerate(CONTRADICTIONS):
+        package(tmp_path / "site", f"odd{i}", f"odd_{i}:MODEL", code, model=name)
     listed = running(tmp_path / "site")("-m", "dse", "models")
     assert listed.code == 0
-    assert why in listed.err
-    assert "odd-one 1.0" in listed.err
+    told = listed.err.splitlines()
+    assert len(told) == len(CONTRADICTIONS)
+    for i, (_, _, why) in enumerate(CONTRADICTIONS):
+        (mine,) = [line for line in told if f"odd{i} 1.0" in line]
+        assert why in mine
 
 
 def test_two_packages_with_one_name_are_both_named(tmp_path: Path):

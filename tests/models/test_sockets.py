@@ -143,7 +143,7 @@ ways = st.sampled_from([f"{t}.{level}.{card}" for t in TYPES for level in LEVELS
 systems = st.dictionaries(ways, st.tuples(st.integers(1, 10**6), st.integers(1, 10**4)), min_size=1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(counts=systems, steps=st.integers(1, 1000), factor=st.floats(1.0, 10.0), more=st.integers(1, 1000))
 def test_what_must_rise_rises(counts: Any, steps: int, factor: float, more: int):
     """Cost never falls with the price of energy, lifetime or failures; more sockets do more and fail sooner."""
@@ -158,7 +158,7 @@ def test_what_must_rise_rises(counts: Any, steps: int, factor: float, more: int)
     assert larger["efficiency"] == pytest.approx(larger["throughput"] / larger["power"], rel=CLOSE)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(counts=systems, steps=st.integers(1, 1000))
 def test_parts_add_up(counts: Any, steps: int):
     found = run(counts, steps)
@@ -193,7 +193,7 @@ def test_alternatives_are_the_best_of_each_type(name: str):
             assert told.objective == pytest.approx(expected.objective, rel=1e-9)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     cap=st.floats(2e3, 1e5),
     demand=st.floats(1e12, 2e14),

@@ -5,12 +5,13 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from results import locks, store
+from results import dataset, locks, store
 from results.chunks import chunk_slices
 from results.dataset import Arrays, Layout
 from results.object_storage import MAKING, ObjectFolder
@@ -20,7 +21,14 @@ pytest.importorskip("s3fs", reason="the extra s3 is not installed")
 server = pytest.importorskip("moto.server", reason="the extra test is not installed")
 
 IDENTITY = {"scenario": "abc123", "dse": "0.1.0"}
+KEPT = ("objective", "bound", "status", "message", "energy")
 Fill = Callable[[tuple[slice, ...]], Arrays]
+
+
+@pytest.fixture
+def plan(grid: Any) -> Layout:
+    """A few variables: each is a file for each chunk, and the server answers some hundred files a second."""
+    return dataset.only(dataset.layout(grid, {"method": "made up"}), KEPT)
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +180,8 @@ def test_a_whole_sweep_goes_there_and_is_verified(place: str, tmp_path: Path):
     import dse
 
     asked = dse.load("roofline_precision_and_level_sweep")
-    here = dse.sweep(asked, tmp_path / "s.zarr", progress=False).load()
-    there = dse.sweep(asked, place, progress=False).load()
+    here = dse.sweep(asked, tmp_path / "s.zarr", progress=False, metrics=["time"]).load()
+    there = dse.sweep(asked, place, progress=False, metrics=["time"]).load()
     xr.testing.assert_identical(here.drop_vars("seconds"), there.drop_vars("seconds"))
     assert dse.status(place)["pending"] == 0
     verdict = dse.verify(place, progress=False)

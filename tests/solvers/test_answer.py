@@ -28,7 +28,7 @@ def test_least_energy_is_the_closed_form_and_ties_go_to_the_fastest() -> None:
     assert "memory" not in s.ranges
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.floats(0.0008, 0.14))
 def test_tight_deadlines_follow_section_v_b(deadline: float) -> None:
     """Demmel V.B: below T(M0, n²/M0²) the design sits at the 2D limit with p_min processors."""
@@ -39,7 +39,7 @@ def test_tight_deadlines_follow_section_v_b(deadline: float) -> None:
     assert s.limits["time"].binding
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.floats(30.0, 3000.0))
 def test_fastest_run_under_a_power_cap(cap: float) -> None:
     """When power binds inside the scaling range T = E(M)/P, so M goes to M0 (erratum to V.D)."""
@@ -149,7 +149,7 @@ def test_a_failing_model_becomes_an_error_not_a_crash() -> None:
     assert "bodies" in s.message
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.floats(-7, -4), st.floats(0.3, 3.0), st.floats(0.02, 2.0), st.floats(10.0, 4000.0))
 def test_every_answer_holds_its_limits_and_bound(delta: float, cap: float, deadline: float, p: float) -> None:
     """Claim: optimal means near a bound never above it; infeasible means that no point of a dense grid is feasible."""

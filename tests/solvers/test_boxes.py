@@ -30,7 +30,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("name", QUESTIONS)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_design_is_ever_cut_off(name: str, data: st.DataObject) -> None:
     asked: Question = QUESTIONS[name]
     where = boxes.space(asked)

@@ -51,7 +51,7 @@ def least_vertex(n: Numbers, cost: np.ndarray) -> float:
     return best
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), columns=st.integers(1, 4), rows=st.integers(0, 5))
 def test_a_linear_program_ends_at_its_best_vertex(seed: int, columns: int, rows: int) -> None:
     n, cost = polytope(seed, columns, rows)
@@ -61,7 +61,7 @@ def test_a_linear_program_ends_at_its_best_vertex(seed: int, columns: int, rows:
     assert found.bound == pytest.approx(found.value, rel=1e-8, abs=1e-8)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), noise=st.floats(0.0, 2.0), data=st.data())
 def test_no_multipliers_bound_an_optimum_from_above(seed: int, noise: float, data: st.DataObject) -> None:
     n, cost = polytope(seed, 3, 4)
@@ -92,7 +92,7 @@ def test_multipliers_that_leave_a_slope_towards_an_open_end_prove_nothing() -> N
     assert highs.weak_duality(n, np.array([1.0, 0.0]), np.array([2.0])) == -math.inf
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), columns=st.integers(1, 4), rows=st.integers(1, 3))
 def test_whole_numbers_against_trying_them_all(seed: int, columns: int, rows: int) -> None:
     r = np.random.default_rng(seed)
@@ -117,7 +117,7 @@ def test_whole_numbers_against_trying_them_all(seed: int, columns: int, rows: in
     assert np.array_equal(found.u, np.round(found.u))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_some_whole_some_not_against_a_program_for_each_choice(seed: int) -> None:
     n, cost = polytope(seed, 4, 4)
@@ -140,7 +140,7 @@ def test_some_whole_some_not_against_a_program_for_each_choice(seed: int) -> Non
 
 
 @given(size=st.floats(-8.0, 8.0), column=st.floats(-8.0, 8.0), seed=st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_units_of_rows_and_columns_do_not_matter(size: float, column: float, seed: int) -> None:
     n, cost = polytope(seed, 3, 4)
     plain = highs.minimise(n, cost)
@@ -191,7 +191,7 @@ def test_equal_rows_hold_with_equality() -> None:
     assert highs.minimise(more, np.array([2.0, 3.0, 0.0])).value == pytest.approx(2.75)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), which=st.integers(0, 3))
 def test_a_multiplier_is_the_rate_at_which_the_optimum_moves(seed: int, which: int) -> None:
     n, cost = polytope(seed, 3, 4)

@@ -62,7 +62,7 @@ def test_reference_cases(question: Question, expected: float) -> None:
 
 
 @given(st.floats(0.05, 20), st.floats(0.2, 5), st.floats(0.2, 5))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_deadline_in_closed_form(deadline: float, dear: float, slow: float) -> None:
     machine = NBODY | {
         "energy_per_word": NBODY["energy_per_word"] * dear,

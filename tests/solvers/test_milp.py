@@ -32,14 +32,14 @@ def proved(s: Solution, least: float) -> None:
     assert past <= 1e-8 * abs(least)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=SEED, count=st.integers(1, 12), many=st.integers(2, 3), goal=st.sampled_from(["time", "energy"]))
 def test_whole_regions_against_every_placement(seed: int, count: int, many: int, goal: str) -> None:
     share = regions(seed, count, many)
     proved(answer(share.question(goal), neighbours=False), float(share.every()[goal].min()))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=SEED, count=st.integers(1, 7), level=st.floats(0.0, 1.0), most=st.booleans())
 def test_least_and_most_power_and_limits_against_every_placement(
     seed: int, count: int, level: float, most: bool
@@ -56,7 +56,7 @@ def test_least_and_most_power_and_limits_against_every_placement(
     proved(answer(q, neighbours=False), float(every["energy"][inside].min()))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEED, count=st.integers(1, 4), level=st.floats(1.05, 6.0), p0=st.sampled_from([0.0, 80.0]))
 def test_systems_of_blocks_against_every_count(seed: int, count: int, level: float, p0: float) -> None:
     system = kinds(seed, count)
@@ -70,7 +70,7 @@ def test_systems_of_blocks_against_every_count(seed: int, count: int, level: flo
         proved(s, float(values.max() if most else values.min()))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=SEED, phases=st.integers(1, 4), switching=st.booleans())
 def test_menus_with_switches_against_every_choice(seed: int, phases: int, switching: bool) -> None:
     r = np.random.default_rng(seed)
@@ -110,7 +110,7 @@ def test_menus_with_switches_against_every_choice(seed: int, phases: int, switch
         proved(s, float(values.max() if most else values.min()))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=SEED)
 def test_a_maximum_that_is_maximised_is_one_of_its_arguments(seed: int) -> None:
     """Whole x and y up to 6: max(...) as goal upwards, as a lower limit, and with a minus sign."""
@@ -138,7 +138,7 @@ def test_a_maximum_that_is_maximised_is_one_of_its_arguments(seed: int) -> None:
         proved(answer(low, neighbours=False), float((x + y)[held & (top >= wanted)].min()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seed=SEED, whole=st.booleans())
 def test_the_bound_of_a_ratio_is_never_above_the_least_one(seed: int, whole: bool) -> None:
     """Dinkelbach's certificate, on ratios of positive affine forms over a box, against a fine grid."""
@@ -200,7 +200,7 @@ def test_ties_go_to_least_time_then_energy_and_ranges_say_how_far_they_reach() -
     }
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=SEED)
 def test_ties_and_ranges_of_whole_numbers_are_those_of_all_best_designs(seed: int) -> None:
     r = np.random.default_rng(seed)

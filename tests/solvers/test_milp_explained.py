@@ -46,7 +46,7 @@ def with_limit(q: Question, name: str, factor: float) -> Question:
     return dataclasses.replace(q, limits=changed)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEED, level=st.floats(0.05, 0.95), many=st.integers(2, 3))
 def test_elasticities_are_those_of_questions_asked_again(seed: int, level: float, many: int) -> None:
     """Least dynamic energy under a deadline between the fastest and the most frugal way of sharing."""
@@ -114,7 +114,7 @@ def test_rates_of_lower_limits_and_of_ratios_have_their_signs(most: bool) -> Non
     assert not s.limits["work"].one_sided
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEED, level=st.floats(0.0, 0.6), count=st.integers(2, 6))
 def test_the_next_change_is_the_first_better_design_that_a_limit_keeps_out(
     seed: int, level: float, count: int
@@ -158,7 +158,7 @@ def brute(share: Regions, limits: Sequence[Limit]) -> set[tuple[str, ...]]:
     return set(found)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEED, tight=st.tuples(*[st.floats(0.8, 1.3)] * 3))
 def test_conflicts_of_placements_are_those_of_brute_force(seed: int, tight: tuple[float, ...]) -> None:
     share = regions(seed, 4, 2)

@@ -122,7 +122,7 @@ def test_divisible_regions_have_all_breakpoints(seed: int, processors: int, regi
 
 @pytest.mark.parametrize(
     ("seed", "processors", "regions", "whole"),
-    [(23, 2, 3, 1), (31, 2, 4, 2), (28, 2, 6, 5), (19, 3, 3, 2), (25, 3, 4, 1), (39, 2, 5, 4), (10, 2, 5, 3)],
+    [(23, 2, 3, 1), (31, 2, 4, 2), (19, 3, 3, 2), (25, 3, 4, 1), (10, 2, 5, 3)],
 )
 def test_some_whole_regions_give_a_union_of_segments(seed: int, processors: int, regions: int, whole: int):
     machines, work = instance(seed, processors, regions, whole)
@@ -152,9 +152,7 @@ def whole_front(machines: list[Processor], work: list[Region]) -> np.ndarray:
     return undominated(np.array(every))
 
 
-@pytest.mark.parametrize(
-    ("seed", "processors", "regions"), [(20, 2, 1), (11, 2, 6), (22, 3, 4), (4, 2, 8), (31, 3, 5)]
-)
+@pytest.mark.parametrize(("seed", "processors", "regions"), [(20, 2, 1), (11, 2, 6), (22, 3, 4)])
 def test_whole_regions_have_the_complete_set(seed: int, processors: int, regions: int):
     machines, work = instance(seed, processors, regions, regions)
     asked = partition(machines, work)

@@ -22,7 +22,7 @@ from solvers.program_product import Line, Stretch
 SEED = st.integers(0, 10**6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEED, count=st.integers(1, 8), many=st.integers(2, 3), level=st.floats(0.0, 1.0))
 def test_whole_regions_against_every_placement(seed: int, count: int, many: int, level: float) -> None:
     share = regions(seed, count, many)
@@ -40,7 +40,7 @@ def test_whole_regions_against_every_placement(seed: int, count: int, many: int,
     assert answer(q, neighbours=False).objective == pytest.approx(least, rel=1e-6)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=SEED)
 def test_shares_against_a_fine_grid(seed: int) -> None:
     """Two regions on two processors: no point of a grid is better, and the bound is below all of it."""
@@ -64,7 +64,7 @@ def test_shares_against_a_fine_grid(seed: int) -> None:
     assert s.objective >= grid.min() * 0.97
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=SEED, count=st.integers(1, 3), level=st.floats(1.05, 5.0))
 def test_blocks_share_a_denominator(seed: int, count: int, level: float) -> None:
     system = kinds(seed, count)
@@ -122,7 +122,7 @@ def test_infeasible_products_name_their_conflict() -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_stretch_is_never_better_than_it_says(data: st.DataObject) -> None:
     """Against a fine walk over b times the highest line."""
     number = st.floats(0.1, 10.0)
@@ -208,7 +208,7 @@ def test_counts_from_zero_and_menus_are_enumerated() -> None:
 
 
 @given(x=st.floats(0.0, 1.0), n=st.integers(0, 3), a=st.integers(1, 3), data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_bounds_on_boxes_with_zeros_hold(x: float, n: int, a: int, data: st.DataObject) -> None:
     decide = {
         "x": Decision("x"),

@@ -76,7 +76,13 @@ def test_it_works_from_standard_input() -> None:
         "print(scip.solve(nbody(time=(None, 0.5))).status)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-"], input=script, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+        [sys.executable, "-"],
+        input=script,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=240,
+        check=False,
     )
     assert done.stdout.strip() == "optimal", done.stderr
 

@@ -1,8 +1,9 @@
 """Found by every Python that a test starts with this folder on its path: sweeps that can be interrupted.
 
-``CHUNK_PAUSE``: seconds that a chunk waits before it is written, so that whatever is to happen to a sweep meets it
-under way on the fastest machine. ``CRASH_JOURNAL``: a file in which each chunk that is begun is noted; chunks are
-then solved point by point.
+``CHUNK_PAUSE``: seconds that a chunk waits before it is written. ``CHUNK_HOLD``: so many chunks are written, and the
+others only when the file ``CHUNK_RELEASE`` is there: whatever is to happen to a sweep meets it under way, however fast
+or slow the machine is. ``CRASH_JOURNAL``: a file in which each chunk that is begun is noted; chunks are then solved
+point by point.
 """
 
 import functools
@@ -12,10 +13,13 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 JOURNAL = os.environ.get("CRASH_JOURNAL", "")
 PAUSE = float(os.environ.get("CHUNK_PAUSE", "0"))
+HOLD = int(os.environ.get("CHUNK_HOLD", "0"))
+RELEASE = os.environ.get("CHUNK_RELEASE", "")
 
 
 def noting(module: Any) -> None:
@@ -37,9 +41,11 @@ def pausing(module: Any) -> None:
     write = module.write_chunk
 
     @functools.wraps(write)
-    def paused(*arguments: Any, **options: Any) -> Any:
+    def paused(store: Any, *arguments: Any, **options: Any) -> Any:
         time.sleep(PAUSE)
-        return write(*arguments, **options)
+        while HOLD and len(module.done(store)) >= HOLD and not (RELEASE and Path(RELEASE).exists()):
+            time.sleep(0.02)
+        return write(store, *arguments, **options)
 
     module.write_chunk = paused
 
@@ -66,5 +72,5 @@ class Changed(importlib.abc.MetaPathFinder):
 
 if JOURNAL:
     sys.meta_path.insert(0, Changed("dse.chunk_work", noting))
-if PAUSE:
+if PAUSE or HOLD:
     sys.meta_path.insert(0, Changed("results.store", pausing))
