@@ -28,19 +28,19 @@ from results.solution import Status
 from results.variables import Variable
 from scenarios.grids import Grid
 from solvers import gp
-from solvers.batched import geometric_near
+from solvers.batched import geometric_near, geometric_ties
 from solvers.batched.evaluated import blank
 from solvers.batched.geometric_answers import Answers, answered, binding, elasticity
-from solvers.batched.geometric_near import Anchors
-from solvers.batched.geometric_ties import Solver
+from solvers.batched.geometric_near import Anchors, Found
+from solvers.batched.geometric_ties import Solver, Stages
 from solvers.gp_terms import Array
 
 FEWEST = 500
 """Points from which a grid is solved together: below, the path of a single question is quick enough and says more."""
 COMPILED = 20_000
 """Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
-PIECE = 16_384
-"""Points of a piece: its few dozen arrays stay in a cache of a few MB."""
+PIECE = 50_000
+"""Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk."""
 FEWEST_NEAR = 8
 """Points for each that is answered in full from which the others start from those."""
 PROBES = 16
@@ -95,7 +95,7 @@ class Geometric:
         def answer(piece: Region) -> None:
             at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
             made = self._batch(piece)
-            found = None if made is None else answered(made, self._solver(made), anchors=self._anchors(piece))
+            found = None if made is None else self._answered(made, self._anchors(piece))[0]
             if made is not None and found is not None:
                 left[at] = (found.status == 0).reshape(made.shape)
                 _fill(plan, made, found, {name: a[at] for name, a in arrays.items()})
@@ -122,23 +122,39 @@ class Geometric:
         except Exception:  # whatever it is, the points are then answered (and fail) one by one
             return None
 
-    def _anchors(self, piece: Region) -> Anchors | None:
-        """Answer a few points around a piece, for the others to start from; None where that is not worth it."""
-        steps = geometric_near.strides(self.spread.grid.shape, self.spread.apart)
+    def _anchors(self, piece: Region, steps: tuple[int, ...] | None = None) -> Anchors | None:
+        """Answer a few points around a piece, for the others to start from; None where that is not worth it.
+
+        ``steps``: how far these are from each other. They are settled from fewer ones still in their turn.
+        """
+        shape, alone = self.spread.grid.shape, self.spread.apart
+        steps = steps or geometric_near.strides(shape, alone)
         if not self.compiled or math.prod(steps) < FEWEST_NEAR:
             return None
         region, which = geometric_near.places(piece, batch.runs(self.spread, piece), steps)
         made = self._batch(region)
         if made is None or made.discrete is not None:
             return None
-        solve = self._solver(made)
-        found = answered(made, solve)
-        if found is None:
+        farther = geometric_near.farther(steps, shape)
+        start = None if farther is None else self._anchors(region, farther)
+        found, rule, near = self._answered(made, start)
+        if found is None or rule is None:
             return None
         best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
         y = np.log(np.stack([found.x[v.name] for v in made.problem.variables], axis=-1))
         conflict = found.conflict & conflicting[:, None]
-        return Anchors(geometric_near.known(made, best, y, found.multipliers, conflict, solve), which)
+        told = None if start is None or near is None else (start, near)
+        return Anchors(geometric_near.known(rule, best, y, found.multipliers, conflict, told), which)
+
+    def _answered(
+        self, made: Batch, start: Anchors | None
+    ) -> tuple[Answers | None, Stages | None, Found | None]:
+        """Answer a batch, as far as that goes from what is known near by."""
+        rule = geometric_ties.stages(made, self._solver(made))
+        if rule is None:
+            return None, None, None
+        near = None if start is None else geometric_near.settled(rule, start)
+        return answered(made, rule.solve, rule=rule, near=near), rule, near
 
     def _solver(self, made: Batch) -> Solver:
         if not self.compiled:

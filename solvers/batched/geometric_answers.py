@@ -24,8 +24,8 @@ from results.solution import Status
 from scenarios.question import HALVINGS
 from solvers import gp
 from solvers.answer import BINDS, HOLDS
-from solvers.batched import geometric_conflicts, geometric_near, geometric_ties, geometric_whole
-from solvers.batched.geometric_near import Anchors
+from solvers.batched import geometric_conflicts, geometric_ties, geometric_whole
+from solvers.batched.geometric_near import Found
 from solvers.batched.geometric_ties import Solver, Stages, taken
 from solvers.gp_terms import Array
 from solvers.sensitivity import ACTIVE
@@ -65,15 +65,16 @@ def answered(
     solve: Solver,
     *,
     why: bool = True,
-    anchors: Anchors | None = None,
+    rule: Stages | None = None,
+    near: Found | None = None,
     strained: float = STRAINED,
 ) -> Answers | None:
     """Answer the points of a block; None where the tie rule asks for what is not geometric.
 
-    ``why``: find out for points without a design which limits are in conflict. ``anchors``: what is known near by;
-    the points that are alike are settled from there. ``strained``: points with larger multipliers are left over.
+    ``why``: find out for points without a design which limits are in conflict. ``rule``: the tie rule, if it is at
+    hand. ``near``: points that are settled already. ``strained``: points with larger multipliers are left over.
     """
-    rule = geometric_ties.stages(batch, solve)
+    rule = rule or geometric_ties.stages(batch, solve)
     if rule is None:
         return None
     t, size = batch.table, batch.size
@@ -81,7 +82,6 @@ def answered(
     y = np.full((size, t.exponents.shape[1]), np.nan)
     multipliers = np.zeros((size, len(batch.keys)))
     value = np.full(size, np.nan)
-    near = None if anchors is None else geometric_near.settled(batch, rule, anchors)
     if near is not None:
         status[near.conflicting] = STATUS_CODES[Status.INFEASIBLE]
         status[near.best] = STATUS_CODES[Status.OPTIMAL]

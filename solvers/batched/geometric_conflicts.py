@@ -83,8 +83,9 @@ class Proofs:
     """Why some points have no design, and that each limit of the conflict is part of it.
 
     ``y`` and ``shares`` (points, limits): where the conflict is proved by which weights, of sum 1; ``tilt``: the slope
-    of the limits so weighted. ``witness`` (points, names, variables): designs that meet all limits but those of a
-    name in the conflict. ``sure``: where all of this could be found.
+    of the limits so weighted, as a part of what it would be if no two of them pulled against each other. ``witness``
+    (points, names, variables): designs that meet all limits but those of a name in the conflict. ``sure``: where all of
+    this could be found.
     """
 
     y: Array
@@ -108,7 +109,9 @@ def proofs(batch: Batch, points: NDArray[np.intp], members: Bools, solve: Solver
         if some.size:
             witness[some, i], met = ask.inside(some, np.arange(len(names)) != i)
             sure[some] &= met
-    return Proofs(r.y, share, (share[:, :, None] * slopes).sum(1), witness, sure)
+    pulls = share[:, :, None] * slopes
+    tilt = pulls.sum(1) / np.maximum(np.abs(pulls).sum(1), 1e-300)
+    return Proofs(r.y, share, tilt, witness, sure)
 
 
 class _Oracle:

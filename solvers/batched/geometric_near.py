@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.batch import Batch
 from formulations.over_grid import Region
 from solvers import gp
 from solvers.batched import geometric_conflicts, geometric_ties
-from solvers.batched.geometric_ties import Bools, Solver, Stages
+from solvers.batched.geometric_ties import Bools, Stages
 from solvers.gp_terms import Array
 from solvers.structured import SLACK
 from solvers.ties import null
@@ -28,8 +27,12 @@ TOGETHER = 64
 """Points for one anchor: the others then take most of the time."""
 FEWEST = 32
 """Anchors along an axis that they are thinned out along: with fewer they are too far from each other."""
+FARTHER, FEW = 8, 8
+"""Anchors are settled from every eighth of them along an axis, where these are as many at least."""
 TRIES = 4
-BINDS, PULLS = 1e-7, 1e-4
+BINDS = 1e-7
+PULLS = 0.1
+"""Part of the slopes that is not made up for: what then proves a conflict is an end of the box."""
 PART = 1e-6
 """Multiplier of what binds and is not only where the tie rule ends."""
 
@@ -45,7 +48,8 @@ class Anchors:
 @dataclass(frozen=True, slots=True)
 class Found:
     """What was settled: the points that have an optimum (``best``), with design, bound and multipliers of each; the
-    ``conflicting`` ones, with the names (points, names) that are in the conflict.
+    ``conflicting`` ones, with the names (points, names) that are in the conflict, where its proof stands (``at``), by
+    which weights of the limits, and from which anchor they have it.
     """  # noqa: D205
 
     best: NDArray[np.intp]
@@ -54,6 +58,9 @@ class Found:
     multipliers: Array
     conflicting: NDArray[np.intp]
     members: Bools
+    at: Array
+    weights: Array
+    source: NDArray[np.int64]
 
 
 def strides(shape: Sequence[int], apart: Sequence[bool]) -> tuple[int, ...]:
@@ -68,50 +75,57 @@ def strides(shape: Sequence[int], apart: Sequence[bool]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def places(region: Region, runs: Region, steps: Sequence[int]) -> tuple[Region, NDArray[np.int64]]:
-    """Return where the anchors around a piece stand, and of each point (C order) the nearest, -1 where there is none.
+def farther(steps: Sequence[int], shape: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the steps of anchors for anchors; None where there would be too few of them along some axis."""
+    found = tuple(s if s == 1 else s * FARTHER for s in steps)
+    return (
+        None if any(n < FEW * s for n, s, old in zip(shape, found, steps, strict=True) if s > old) else found
+    )
 
-    ``runs``: the stretches of one structure that the piece lies in.
+
+def places(region: Region, runs: Region, steps: Sequence[int]) -> tuple[Region, NDArray[np.int64]]:
+    """Return where the anchors around a piece stand, and of each point (C order) those to try, -1 where there is none.
+
+    ``region`` may have steps, ``runs``: the stretches of one structure that it lies in.
     """
     anchors: list[slice] = []
-    nearest: list[list[Any]] = []
+    nearest: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    counts: list[int] = []
     for s, run, step in zip(region, runs, steps, strict=True):
-        first = run.start + (s.start - run.start) // step * step
-        last = run.start + (s.stop - 1 - run.start) // step * step
-        anchors.append(slice(first, min(last + (step if step > 1 else 0) + 1, run.stop), step))
-        count = len(range(run.stop)[anchors[-1]])
-        away = (np.arange(s.start, s.stop) - first) / step
-        near = np.minimum(np.floor(away + 0.5).astype(np.int64), count - 1)
+        points = np.arange(s.start, s.stop, s.step)
+        first = run.start + (points[0] - run.start) // step * step
+        last = run.start + (points[-1] - run.start) // step * step
+        anchors.append(slice(int(first), min(int(last) + (step if step > 1 else 0) + 1, run.stop), step))
+        counts.append(len(range(anchors[-1].start, anchors[-1].stop, step)))
+        away = (points - first) / step
+        near = np.minimum(np.floor(away + 0.5).astype(np.int64), counts[-1] - 1)
         other = near + np.where(away > near, 1, -1)
-        other = np.where((other >= 0) & (other < count) & (away != near), other, -1)
-        nearest.append([near, other])
-    counts = [len(range(a.start, a.stop, a.step)) for a in anchors]
+        nearest.append((near, np.where((other >= 0) & (other < counts[-1]) & (away != near), other, -1)))
     tries = []
     for choice in itertools.islice(itertools.product((0, 1), repeat=len(steps)), TRIES):
-        each = [np.asarray(n[c]) for n, c in zip(nearest, choice, strict=True)]
-        at = np.ix_(*each)
-        flat = (
-            np.ravel_multi_index([np.maximum(x, 0) for x in at], counts) if counts else np.zeros((), np.int64)
-        )
-        there = np.ones(flat.shape, bool)
-        for x in at:
-            there &= x >= 0
-        tries.append(np.where(there, flat, -1).ravel())
+        at = np.ix_(*(n[c] for n, c in zip(nearest, choice, strict=True)))
+        there = np.broadcast_arrays(*(x >= 0 for x in at), subok=False)
+        flat = np.ravel_multi_index([np.maximum(x, 0) for x in at], counts)
+        tries.append(np.where(np.logical_and.reduce(there), flat, -1).ravel())
     return tuple(anchors), np.ascontiguousarray(np.stack(tries, axis=-1))
 
 
-def known(batch: Batch, best: Bools, y: Array, multipliers: Array, conflict: Bools, solve: Solver) -> Any:
+def known(
+    rule: Stages,
+    best: Bools,
+    y: Array,
+    multipliers: Array,
+    conflict: Bools,
+    told: tuple[Anchors, Found] | None = None,
+) -> Any:
     """Return what neighbours need to know of answered points (``near.Known``).
 
     ``best``: points with an optimum, at the designs ``y`` with ``multipliers``; ``conflict``: names (points, names)
-    of limits in conflict at the others.
+    of limits in conflict at the others. ``told``: what was settled of them from anchors farther away.
     """
     from solvers.batched import near
 
-    rule = geometric_ties.stages(batch, solve)
-    assert rule is not None, "without it there are no answers"
-
-    t = batch.table
+    batch, t = rule.batch, rule.batch.table
     size, n, m = batch.size, t.exponents.shape[1], len(batch.keys)
     found = near.Known(
         np.zeros(size, np.int8), np.where(np.isfinite(y), y, 0.0), np.zeros((size, m)), np.zeros((size, m), np.int8),
@@ -119,14 +133,23 @@ def known(batch: Batch, best: Bools, y: Array, multipliers: Array, conflict: Boo
         np.full(size, -1, np.int64), np.ascontiguousarray(conflict, np.int8),
         np.zeros((size, conflict.shape[1], n)),
     )  # fmt: skip
-    _optima(found, batch, rule, np.flatnonzero(best), multipliers)
-    _conflicts(found, batch, np.flatnonzero(conflict.any(1) & ~best), conflict, solve)
+    _optima(found, rule, np.flatnonzero(best), multipliers)
+    fresh = conflict.any(1) & ~best
+    if told is not None:
+        farther, n = told
+        fresh[n.conflicting] = False
+        found.kind[n.conflicting], found.y[n.conflicting] = near.CONFLICT, n.at
+        found.multipliers[n.conflicting] = n.weights
+        for now, then in zip(found[3:], farther.known[3:], strict=True):
+            now[n.conflicting] = then[n.source]
+    _conflicts(found, rule, np.flatnonzero(fresh), conflict)
     return found
 
 
-def _optima(found: Any, batch: Batch, rule: Stages, points: NDArray[np.intp], multipliers: Array) -> None:
+def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Array) -> None:
     from solvers.batched import near
 
+    batch = rule.batch
     t, y, low, high = batch.table.take(points), found.y[points], batch.low[points], batch.high[points]
     force = np.where(multipliers[points] > PART, multipliers[points], 0.0)
     values = gp.evaluate(t.exponents, t.logc, t.ptr, y)
@@ -152,12 +175,13 @@ def _optima(found: Any, batch: Batch, rule: Stages, points: NDArray[np.intp], mu
     found.ends[points], found.matter[points] = ends, matter
 
 
-def _conflicts(found: Any, batch: Batch, points: NDArray[np.intp], conflict: Bools, solve: Solver) -> None:
+def _conflicts(found: Any, rule: Stages, points: NDArray[np.intp], conflict: Bools) -> None:
     from solvers.batched import near
 
+    batch = rule.batch
     if not points.size:
         return
-    p = geometric_conflicts.proofs(batch, points, conflict[points], solve)
+    p = geometric_conflicts.proofs(batch, points, conflict[points], rule.solve)
     ends = np.where(p.tilt > PULLS, near.AT_LOW, np.where(p.tilt < -PULLS, near.AT_HIGH, near.FREE))
     found.kind[points] = np.where(p.sure, near.CONFLICT, near.NOTHING)
     found.y[points], found.multipliers[points], found.witness[points] = p.y, p.shares, p.witness
@@ -165,11 +189,11 @@ def _conflicts(found: Any, batch: Batch, points: NDArray[np.intp], conflict: Boo
     found.ends[points] = np.where(batch.high[points] - batch.low[points] < 1e-13, near.FIXED, ends)
 
 
-def settled(batch: Batch, rule: Stages, anchors: Anchors) -> Found:
+def settled(rule: Stages, anchors: Anchors) -> Found:
     """Settle the points of a piece from the anchors around it."""
     from solvers.batched import near
 
-    t = batch.table
+    batch, t = rule.batch, rule.batch.table
     size, n, m = batch.size, t.exponents.shape[1], len(batch.keys)
     out = np.zeros((size, 3 + n + m))
     boxes = (batch.low, batch.high, *batch.box(own=False), *batch.box(own=False, far=True))
@@ -185,14 +209,9 @@ def settled(batch: Batch, rule: Stages, anchors: Anchors) -> Found:
     )
     best, conflicting = (np.flatnonzero(out[:, 0] == kind) for kind in (near.OPTIMUM, near.CONFLICT))
     source = out[conflicting, 1].astype(np.int64)
-    return Found(
-        best,
-        out[best, 3 : 3 + n],
-        out[best, 2],
-        out[best, 3 + n :],
-        conflicting,
-        anchors.known.members[source] > 0,
-    )
+    members = anchors.known.members[source] > 0
+    (y, weights), (at, shares) = ((out[p, 3 : 3 + n], out[p, 3 + n :]) for p in (best, conflicting))
+    return Found(best, y, out[best, 2], weights, conflicting, members, at, shares, source)
 
 
 def _stages(rule: Stages, anchors: Anchors) -> tuple[Array, Array, NDArray[np.int64]]:

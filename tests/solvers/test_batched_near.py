@@ -11,8 +11,9 @@ from formulations import batch
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import gp
-from solvers.batched import geometric, geometric_near
+from solvers.batched import geometric, geometric_near, geometric_ties
 from solvers.batched.geometric_answers import answered
+from solvers.batched.geometric_ties import Stages
 
 TEXT = """
 model = "nbody"
@@ -87,17 +88,18 @@ def test_points_near_anchors_have_their_own_answers(asked: scenarios.Grid, monke
     shares = []
     settled = geometric_near.settled
 
-    def told(made: batch.Batch, *rest: object) -> geometric_near.Found:
-        found = settled(made, *rest)  # type: ignore[arg-type]
-        shares.append((found.best.size / made.size, found.conflicting.size / made.size))
+    def told(rule: Stages, anchors: geometric_near.Anchors) -> geometric_near.Found:
+        found = settled(rule, anchors)
+        shares.append((found.best.size / rule.batch.size, found.conflicting.size / rule.batch.size))
         return found
 
     monkeypatch.setattr(geometric_near, "FEWEST", 3)
+    monkeypatch.setattr(geometric_near, "FEW", 1)
     monkeypatch.setattr(geometric_near, "settled", told)
     arrays, apart = geometric.Geometric(spread, compiled=True).solve(plan, region)
-    assert shares[0][0] > 0.4
-    assert shares[0][1] > 0.2
-    assert sum(shares[0]) > 0.7
+    assert shares[-1][0] > 0.4
+    assert shares[-1][1] > 0.2
+    assert sum(shares[-1]) > 0.7
     np.testing.assert_array_equal(apart, left)
     for name, values in arrays.items():
         if values.dtype.kind == "f":
@@ -120,9 +122,13 @@ def test_a_poor_guess_proves_nothing_wrong(asked: scenarios.Grid):
     assert full is not None
     best = full.status == STATUS_CODES[Status.OPTIMAL]
     y = np.log(np.stack([full.x[v.name] for v in made.problem.variables], axis=-1))
-    known = geometric_near.known(made, best, y, full.multipliers, full.conflict, gp.solve)
+    rule = geometric_ties.stages(made, gp.solve)
+    assert rule is not None
+    known = geometric_near.known(rule, best, y, full.multipliers, full.conflict)
     lot = np.random.default_rng(3).integers(0, made.size, (made.size, 4))
-    guessed = answered(made, gp.solve, anchors=geometric_near.Anchors(known, lot))
+    near = geometric_near.settled(rule, geometric_near.Anchors(known, lot))
+    assert near.best.size + near.conflicting.size > 0
+    guessed = answered(made, gp.solve, near=near)
     assert guessed is not None
     np.testing.assert_array_equal(guessed.status, full.status)
     np.testing.assert_array_equal(guessed.conflict, full.conflict)
