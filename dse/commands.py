@@ -144,15 +144,13 @@ def front(
         return CODES[found.refusal.status.value]
     dataset = fronts.to_dataset(found)
     record = front_records.record(found)
-    for output in outputs:
-        _write_front(dataset, record, Path(output))
-    if as_json:
-        say_json(record)
-    else:
+
+    def shown(written: tuple[str, ...]) -> None:
         from dse.front_page import show_front
 
-        show_front(found, scenario, outputs)
-        sketch.show(sketch.front, dataset)
+        show_front(found, scenario, written)
+
+    _write_fronts(dataset, record, outputs, None if as_json else shown)
     return ANSWERED
 
 
@@ -177,19 +175,40 @@ def _fronts(
             return INTERRUPTED
     dataset = swept_fronts.to_dataset(found)
     record = front_records.of_places(found, dataset)
-    for output in outputs:
-        _write_front(dataset, record, Path(output))
-    if as_json:
-        say_json(record)
-    else:
+
+    def shown(written: tuple[str, ...]) -> None:
         from dse.swept_front_page import show_fronts
 
-        show_fronts(found, dataset, scenario, outputs)
-        sketch.show(sketch.front, dataset)
+        show_fronts(found, dataset, scenario, written)
+
+    _write_fronts(dataset, record, outputs, None if as_json else shown)
     refused = {CODES[f.refusal.status.value] for f in found.found.values() if f.refusal}
     if interrupted or FAILED in refused:
         return INTERRUPTED if interrupted else FAILED
     return ANSWERED if any(f.points for f in found.found.values()) else NO_ANSWER
+
+
+def _write_fronts(
+    dataset: xr.Dataset,
+    record: dict[str, Any],
+    outputs: tuple[str, ...],
+    told: Callable[[tuple[str, ...]], None] | None,
+) -> None:
+    """Write the files and print what was found, as JSON without ``told``.
+
+    Where a file cannot be written it is printed all the same: it took time to find.
+    """
+    written: list[str] = []
+    try:
+        for output in outputs:
+            _write_front(dataset, record, Path(output))
+            written.append(output)
+    finally:
+        if told is None:
+            say_json(record)
+        else:
+            told(tuple(written))
+            sketch.show(sketch.front, dataset)
 
 
 def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:

@@ -51,8 +51,9 @@ def evaluate(
     grid = scenarios.grid(asked)
     decided = grid.decided()
     if decided:
-        wrong = f"{', '.join(decided)} is to be decided, and nothing is when a scenario is evaluated"
-        right = "give it a value under [given], or use dse.solve or dse.sweep"
+        is_to, it = ("is", "it a value") if len(decided) == 1 else ("are", "them values")
+        wrong = f"{', '.join(decided)} {is_to} to be decided, and nothing is when a scenario is evaluated"
+        right = f"give {it} under [given], or use dse.solve or dse.sweep"
         raise scenarios.ScenarioError([scenarios.Problem(asked.file, "decide", wrong, right)])
     whole = results.dataset.layout(grid, {"method": "evaluated as arrays"})
     names = results.dataset.metrics_named(whole, metrics)

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -120,6 +121,10 @@ def _check(
         key, wrong = "objective", "a front needs at least two objectives"
         other = "dse sweep" if scenario.sweep else "dse solve"
         right = f'write minimize = ["energy", "time"], or use {other}'
+    elif points is not None and not (_number(points, Integral) and points >= 2):
+        wrong, right = f"points = {points!r} make no front", "write a whole number of at least 2"
+    elif tolerance is not None and not (_number(tolerance, Real) and 0 < tolerance < 1):
+        wrong, right = f"tolerance = {tolerance!r} is none", "write a number between 0 and 1, such as 0.01"
     elif points is not None and tolerance is not None:
         wrong, right = "points and tolerance exclude each other", "keep one of them"
     elif tolerance is not None and len(question.objectives) > 2:
@@ -131,6 +136,10 @@ def _check(
     else:
         return
     _refuse(scenario, key, wrong, right)
+
+
+def _number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _refuse(scenario: scenarios.Scenario, key: str, wrong: str, right: str) -> NoReturn:
@@ -197,7 +206,9 @@ def _enclosed(dataset: xr.Dataset, band: Band, first: str, second: str) -> xr.Da
         (UPPER, band.upper, units[1], f"greatest value {told}"),
     ):
         dataset[name] = (ENCLOSURE, values, {"units": unit, "long_name": text})
-    return dataset.assign_attrs({"enclosure": band.how, "enclosure_width": band.width})
+    # not every file format has a word for what is infinite
+    width = {"enclosure_width": band.width} if math.isfinite(band.width) else {}
+    return dataset.assign_attrs({"enclosure": band.how, **width})
 
 
 def _along(dataset: xr.Dataset, goals: Sequence[str]) -> xr.Dataset:

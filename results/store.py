@@ -149,7 +149,7 @@ def _attributes(where: Folder) -> dict[str, Any]:
     """Read the attributes of the group from its own file; a torn or foreign file gives none."""
     with explained(where, "read"):
         if not where.exists():
-            raise StoreError(f"{where} does not exist")
+            raise StoreError(f"{where} does not exist, or is an empty folder")
         try:
             return dict(json.loads(where.read(ROOT))["attributes"])
         except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):

@@ -42,7 +42,7 @@ def explained(target: object, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        why = _REASONS.get(problem.errno or 0, str(problem))
+        why = _REASONS.get(problem.errno or 0) or problem.strerror or str(problem)
         kind = NoRoom if problem.errno in _FULL else StoreError
         raise kind(f"cannot {what} {target}: {why}") from problem
     except Exception as problem:

@@ -223,7 +223,7 @@ def _front(reader: Reader, shape: Shape) -> None:
     if front.points is not None and front.points < 2:
         add(
             "objective.front.points",
-            f"{front.points} points make no front",
+            f"points = {front.points} make no front",
             "write a whole number of at least 2",
         )
     if front.tolerance is not None and not 0 < front.tolerance < 1:

@@ -96,7 +96,10 @@ def distance(question: Question, reached: float | None, proof: Solution) -> str:
     if proof.bound == 0 or not math.isfinite(proof.bound):
         return f"{show(abs(apart), unit, DIGITS)} {side} {than}"
     wrong = "" if (apart > 0) != goal.maximize else ", which contradicts it: please report this"
-    return f"{100 * abs(apart / proof.bound):.2g} % {side} {than}{wrong}"
+    percent = 100 * abs(apart / proof.bound)
+    return (
+        f"{percent:.0f} % {side} {than}{wrong}" if percent >= 100 else f"{percent:.2g} % {side} {than}{wrong}"
+    )
 
 
 def _alternatives(question: Question, found: Found) -> tuple[Alternative, ...]:

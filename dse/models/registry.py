@@ -102,9 +102,11 @@ def broken() -> tuple[str, ...]:
 def register(model: Model) -> None:
     """Make a model of your own available by its name.
 
-    Raises ValueError where another model has the name, where it declares one name twice, or where it declares
-    a known machine parameter in another unit.
+    Raises TypeError for what is no Model; ValueError where another model has the name, where it declares one name
+    twice, or where it declares a known machine parameter in another unit.
     """
+    if not isinstance(model, Model):
+        raise TypeError(f"a model is a dse.models.Model, not {type(model).__name__}")
     if model.name in names() and get(model.name) is not model:
         raise ValueError(f"there is already a model called {model.name!r}")
     _check(model, machine_parameters())
