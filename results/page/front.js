@@ -94,8 +94,8 @@ function startFront() {
 
   function draw() {
     const axis = (c) => ({ title: { text: plain(title(c)) }, automargin: true, ...numbers(c) });
-    Plotly.react(box, traces(), { xaxis: axis(COLUMNS[choose.x]), yaxis: axis(COLUMNS[choose.y]), hovermode: "closest", margin: { l: 70, r: 20, t: 10, b: 55 },
-      legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, uirevision: `${choose.x} ${choose.y}`, shapes: [] }, CONFIG);
+    Plotly.react(box, traces(), { xaxis: axis(COLUMNS[choose.x]), yaxis: axis(COLUMNS[choose.y]), hovermode: "closest", margin: { l: 70, r: 45, t: 10, b: 55 },
+      modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, uirevision: `${choose.x} ${choose.y}`, shapes: [] }, CONFIG);
     document.getElementById("front-note").textContent = notes();
     ring();
   }

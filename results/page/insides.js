@@ -7,6 +7,12 @@ const INSIDES = D.insides || { sums: [], roofs: [] };
 const nameOf = (i) => (POINTS ? `design ${i}` : "the answer");
 const designs = () => (POINTS ? chosen(MOST_BARS) : [0]);
 
+// A picture of bars is as high as they need; told twice, since a picture does not look at its box again
+function tall(box, pixels) {
+  box.style.height = `${pixels}px`;
+  return pixels;
+}
+
 function drawRates() {
   const box = document.getElementById("rates");
   if (!box) return;
@@ -15,13 +21,13 @@ function drawRates() {
 }
 
 function tornado(box, names, groups) {
-  box.style.height = `${7 + (1.2 + 0.6 * groups.length) * names.length}rem`;
+  const height = tall(box, 110 + (20 + 10 * groups.length) * names.length);
   const colours = (values, k) => (groups.length > 1 ? PALETTE[k % PALETTE.length] : values.map((v) => (v < 0 ? PALETTE[0] : PALETTE[1])));
   Plotly.react(box, groups.map((g, k) => ({ type: "bar", orientation: "h", name: g.name, y: names.map(plain), x: g.values,
     marker: { color: colours(g.values, k), pattern: { shape: groups.length > 1 ? PATTERNS[k % PATTERNS.length] : g.values.map((v) => (v < 0 ? "" : "/")), fillmode: "overlay", solidity: 0.25, fgcolor: "#fff" } },
     hovertemplate: "%{y}: %{x:.4~g} %<extra></extra>" })),
-  { margin: { l: 150, r: 20, t: 10, b: 45 }, xaxis: { title: { text: "% of the objective per % more" }, zeroline: true, zerolinewidth: 1.5 },
-    yaxis: { automargin: true }, showlegend: groups.length > 1, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
+  { height, margin: { l: 150, r: 45, t: 10, b: 45 }, xaxis: { title: { text: "% of the objective per % more" }, zeroline: true, zerolinewidth: 1.5 },
+    yaxis: { automargin: true }, showlegend: groups.length > 1, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
 }
 
 function drawSums(choose) {
@@ -32,13 +38,13 @@ function drawSums(choose) {
   const scale = (i) => (choose.share ? 100 / total(i) : 1);
   const unit = choose.share ? "%" : sum.unit;
   const up = shownDesigns.map(nameOf);
-  box.style.height = `${9 + 2.2 * Math.max(shownDesigns.length, 1)}rem`;
+  const height = tall(box, 145 + 35 * Math.max(shownDesigns.length, 1));
   Plotly.react(box, Object.entries(sum.parts).map(([name, values], k) => ({ type: "bar", orientation: "h", name: plain(name), y: up,
     x: shownDesigns.map((i) => values[i] * scale(i)), customdata: POINTS ? shownDesigns : [],
     marker: { color: PALETTE[k % PALETTE.length], line: { color: "#fff", width: 1 }, pattern: { shape: PATTERNS[k % PATTERNS.length], fillmode: "overlay", solidity: 0.2, fgcolor: "#fff" } },
     hovertemplate: `%{y}<br>${template(name)}: %{x:.4~g} ${template(unit)}<extra></extra>` })),
-  { barmode: "relative", margin: { l: 90, r: 20, t: 10, b: 45 }, xaxis: { title: { text: plain(`${sum.title.split(" by ")[0]}${unit ? ` (${unit})` : ""}`) }, exponentformat: "none" },
-    yaxis: { autorange: "reversed", type: "category" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" } }, CONFIG);
+  { height, barmode: "relative", margin: { l: 90, r: 45, t: 10, b: 45 }, xaxis: { title: { text: plain(`${sum.title.split(" by ")[0]}${unit ? ` (${unit})` : ""}`) }, exponentformat: "none" },
+    yaxis: { autorange: "reversed", type: "category" }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" } }, CONFIG);
   const heads = ["part", ...shownDesigns.map(nameOf)];
   const rows = Object.entries(sum.parts).map(([name, values]) => [name, ...shownDesigns.map((i) => `${number(values[i])} ${sum.unit} (${Number((100 * values[i] / total(i)).toPrecision(3))} %)`)]);
   behind(document.getElementById("sums-table"), `${sum.title}, as a table`, heads, rows);
@@ -60,8 +66,8 @@ function drawRoofs(choose) {
       marker: { size: list.map(([i]) => (pinned.has(i) ? 14 : 9)), symbol: list.map(([i]) => (pinned.has(i) ? "star" : SHAPES[n % SHAPES.length])), color: colour, line: { color: "#000", width: 0.8 } } });
   });
   const values = drawn.flatMap((r) => r.curves[what]).filter((v) => v > 0);
-  Plotly.react(box, found, { margin: { l: 70, r: 20, t: 10, b: 50 }, hovermode: "closest", xaxis: { ...scaled(drawn.flatMap((r) => r.intensity)), title: { text: "intensity (flop/byte)" } },
-    yaxis: { ...scaled(values), title: { text: plain(`${what.replace(/_/g, " ")}${unit ? ` (${unit})` : ""}`) } }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
+  Plotly.react(box, found, { margin: { l: 70, r: 45, t: 10, b: 50 }, hovermode: "closest", xaxis: { ...scaled(drawn.flatMap((r) => r.intensity)), title: { text: "intensity (flop/byte)" } },
+    yaxis: { ...scaled(values), title: { text: plain(`${what.replace(/_/g, " ")}${unit ? ` (${unit})` : ""}`) } }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
   const rows = drawn.flatMap((r) => r.designs.map((i, k) => [i, [nameOf(i), r.name || "–", number(r.at[k]), ...Object.values(r.reached).map((v) => number(v[k]))]]))
     .filter(([i]) => !POINTS || kept(i)).slice(0, 50).map(([, row]) => row);
   const heads = ["design", "machine", "intensity (flop/byte)", ...Object.keys(INSIDES.units).map((n) => `${n} (${INSIDES.units[n]})`)];
@@ -85,7 +91,7 @@ function drawTrials() {
   const box = document.getElementById("trials");
   Plotly.newPlot(box, D.trials.map((t, n) => ({ type: "scatter", mode: "lines", x: t.trials, y: t.values, name: plain(t.at.join(", ")), line: { shape: "hv", color: PALETTE[n % PALETTE.length] },
     hovertemplate: "after %{x} trials: %{y:.5~g}<extra></extra>" })),
-  { margin: { l: 70, r: 20, t: 10, b: 50 }, xaxis: { title: { text: "trials" } }, yaxis: { title: { text: "dominated hypervolume" }, exponentformat: "none", tickformat: "~g", rangemode: "tozero" }, showlegend: D.trials.length > 1 }, CONFIG);
+  { margin: { l: 70, r: 45, t: 10, b: 50 }, xaxis: { title: { text: "trials" } }, yaxis: { title: { text: "dominated hypervolume" }, exponentformat: "none", tickformat: "~g", rangemode: "tozero" }, showlegend: D.trials.length > 1 }, CONFIG);
   document.getElementById("trials-note").textContent = D.trials[0].about;
   const rows = D.trials.flatMap((t) => { const step = Math.ceil(t.trials.length / 20); return t.trials.map((n, k) => [t.at.join(", "), number(n), number(t.values[k])]).filter((_, k) => k % step === 0 || k === t.trials.length - 1); });
   behind(document.getElementById("trials-table"), "The same as a table (every so many trials)", [D.trials.length > 1 ? "place" : "", "trials", "hypervolume"], rows);

@@ -76,7 +76,7 @@ def of_dataset(dataset: xr.Dataset, kept: Array) -> Insides:
 
 def _first(found: Sequence[Breakdown], goals: Sequence[str]) -> list[Breakdown]:
     """Put what is optimised first."""
-    return sorted(found, key=lambda b: b.metric not in goals)
+    return sorted(found, key=lambda b: goals.index(b.metric) if b.metric in goals else len(goals))
 
 
 def _sum(found: Breakdown, kept: Any) -> Sum:

@@ -3,7 +3,7 @@
 const D = JSON.parse(document.getElementById("data").textContent);
 const COLUMNS = D.columns || [];
 const POINTS = D.status ? D.status.codes.length : 0;
-const PALETTE = ["#0b5cad", "#d55e00", "#009e73", "#cc79a7", "#b07c00", "#56b4e9", "#000000", "#7a5195"];
+const PALETTE = ["#0b5cad", "#d55e00", "#009e73", "#cc79a7", "#b07c00", "#3a8fc4", "#000000", "#7a5195"];
 const SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "hexagon", "bowtie"];
 const SYMBOLS = { optimal: "circle", feasible: "diamond", evaluated: "circle", infeasible: "x-thin-open",
   unbounded: "triangle-up-open", error: "square-x-open", "not computed": "circle-open" };
@@ -142,12 +142,9 @@ document.addEventListener("DOMContentLoaded", () => {
   if (POINTS) {
     if (D.kind === "front") startFront();
     else startSweep();
-    startParallel();
     startTables();
   }
   startInsides();
-  // a picture keeps the width of the paper while it is printed
-  const pictures = () => document.querySelectorAll(".js-plotly-plot").forEach((box) => Plotly.Plots.resize(box));
-  window.addEventListener("beforeprint", pictures);
-  window.addEventListener("afterprint", pictures);
+  // the heaviest picture comes last, when the others can be used already
+  if (POINTS) setTimeout(startParallel);
 });

@@ -1,6 +1,8 @@
 "use strict";
 // Parallel coordinates and the fields beside them: both narrow down the designs of every picture and table.
 
+const MOST_LINES = 3000;
+
 // The axes that parallel coordinates have room for
 function important() {
   const places = COLUMNS.map((c, at) => at).filter((at) => new Set(COLUMNS[at].values).size > 1 && COLUMNS[at].role !== "bound");
@@ -19,19 +21,24 @@ function startParallel() {
   else document.getElementById("parallel").textContent = "All designs are the same in everything that is told of them.";
 }
 
+// More lines than can be told apart are not drawn: every second, third, ... stands for the others
 function drawParallel(places) {
   const box = document.getElementById("parallel");
+  const step = Math.ceil(POINTS / MOST_LINES);
+  const some = (list) => (step > 1 ? list.filter((_, i) => i % step === 0) : list);
+  if (step > 1) document.getElementById("parallel-note").textContent = `One design in ${step} is drawn here; ranges narrow down all of them.`;
   const dimensions = places.map((at) => {
     const c = COLUMNS[at];
     const values = along(c);
-    const made = { label: plain(title(c)), values };
     const finite = values.filter(Number.isFinite);
+    const [low, high] = [Math.min(...finite), Math.max(...finite)];
+    const made = { label: plain(title(c)), values: some(values), ...(low < high ? { range: [low, high] } : {}) };
     if (c.labels.length) Object.assign(made, { tickvals: c.labels.map((_, k) => k), ticktext: c.labels.map(plain) });
-    else if (logged(c)) Object.assign(made, ticks(Math.min(...finite), Math.max(...finite)));
+    else if (logged(c)) Object.assign(made, ticks(low, high));
     return made;
   });
   const first = COLUMNS.find((c) => c.role === "objective" && !c.labels.length);
-  Plotly.newPlot(box, [{ type: "parcoords", dimensions, labelangle: -12, line: { color: first ? along(first) : "#0b5cad", colorscale: "Cividis" },
+  Plotly.newPlot(box, [{ type: "parcoords", dimensions, labelangle: -12, line: { color: first ? some(along(first)) : "#0b5cad", colorscale: "Cividis" },
     unselected: { line: { color: "#bbb", opacity: 0.15 } } }], { margin: { l: room(places[0]), r: 70, t: 90, b: 25 } }, CONFIG);
   box.on("plotly_restyle", () => {
     places.forEach((at, k) => {

@@ -153,6 +153,15 @@ def test_fronts_over_an_axis_lie_one_after_the_other_and_those_without_points_sa
     assert table.status == ("optimal",) * 4
 
 
+def test_a_front_without_points_has_a_page_that_says_why():
+    empty = front(points=0).assign_attrs(
+        objectives='{"energy": "min", "time": "min"}', conflict='{"power": 2.0}'
+    )
+    text = page.html(Page("nothing", table=page.of_dataset(empty)))
+    assert "no design: power cannot be met" in text
+    assert 'id="designs"' not in text
+
+
 def test_an_enclosure_bends_as_it_is_proved_and_holds_its_front():
     (place, *_) = page.of_dataset(fronts()).places
     ((x, y),) = place.band
