@@ -64,6 +64,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.plain: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "installing dse and what it needs into $(VENV): 1 GB, some minutes"
 	$(PIP) -e .
 	touch $@
 

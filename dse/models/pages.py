@@ -53,11 +53,54 @@ def page(model: Model) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def documented(model: Model, docs: Path) -> str:
+    """Return a model's page for the documentation: also what it assumes, and where its paper is in doubt.
+
+    ``docs``: the folder with ``assumptions.md``, whose headings name models, and the ``papers``.
+    """
+    supposed = re.split(r"^## ", (docs / "assumptions.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[
+        1:
+    ]
+    mine = [
+        text
+        for head, _, text in (s.partition("\n") for s in supposed)
+        if model.name in re.findall(r"\w+", head)
+    ]
+    parts = [page(model).rstrip()]
+    if mine:
+        also = "What holds for all models stands under [assumptions and limits](../assumptions.md)."
+        told = re.sub(r"\]\((?!https?:|#)", "](../", "\n\n".join(text.strip() for text in mine))
+        parts.append(f"## Assumptions\n\n{told}\n\n{also}")
+    papers = [p.stem for p in sorted((docs / "papers").glob("*.md")) if _cited(p) == _lead(model.source)]
+    parts += [
+        "## Errata\n\nWhere the paper cannot be right or leaves something open, and what is used instead, stands on"
+        f" [the paper's page](../papers/{name}.md), with all that is reproduced of it."
+        for name in papers
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cited(page: Path) -> tuple[str, ...] | None:
+    return _lead(page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# "))
+
+
+def _lead(citation: str) -> tuple[str, ...] | None:
+    """First author and year of a citation such as "Choi et al. 2014 (1)"."""
+    found = re.match(r"([\w-]+)\D*?(\d{4})\b", citation)
+    return found.groups() if found else None
+
+
 def write(folder: Path) -> None:
-    """Write the page of every model that comes with dse to ``folder``, one ``<name>.md`` each."""
+    """Write the page of every model that comes with dse to ``folder``, one ``<name>.md`` each.
+
+    Where the folder lies in that of the documentation they also say what the model assumes.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    docs = folder.parent
+    inside = (docs / "assumptions.md").exists()
     for name in built_in_names():
-        (folder / f"{name}.md").write_text(page(get(name)), encoding="utf-8")
+        text = documented(get(name), docs) if inside else page(get(name))
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def unknowns(model: Model) -> dict[str, Unknown]:
