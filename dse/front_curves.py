@@ -16,6 +16,7 @@ from dse.enclosure import LEAST_A, LEAST_B, Box, Enclosure, Place
 from dse.front_search import ANSWERED, Front, Search, value
 from results.solution import Solution
 from scenarios.question import HALVINGS, Objective
+from solvers.answer import HOLDS
 
 COARSE = 9
 PROBES_PER_POINT = 6
@@ -42,8 +43,9 @@ class _Curve:
         """The front, with what is proved about it."""
         s = self.search
         first, last = (self._place(s.final(x)) for x in s.best)
-        if first.same(last) or min(first.b, last.a) <= enclosure.SAME:
-            return self._front([first], "one design is the best for both objectives")
+        alone = self._alone(first, last)
+        if alone is not None:
+            return self._front([alone], "one design is the best for both objectives")
         if all(d.integer or d.values is not None or d.choices for d in s.question.decide):
             every = enclosure.step_through(first, last, self._probe, most)
             if every is not None:
@@ -51,6 +53,18 @@ class _Curve:
         if tolerance is not None:
             return self._refined(first, last, most, tolerance)
         return self._spread(first, last, most)
+
+    def _alone(self, first: Place, last: Place) -> Place | None:
+        """The end that is as good as the other one in both objectives, as far as limits hold."""
+        if first.same(last) or min(first.b, last.a) <= enclosure.SAME:
+            return first
+        far = [
+            m.apart(*sorted(m.small(value(g, p.design)) for p in (first, last)))
+            for m, g in zip(_measures(self.search.goals, log=False), self.search.goals, strict=True)
+        ]
+        if min(far) > HOLDS:
+            return None
+        return first if far[1] <= HOLDS else last
 
     @property
     def _together(self) -> bool:

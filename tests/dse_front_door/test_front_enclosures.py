@@ -132,6 +132,12 @@ def test_chips_of_every_number_of_cores_lie_inside(whole: bool, tolerance: float
     # in whole cores the best time may lie between two that are tried, 1e-3 apart, where energy is flat
     best = oracle_multicore.least_energies(time, whole=whole)
     hold(found, time, best, 2e-5 if whole else SLACK)
+    # the ends are the fastest chip of all and the one of least energy, and no chip is named twice
+    fastest = oracle_multicore.W / (oracle_multicore.R * 512 * oracle_multicore.CLOCK[1])
+    assert float(found.time[0]) == pytest.approx(fastest, rel=SLACK)
+    assert float(found.energy[-1]) <= best.min() * (1 + SLACK)
+    chips = np.stack([found[n].values for n in ("cores", "clock", "bandwidth")], axis=1)
+    assert len(np.unique(chips, axis=0)) == found.sizes["front"]
     assert (found.status == 1).all()
     assert found.attrs["enclosure_width"] <= tolerance
     assert found.attrs["enclosure"].startswith("staircase" if whole else "chords")
