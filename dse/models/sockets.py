@@ -35,6 +35,7 @@ from dse.models.arithmetic import per, some
 from dse.models.families import entry, entry_parameters, nothing, only_expanded, row, row_inputs
 from dse.models.model import Model, ModelLimit, Unknown
 from dse.models.structure import Parts, Structure, Table
+from dse.models.sums import sum_of
 from dse.quantities import Quantity
 
 SOURCE = "Stanley-Marbell 2012"
@@ -182,6 +183,21 @@ def _unknowns(found: Sequence[Way]) -> tuple[Unknown, ...]:
     return tuple(Unknown(q.name, integer=True) for q in _counts(found))
 
 
+SUMS = (
+    sum_of(
+        "cost",
+        "what is paid for",
+        {
+            "sockets": "cost_sockets",
+            "cards": "cost_cards",
+            "power supply": "cost_supply",
+            "energy": "cost_energy",
+            "spares": "cost_spares",
+        },
+    ),
+)
+
+
 def expand(parts: Parts) -> Model:
     """Return the plain model of these types, levels and cards. Raises ValueError where there are none of them."""
     found = ways(parts)
@@ -202,6 +218,7 @@ def expand(parts: Parts) -> Model:
         metrics=(*METRICS, *(q.at(type=t) for q in TYPE_METRICS for t in types)),
         limits=tuple(_limits(found, types)),
         equations=partial(equations, found=found, types=types),
+        sums=SUMS,
         unknowns=_unknowns(found),
         structure=None,
         expand=None,

@@ -39,7 +39,7 @@ FRONT = "front"
 MOST_BARS = 16
 MOST_PARTS = 8
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#000000")
-PATTERNS = ("", "//", "", "\\\\", "..", "xx", "", "++")
+PATTERNS = ("", "//", "..", "\\\\", "", "xx", "", "++")
 OTHERS = "#BBBBBB"
 # a part narrower than this has no room for its percentage
 NARROW = 0.07
@@ -172,7 +172,8 @@ def _bars(
     whole = np.sum([np.nan_to_num(v) for v in parts.values()], axis=0)
     for part, look in _looks(list(parts)).items():
         width = np.nan_to_num(parts[part])
-        panel.barh(places, width, left=left, height=0.7, zorder=3, **look)
+        there = width != 0
+        panel.barh(places[there], width[there], left=left[there], height=0.7, zorder=3, **look)
         for i in np.flatnonzero(width > NARROW * extent).tolist():
             box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}
             text = _percent(width[i] / whole[i])
@@ -191,12 +192,12 @@ def _bars(
             style="italic",
             parse_math=False,
         )
-    if labels == [""]:
-        panel.set_ylim(-0.6, 0.6)
+
     panel.set_yticks(
         places if any(labels) else [], [axes.shorten(t, 40) for t in labels if t], parse_math=False
     )
-    panel.invert_yaxis()
+    # the first on top
+    panel.set_ylim(len(labels) - 0.4, -0.6)
     panel.grid(visible=False, axis="y")
     panel.set_xlim(left=0)
     panel.set_xlabel(name, fontsize=MEDIUM)

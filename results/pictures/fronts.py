@@ -33,6 +33,7 @@ FRONT = "front"
 PROVED, UNPROVED = "proved optimal", "feasible, not proved optimal"
 MOST_STRIPS = 4
 STRIP = 0.085
+NARROW = 0.03
 
 
 def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Figure:
@@ -123,10 +124,17 @@ def _ends(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: A
     for values, name, colour, marker in ((across, names[0], VERMILLION, "s"), (up, names[1], GREEN, "D")):
         largest = goals.get(name, False)
         i = int(np.argmax(values) if largest else np.argmin(values))
-        amount = axes.amount(float(dataset[name].values[order[i]]), dataset[name])
+        amount = _amount(dataset, name, order, i)
         text = f"{'greatest' if largest else 'least'} {axes.words(name)}: {amount}"
         style: dict[str, Any] = {"color": colour, "markersize": 13, "markeredgecolor": "black", "zorder": 3}
         panel.plot([across[i]], [up[i]], marker, label=text, linestyle="none", **style)
+
+
+def _amount(dataset: xr.Dataset, name: str, order: Any, place: int) -> str:
+    """Write a number of a design with as many digits as tell it from those of the others."""
+    values = dataset[name].values[order]
+    narrow = np.ptp(values) < NARROW * np.abs(values).max()
+    return axes.amount(float(values[place]), dataset[name], 5 if narrow else 3)
 
 
 def _knee(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: Any, order: Any) -> None:
@@ -136,7 +144,7 @@ def _knee(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: A
     bend = along.knee(across, up)
     if bend is None or bend in {0, len(across) - 1}:
         return
-    told = (axes.amount(float(dataset[n].values[order[bend]]), dataset[n]) for n in names)
+    told = (_amount(dataset, n, order, bend) for n in names)
     style: dict[str, Any] = {
         "color": "white",
         "markersize": 17,

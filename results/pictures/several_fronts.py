@@ -37,7 +37,6 @@ class _Curve:
     text: str
     colour: str
     marker: str
-    dash: Any
 
 
 def draw(dataset: xr.Dataset, names: list[str], ax: Axes | None) -> Figure:
@@ -86,11 +85,11 @@ def _curves(dataset: xr.Dataset, outer: list[str], scaled: bool) -> Iterator[_Cu
             factor, norm, _ = colour_scale(dataset[outer[0]])
             norm.autoscale(dataset[outer[0]].values * factor)
             shade = norm(float(part[outer[0]]) * factor)
-            yield _Curve(part, "", to_hex(colormaps["viridis"](shade)), "o", "-")
+            yield _Curve(part, "", to_hex(colormaps["viridis"](shade)), "o")
         else:
-            colour, marker, dash = LINES[number]
+            colour, marker, _ = LINES[number]
             text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
-            yield _Curve(part, text, colour, marker, dash)
+            yield _Curve(part, text, colour, marker)
 
 
 def _one(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale]) -> dict[str, Any]:
@@ -100,7 +99,7 @@ def _one(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale]) -> d
     part = curve.part
     points = np.stack([np.asarray(part[n].values, float) for n in names])
     kept = np.flatnonzero(np.isfinite(points).all(axis=0))
-    style: dict[str, Any] = {"color": curve.colour, "marker": curve.marker, "linestyle": curve.dash}
+    style: dict[str, Any] = {"color": curve.colour, "marker": curve.marker, "linestyle": "-"}
     if not kept.size:
         nothing = Line2D([], [], **style, markerfacecolor="white", alpha=0.5)
         return {f"{curve.text} ({_refusal(part)})": nothing} if curve.text else {}

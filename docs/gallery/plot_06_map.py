@@ -9,9 +9,8 @@ forbid it.
 import tomllib
 
 import dse
-from results import plot
 
 question = tomllib.loads(dse.load("nbody_deadline_sweep").text)
 question["sweep"]["deadline"]["num"] = 9
 grid = dse.sweep(question)
-figure = plot.sweep(grid)
+figure = grid.dse.map(x="deadline", y="power_cap")

@@ -6,7 +6,6 @@ The same regions undivided: finitely many placements, and these are all that no 
 """
 
 import dse
-from results import plot
 
 front = dse.front("partition_energy_time_front_whole")
-figure = plot.front(front)
+figure = front.dse.front()

@@ -7,7 +7,6 @@ ends are all there is to know.
 """
 
 import dse
-from results import plot
 
 front = dse.front("partition_energy_time_front_divisible")
-figure = plot.front(front)
+figure = front.dse.front()
