@@ -31,7 +31,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "evaluating": {"sides": (100,)},
     "searching": {"budget": 0.5},
     "fronting": {"budgets": (0.2,), "points": 20, "side": 20},
-    "batching": {"points": 22_500, "whole": 2500},
+    "batching": {"points": 22_500, "whole": 2500, "searched": 400},
     "at_scale": {"side": 2000, "sides": (316, 1000), "points": 1500},
 }
 

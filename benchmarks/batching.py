@@ -19,6 +19,7 @@ from benchmarks.harness import Bench, Way, agrees
 from benchmarks.solving import COUNTS, FLOATS, FREE, WHOLE, nbody
 from dse import chunk_work
 from scenarios import Scenario, grid
+from solvers.answer import answer
 
 TITLE = "Points solved together, time per point"
 FIRST, LAST = 0.0012, 1.0
@@ -26,9 +27,9 @@ FIRST, LAST = 0.0012, 1.0
 CHEAPER = 0.5
 
 
-def benches(points: int = 1_000_000, whole: int = 100_000) -> list[Bench]:
-    """Deadlines by prices of a flop: real processors into a store, and whole ones."""
-    return [_into_a_store(points), _whole(whole)]
+def benches(points: int = 1_000_000, whole: int = 100_000, searched: int = 10_000) -> list[Bench]:
+    """Deadlines by prices of a flop: real processors into a store, and whole ones; what is no geometric program."""
+    return [_into_a_store(points), _whole(whole), _capped(searched), _transforms(searched)]
 
 
 def _scenario(processors: dict[str, Any], points: int) -> Scenario:
@@ -125,6 +126,61 @@ def _whole(points: int) -> Bench:
             ),
         ),
         bare=Way("the solves alone", lambda: _at_once(asked), bound="yes", points=grid(asked).size),
+        check=agrees,
+        warm=True,
+        rounds=5,
+    )
+
+
+def _capped(points: int) -> Bench:
+    """Least time under caps on average power, by prices of a flop: ratios of sums."""
+    side = math.isqrt(points)
+    caps = {"path": "limits.power.max", "start": 300.0, "stop": 30_000.0, "num": side, "spacing": "log"}
+    price = {"path": "machine.energy_per_flop", "factors": np.linspace(1.0, CHEAPER, side).tolist()}
+    question = nbody(FREE, "time", power={"max": 1000.0})
+    asked = dse.load({**question, "sweep": {"caps": caps, "price": price}})
+    few, values = _deadlines(asked, 8)
+
+    def by_scip() -> Any:
+        return _only(side, few, [by_hand.scip("time", cap=cap) for cap in values])
+
+    scip = Way(f"Pyomo + SCIP, built anew ({few.size} points)", by_scip, bound=FLOATS, points=few.size)
+    return _searched("least time under a cap on power, real processors", asked, few, (scip,))
+
+
+def _transforms(points: int) -> Bench:
+    """Least energy of an FFT by deadlines and sizes: logarithms of the processors."""
+    side = math.isqrt(points)
+    deadlines = {"path": "limits.time.max", "start": 1e-3, "stop": 10.0, "num": side, "spacing": "log"}
+    sizes = {"path": "given.points", "start": 1e6, "stop": 1e8, "num": side, "spacing": "log"}
+    question = {
+        "model": "fft",
+        "machine": "balanced",
+        "given": {"points": 1e6},
+        "decide": {"processors": {}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": 1.0}},
+    }
+    asked = dse.load({**question, "sweep": {"deadlines": deadlines, "sizes": sizes}})
+    few, _ = _deadlines(asked, 8)
+    return _searched("least energy of an FFT, real processors", asked, few, ())
+
+
+def _searched(what: str, asked: Scenario, few: np.ndarray[Any, Any], others: tuple[Way, ...]) -> Bench:
+    """Points that a search closes, together beside one by one."""
+    points = grid(asked)
+
+    def alone() -> Any:
+        at = (points.question((int(i), 0)) for i in few)
+        found = [answer(question, neighbours=False).objective for question in at]
+        return _only(points.shape[0], few, [math.nan if x is None else x for x in found])
+
+    single = Way(f"dse, each by itself ({few.size} points)", alone, bound="yes", points=few.size)
+    return Bench(
+        f"{points.size:.0e} points of {what}",
+        Way("dse.sweep in memory", lambda: _swept(asked), bound="yes", points=points.size),
+        (single, *others),
+        bare=Way("the solves alone", lambda: _at_once(asked), bound="yes", points=points.size),
         check=agrees,
         warm=True,
         rounds=5,
