@@ -111,7 +111,7 @@ def test_the_wrong_command_is_refused_and_the_right_one_named(
         (("solve", swept), "dse sweep"),
         (("solve", front_file), "dse front"),
         (("front", deadline), "dse solve"),
-        (("front", swept), "dse solve"),
+        (("front", swept), "dse sweep"),
         (("sweep", deadline, "-o", store), "dse solve"),
         (("sweep", front_file, "-o", store), "dse solve"),
     ):
@@ -121,13 +121,13 @@ def test_the_wrong_command_is_refused_and_the_right_one_named(
     assert not store.exists()
 
 
-def test_a_front_at_every_point_of_a_sweep_is_refused(front_file: Path, tmp_path: Path):
+def test_a_front_at_every_point_of_a_sweep_is_for_dse_front(front_file: Path, tmp_path: Path):
     axis = '\n[sweep.bodies]\npath = "given.bodies"\nvalues = [1e4, 1e5]\n'
     front_file.write_text(front_file.read_text() + axis)
-    for arguments in (("front", front_file), ("sweep", front_file, "-o", tmp_path / "x.zarr")):
+    for arguments in (("solve", front_file), ("sweep", front_file, "-o", tmp_path / "x.zarr")):
         found = dse_(*arguments)
         assert found.exit_code == 2
-        assert "not possible yet" in found.stderr
+        assert "use `dse front FILE`" in found.stderr
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("slove", "solve"), ("scenario", "scenarios")])
