@@ -21,15 +21,15 @@ KINDS = {o.count: o.energy for o in OPERATIONS}
 def test_constants_come_back_within_their_intervals(
     other_power: float, circuit: dict[str, float], dvfs_runs: Make
 ):
-    """Each constant at least 17 times in 20, 95 in 100 over all (95 % intervals, 3 % noise)."""
+    """Each constant at least 8 times in 10, 92 in 100 over all (95 % intervals, 3 % noise)."""
     circuit["other_power"] = other_power
     held = dict.fromkeys(circuit, 0)
-    for seed in range(20):
+    for seed in range(10):
         found = dse.fit(dvfs_runs(circuit, seed), "dvfs", folds=2)
         for p in found.parameters:
             held[p.name] += p.holds(circuit[p.name])
-    assert min(held.values()) >= 17, held
-    assert sum(held.values()) >= 0.92 * 20 * len(held), held
+    assert min(held.values()) >= 8, held
+    assert sum(held.values()) >= 0.92 * 10 * len(held), held
 
 
 def test_exact_runs_give_the_constants_exactly(circuit: dict[str, float], dvfs_runs: Make):

@@ -116,7 +116,7 @@ def test_a_binary_file_is_refused(file: Path):
         read(file, COLUMNS)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.sampled_from('flopstime,[]() \n\t;"1-e.V#\x00é'), max_size=60))
 @example(text='flops,time\n"1,2\n')
 @example(text="flops [,time\n1,1\n")

@@ -89,7 +89,7 @@ def symbols() -> SimpleNamespace:
     return SimpleNamespace(**{n: symbol(d) for n, d in DECIDED.items()})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(f=form(), point=POINT)
 def test_a_form_is_what_the_function_gives_on_floats(
     f: Callable[[Any], Any], point: dict[str, float]
@@ -98,7 +98,7 @@ def test_a_form_is_what_the_function_gives_on_floats(
     assert value(f(symbols()), point) == pytest.approx(floats, rel=1e-9, abs=1e-7)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(f=form(), g=form(), point=POINT, c=REAL)
 def test_ratios_add_scale_invert_and_take_maxima(
     f: Callable[[Any], Any], g: Callable[[Any], Any], point: dict[str, float], c: float

@@ -72,7 +72,7 @@ def agrees(q: Question, x: dict[str, float]) -> None:
     assert p.design(u) == x
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), data=st.data())
 def test_rows_and_goal_of_a_partition_are_its_equations(seed: int, data: st.DataObject) -> None:
     goal = data.draw(st.sampled_from(["time", "energy", "power", "efficiency", "time.p0", "balance.p1"]))
@@ -88,7 +88,7 @@ def test_rows_and_goal_of_a_partition_are_its_equations(seed: int, data: st.Data
     agrees(q, {d.name: float(shares.flat[i]) for i, d in enumerate(q.decide)})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), free=st.booleans(), most=st.booleans())
 def test_rows_and_goal_of_blocks_are_their_equations(seed: int, free: bool, most: bool) -> None:
     q = kinds(seed, 4).question(

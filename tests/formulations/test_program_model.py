@@ -76,7 +76,7 @@ def agree(q: Question) -> None:
         assert value == pytest.approx(best.ratio, rel=1e-7)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=SEED, whole=st.booleans(), most=st.booleans(), goal=st.sampled_from(["time", "energy", "power"]))
 def test_partitions_agree(seed: int, whole: bool, most: bool, goal: str) -> None:
     share = regions(seed, 4, 3)
@@ -85,7 +85,7 @@ def test_partitions_agree(seed: int, whole: bool, most: bool, goal: str) -> None
     agree(share.question(goal, Limit("time", maximum=allowed), whole=whole, maximize=most))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEED, free=st.booleans(), goal=st.sampled_from(["performance", "energy", "time", "efficiency"]))
 def test_blocks_agree(seed: int, free: bool, goal: str) -> None:
     system = kinds(seed, 4)
@@ -95,7 +95,7 @@ def test_blocks_agree(seed: int, free: bool, goal: str) -> None:
     agree(system.question(goal, *limits, maximize=most, sharing=how, fixed_power=30.0))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=13, deadline=None)
 @given(seed=SEED, goal=st.sampled_from(["time", "energy", "top", "mean"]), most=st.booleans())
 def test_menus_maxima_and_indicators_agree(seed: int, goal: str, most: bool) -> None:
     r = np.random.default_rng(seed)

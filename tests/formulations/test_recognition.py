@@ -93,7 +93,7 @@ def test_logarithm_of_a_monomial_is_affine_in_logs_and_no_more() -> None:
     assert isinstance(arithmetic.log2(symbol("x") + 1.0), Refused)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0.1, 10), st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=4),
     st.floats(0.2, 5),
@@ -119,7 +119,7 @@ def _power_capped() -> tuple[Problem, canon.Canonical]:
     return problem, canon.canonical(problem, problem.goal)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.floats(0.0, 9.0), st.floats(3.0, 12.0), st.floats(0.05, 3.0))
 def test_secants_relax_and_tangents_restrict(log_p: float, log_m: float, width: float) -> None:
     """Claim: on its box a relaxed row lies below the true one, a restricted row above it everywhere (convexity)."""

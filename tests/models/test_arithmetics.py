@@ -53,7 +53,7 @@ def numbers(x: Mapping[str, Any]) -> dict[str, float]:
 
 
 @every_model
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_arrays_give_what_floats_give(plain: Plain, points: Points, name: str, data: st.DataObject):
     """NumPy, labelled arrays and floats agree, point by point and broadcast along named dimensions."""
@@ -85,7 +85,7 @@ def test_labelled_axes_spread_over_a_grid(plain: Plain, name: str):
 
 
 @every_model
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(data=st.data())
 def test_pyomo_expressions_give_what_floats_give(
     plain: Plain, points: Points, name: str, data: st.DataObject
@@ -106,7 +106,7 @@ def test_pyomo_expressions_give_what_floats_give(
 
 
 @pytest.mark.parametrize("name", [n for n in SPREAD if n != "fft"])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(data=st.data())
 def test_every_metric_is_a_ratio_of_posynomials(points: Points, name: str, data: st.DataObject):
     """With machine and design unknown alike, nothing but fft leaves the ratios; values agree."""
@@ -122,7 +122,7 @@ def test_every_metric_is_a_ratio_of_posynomials(points: Points, name: str, data:
 
 
 @every_model
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_pint_proves_the_units_of_every_metric(plain: Plain, points: Points, name: str, data: st.DataObject):
     """With flop, word and message as labels, every metric has its declared unit and every limit has none."""
@@ -147,7 +147,7 @@ def test_pint_proves_the_units_of_every_metric(plain: Plain, points: Points, nam
 
 
 @every_distributed_model
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_metrics_follow_from_time_and_energy(points: Points, name: str, data: st.DataObject):
     """Power is energy over time, energy_delay their product; performance/power is efficiency."""

@@ -61,7 +61,7 @@ def by_hand(m: Mapping[str, float], intensity: float, throttle: float = 1.0) -> 
 counts = st.dictionaries(st.sampled_from(PLATFORMS), st.integers(1, 9), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     n=counts, intensity=st.floats(0.01, 1e3), k=st.floats(1.0, 9.0), p0=st.floats(0.0, 500.0), data=st.data()
 )
@@ -110,7 +110,7 @@ def test_a_second_derivation_gives_the_same(
     assert mixed["nameplate_power"] == pytest.approx(plates, rel=CLOSE)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(n=counts, intensity=st.floats(0.01, 1e3), share=st.floats(0.01, 1.0))
 def test_under_free_sharing_blocks_that_are_on_draw_their_constant_power(
     n: dict[str, int], intensity: float, share: float
@@ -134,7 +134,7 @@ def test_under_free_sharing_blocks_that_are_on_draw_their_constant_power(
     assert all(beyond[f"speed.{b}"] == 1.5 for b in n)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     platform=st.sampled_from(PLATFORMS),
     n=st.integers(1, 40),

@@ -38,7 +38,7 @@ def letters(x: dict[str, Any]) -> Any:
     )
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data())
 def test_nbody_is_15_16_and_19(points: Points, data: st.DataObject):
     x = data.draw(points("nbody"))
@@ -62,7 +62,7 @@ def test_nbody_is_15_16_and_19(points: Points, data: st.DataObject):
     assert got.replication == pytest.approx(M / (n / math.sqrt(k.p)), rel=RTOL)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data())
 def test_least_energy_of_nbody_is_at_m0_with_18(points: Points, data: st.DataObject):
     x = data.draw(points("nbody"))
@@ -88,7 +88,7 @@ def test_exact_case_of_whole_numbers():
     assert (got.energy, got.time, got.replication) == (47104.0, 24.0, 1.0)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data())
 def test_matmul_is_9_and_10(points: Points, data: st.DataObject):
     x = data.draw(points("matmul"))
@@ -107,7 +107,7 @@ def test_matmul_is_9_and_10(points: Points, data: st.DataObject):
     assert got.replication == pytest.approx(M * k.p ** (2 / 3) / n**2, rel=RTOL)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data())
 def test_matmul_at_the_3d_limit_is_11(points: Points, data: st.DataObject):
     x = data.draw(points("matmul"))
@@ -123,7 +123,7 @@ def test_matmul_at_the_3d_limit_is_11(points: Points, data: st.DataObject):
     assert got.replication == pytest.approx(1.0, rel=RTOL)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data())
 def test_strassen_is_13_and_at_its_limit_14(points: Points, data: st.DataObject):
     x = data.draw(points("strassen"))
@@ -149,7 +149,7 @@ def test_strassen_is_13_and_at_its_limit_14(points: Points, data: st.DataObject)
     assert at_limit.replication == pytest.approx(1.0, rel=RTOL)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.data())
 def test_strassen_with_exponent_three_is_matmul(points: Points, data: st.DataObject):
     x = data.draw(points("matmul"))
@@ -157,7 +157,7 @@ def test_strassen_with_exponent_three_is_matmul(points: Points, data: st.DataObj
     assert vars(fast) == pytest.approx(vars(classical), rel=RTOL)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data())
 def test_lu_sends_sqrt_cp_messages(points: Points, data: st.DataObject):
     x = data.draw(points("lu"))
@@ -174,7 +174,7 @@ def test_lu_sends_sqrt_cp_messages(points: Points, data: st.DataObject):
     assert got.energy == pytest.approx(energy, rel=RTOL)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data())
 def test_fft_by_tree_is_the_papers_t_and_e(points: Points, data: st.DataObject):
     x = data.draw(points("fft", all_to_all="tree"))
@@ -195,7 +195,7 @@ def test_fft_by_tree_is_the_papers_t_and_e(points: Points, data: st.DataObject):
     assert got.one_point == pytest.approx(p / n, rel=RTOL)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.data())
 def test_naive_fft_sends_p_messages_of_few_words(points: Points, data: st.DataObject):
     x = data.draw(points("fft", all_to_all="naive"))
@@ -205,7 +205,7 @@ def test_naive_fft_sends_p_messages_of_few_words(points: Points, data: st.DataOb
     assert got.time == pytest.approx(time, rel=RTOL)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.data())
 def test_one_processor_transforms_without_sending(points: Points, data: st.DataObject):
     got = run("fft", data.draw(points("fft", all_to_all="tree", processors=1.0)))
@@ -225,7 +225,7 @@ def two_levels(x: dict[str, Any]) -> Any:
     return SimpleNamespace(**named, **levels)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data())
 def test_two_level_matmul_is_12_corrected(points: Points, data: st.DataObject):
     x = data.draw(points("matmul_two_level"))
@@ -247,7 +247,7 @@ def test_two_level_matmul_is_12_corrected(points: Points, data: st.DataObject):
     assert got.energy == pytest.approx(energy, rel=RTOL)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data())
 def test_two_level_nbody_is_17_corrected(points: Points, data: st.DataObject):
     x = data.draw(points("nbody_two_level"))
@@ -272,7 +272,7 @@ def test_two_level_nbody_is_17_corrected(points: Points, data: st.DataObject):
     assert got.energy == pytest.approx(energy, rel=RTOL)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @pytest.mark.parametrize("name", ["nbody", "matmul", "strassen"])
 @given(st.data(), st.floats(0, 1))
 def test_perfect_strong_scaling_costs_no_energy(points: Points, name: str, data: st.DataObject, where: float):

@@ -80,7 +80,7 @@ amounts = st.tuples(*(st.just(0.0) | st.floats(1e6, 1e11) for _ in KINDS)).filte
 phase_lists = st.lists(st.tuples(amounts, st.integers(1, 16)), min_size=1, max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(asked=phase_lists, switch=st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 5.0)))
 def test_a_second_derivation_gives_the_same(
     asked: list[tuple[tuple[float, ...], int]], switch: tuple[float, float]
@@ -115,7 +115,7 @@ def test_a_second_derivation_gives_the_same(
     assert found["energy_data"] == pytest.approx(data, rel=CLOSE)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(asked=phase_lists, switch=st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 5.0)))
 def test_race_to_halt_takes_the_fastest_settings(
     asked: list[tuple[tuple[float, ...], int]], switch: tuple[float, float]
@@ -161,7 +161,7 @@ def test_ties_of_race_to_halt_go_to_the_frugal_setting():
     assert MENU[int(found["race_setting.p"]) - 1] == "852-204"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(a=st.integers(1, 16), b=st.integers(1, 16), c=st.integers(1, 16))
 def test_one_setting_for_all_but_one(a: int, b: int, c: int):
     """``setting`` is that of every phase without its own."""

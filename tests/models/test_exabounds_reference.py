@@ -75,7 +75,7 @@ def test_points_drawn_differ_in_what_they_state(seed: int):
     assert set(drawn(seed)) != set(drawn(seed + 1))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_loops_find_the_same(system: System, seed: int):
     x = drawn(seed)
@@ -104,7 +104,7 @@ def test_loops_find_the_same(system: System, seed: int):
     assert added == pytest.approx(bill["cost_hardware"], rel=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), level=st.sampled_from(loops.NAMES[1:]))
 def test_scaling_coefficients_are_the_slopes_of_performance(system: System, seed: int, level: str):
     """(10), (11) and (14) beside differences of the model's own performance; (12) keeps it constant."""
@@ -134,7 +134,7 @@ def test_scaling_coefficients_are_the_slopes_of_performance(system: System, seed
         assert here / alone == pytest.approx(1 / ((1 - p) + p / n), rel=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_run_beats_the_laws_of_work_and_span_or_the_roofline(system: System, seed: int):
     got = system(drawn(seed))

@@ -119,7 +119,7 @@ def test_instructions_have_a_histogram_of_their_own():
     assert found({"cache.L1I": "64 KiB"}, given=given_)["cpi.icache"] == 0
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     sizes=st.tuples(st.floats(1e3, 1e7), st.floats(1e3, 1e7), st.floats(1e3, 1e8)),
     cores=st.integers(1, 64),
@@ -147,7 +147,7 @@ def test_the_model_agrees_with_the_oracle(
         assert ours[name] == pytest.approx(theirs[name], rel=1e-9), name
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     counts=st.tuples(st.integers(1, 200), st.integers(1, 200)),
     l2=st.floats(1e3, 1e7),

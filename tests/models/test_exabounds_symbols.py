@@ -234,7 +234,7 @@ def test_pins_with_a_rate_are_a_bandwidth(system: System):
 LEVELS = st.sampled_from(["die", "socket", "card", "unit", "rack", "aisle", "system"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     level=LEVELS,
     counts=st.tuples(st.integers(1, 64), st.integers(1, 64)),
@@ -249,7 +249,7 @@ def test_more_units_never_slow_an_application_with_enough_parallelism(
     assert many <= few * (1 + 1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(clocks=st.tuples(st.floats(1e6, 1e10), st.floats(1e6, 1e10)))
 def test_a_faster_clock_never_slows_where_bandwidth_is_ample(system: System, clocks: tuple[float, float]):
     """Memory stays as far away in time, and the reorder buffer hides less of it."""
@@ -258,7 +258,7 @@ def test_a_faster_clock_never_slows_where_bandwidth_is_ample(system: System, clo
     assert fast <= slow * (1 + 1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(volts=st.tuples(st.floats(0.0, 3.0), st.floats(0.0, 3.0)), exponent=st.floats(1.0, 2.0))
 def test_a_higher_voltage_never_lowers_the_fastest_clock(
     system: System, volts: tuple[float, float], exponent: float
@@ -269,7 +269,7 @@ def test_a_higher_voltage_never_lowers_the_fastest_clock(
     assert high["max_frequency"] >= low["max_frequency"] * (1 - 1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     prices=st.tuples(st.floats(0, 1e-6), st.floats(0, 1e-6)),
     peak=st.floats(0, 1),
@@ -287,7 +287,7 @@ def test_cost_never_falls_with_the_price_of_energy(
     assert high >= low
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     shares=st.lists(st.floats(0, 1), min_size=1, max_size=50).filter(lambda s: sum(s) > 0),
     sizes=st.tuples(st.floats(64, 1e4), st.floats(64, 1e4)),

@@ -88,7 +88,7 @@ def trio(w: dict[str, Any]) -> dict[str, Any]:
     return dict(found)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(w=worlds())
 def test_three_processors_and_a_link_come_out_the_same_in_loops(w: dict[str, Any]):
     found, wanted = trio(w), second_time(w)

@@ -118,7 +118,7 @@ def test_a_cap_below_the_power_of_flops_never_lets_go():
     assert found["power"] == pytest.approx(m["constant_power"] + m["usable_power"], rel=CLOSE)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     free=st.sets(
         st.sampled_from(
@@ -138,7 +138,7 @@ def test_any_cost_may_be_zero(free: set[str]):
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(k=st.floats(1.0, 64.0), intensity=st.floats(1e-2, 1e3), row=st.sampled_from(ROWS))
 def test_throttling_never_helps_and_never_costs_more_than_its_factor(
     k: float, intensity: float, row: dict[str, str]

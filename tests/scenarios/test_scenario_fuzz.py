@@ -47,7 +47,7 @@ PLACES += [("decide", n) for n in ("processors", "memory", "machine", "machine.e
 PLACES += [("sweep", "study"), ("sweep", "other")]
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     whole=st.dictionaries(st.sampled_from(SECTIONS), junk, max_size=2),
     parts=st.dictionaries(st.sampled_from(PLACES), junk, max_size=3),

@@ -84,7 +84,7 @@ def test_what_is_spoilt_here_is_right(good: Any) -> None:
     assert question(load(good)).decide
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.sampled_from([PARTITION, BLOCKS, DVFS]),
     st.dictionaries(st.sampled_from(PLACES), junk, max_size=3),
@@ -115,7 +115,7 @@ def _every_corner(found: Grid, model: str) -> None:
 row = st.dictionaries(st.sampled_from(KEYS[:9]), leaves, max_size=5)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(row, max_size=3), st.lists(row, max_size=2))
 def test_nothing_in_rows_leads_to_another_error(regions: Any, transfers: Any) -> None:
     data = copy.deepcopy(PARTITION)

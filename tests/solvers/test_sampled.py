@@ -54,7 +54,7 @@ def test_every_sampler_answers_within_the_limits_and_claims_nothing(name: str) -
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_the_same_seed_gives_the_same_answer_and_another_one_another(name: str) -> None:
     first, again, other = (
-        dse.solve(NBODY, sampler=name, trials=40, seed=s, compare=False) for s in (5, 5, 6)
+        dse.solve(NBODY, sampler=name, trials=15, seed=s, compare=False) for s in (5, 5, 6)
     )
     assert first.variables == again.variables
     assert first.variables != other.variables
@@ -182,7 +182,7 @@ SMALL = st.tuples(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(SMALL)
 def test_random_restarts_agree_with_enumeration(
     small: tuple[list[int], list[float], str, float | None],
@@ -278,11 +278,16 @@ def ask(model: Model, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("equations", BOXES)
 def test_a_black_box_is_answered_and_never_called_optimal(equations: Equations) -> None:
-    asked = ask(own(f"sampled_{equations.__name__}", equations))
+    # for some a third of the trials that it takes where nobody says how many is enough to come that near
+    trials = 600 if equations in {by_cases, by_scipy, by_look_up, by_equality} else 2000
+    asked = ask(
+        own(f"sampled_{equations.__name__}", equations),
+        **({} if trials == 2000 else {"search": {"trials": trials}}),
+    )
     found = dse.solve(asked)
     assert found.status is Status.FEASIBLE
     assert found.bound is None
-    assert "2000 trials of Optuna NSGA-II" in found.certificate
+    assert f"{trials} trials of Optuna NSGA-II" in found.certificate
     assert "black box" in found.certificate
 
     def plain(n: float, f: float) -> dict[str, float]:
@@ -294,7 +299,7 @@ def test_a_black_box_is_answered_and_never_called_optimal(equations: Equations) 
     assert found.metrics == pytest.approx(
         plain(float(found.variables["count"]), float(found.variables["speed"]))
     )
-    # of 384 designs 2000 trials find one within a twentieth of the best; wrong equations are off by half and more
+    # of 384 designs so many trials find one within a twentieth of the best; wrong equations are off by half and more
     assert found.objective <= 1.05 * min(m["time"] for m in every if m["cost"] <= 120)
 
 
