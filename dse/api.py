@@ -243,16 +243,24 @@ def export(
     return exporting.export(source, path, columns)
 
 
-def report(source: Source, file: str | Path, points: int | None = None) -> Path:
-    """Write one self-contained HTML page about a store, or about the answer to a scenario; returns its path.
+def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int | None = None) -> Path:
+    """Write one self-contained HTML page about a store, a dataset, an answer, or a scenario; returns its path.
 
-    ``points``: of a front, how many. Raises ScenarioError, StoreError (also where the page cannot be written).
+    A scenario is answered first. ``points``: of a front, how many. Raises ScenarioError, StoreError (also where the
+    page cannot be written).
     """
+    import xarray as xr
+
     from dse import reports
     from results import page, reading
+    from results.solution import Solution
     from results.store import explained
 
-    if isinstance(source, str | Path) and (Path(source).is_dir() or Path(source).suffix in reading.NETCDF):
+    if isinstance(source, xr.Dataset):
+        made = reports.of_dataset(source)
+    elif isinstance(source, Solution):
+        made = reports.of_solution(source)
+    elif isinstance(source, str | Path) and (Path(source).is_dir() or Path(source).suffix in reading.NETCDF):
         made = reports.of_store(source)
     else:
         made = reports.of_scenario(load(source), points)

@@ -53,21 +53,32 @@ function drawPins() {
   table.append(body);
 }
 
+// What is told of designs beside their numbers
+function further() {
+  const found = [];
+  if (D.limits.texts.some((names) => names.length)) found.push(["binding, or in conflict", (i) => limits(i).join(", ")]);
+  if ((D.places || []).some((p) => p.exchange.some((rate) => rate !== null))) found.push(["exchange rate", exchange]);
+  return found;
+}
+
 function drawDesigns() {
   const left = inside();
   const pages = Math.max(1, Math.ceil(left.length / ROWS_PER_PAGE));
   page = Math.min(page, pages - 1);
   const out = D.left_out ? ` (${D.left_out} more points of the dataset were left out of this page)` : "";
   document.getElementById("count").textContent = `${left.length} of ${POINTS} designs${out}`;
+  const more = further();
   const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "design"), make("th", { scope: "col" }, "status"),
-    ...COLUMNS.map((c) => make("th", { scope: "col", class: c.labels.length ? "" : "number", title: c.about || null }, title(c)))));
+    ...COLUMNS.map((c) => make("th", { scope: "col", class: c.labels.length ? "" : "number", title: c.about || null }, title(c))),
+    ...more.map(([name]) => make("th", { scope: "col" }, name))));
   const body = make("tbody", {});
   for (const i of left.slice(page * ROWS_PER_PAGE, (page + 1) * ROWS_PER_PAGE)) {
     const button = make("button", { type: "button", "aria-pressed": pinned.has(i) ? "true" : "false", "data-design": i,
       "aria-label": `put design ${i} side by side`, onclick: () => pin(i), onfocus: () => look(i) }, `${i}`);
     body.append(make("tr", { class: pinned.has(i) ? "pinned" : null, onmouseenter: () => look(i) },
       make("td", {}, button), make("td", {}, status(i)),
-      ...COLUMNS.map((c) => make("td", { class: c.labels.length ? "text" : "number" }, shown(c, i)))));
+      ...COLUMNS.map((c) => make("td", { class: c.labels.length ? "text" : "number" }, shown(c, i))),
+      ...more.map(([, cell]) => make("td", { class: "text" }, cell(i)))));
   }
   document.getElementById("designs").replaceChildren(head, body);
   const go = (to) => { page = to; drawDesigns(); };

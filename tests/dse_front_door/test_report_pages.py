@@ -291,8 +291,11 @@ def test_a_store_of_numbers_that_were_only_evaluated_has_a_page(tmp_path: Path):
     asked = {k: v for k, v in SWEEP.items() if k not in {"decide", "objective", "limits"}}
     asked |= {"given": {"bodies": 1e5, "flops_per_pair": 10, "processors": 100, "memory": 2e3}}
     asked |= {"sweep": {"leakage": {"path": "machine.leakage_power", "factors": [1, 0.5]}}}
-    dse.evaluate(asked, tmp_path / "e.zarr")
+    made = dse.evaluate(asked, tmp_path / "e.zarr")
     dse.report(tmp_path / "e.zarr", tmp_path / "e.html")
+    # a dataset that is at hand has the same page but for the command
+    in_memory = dse.report(made, tmp_path / "m.html").read_text()
+    assert [w for w in ("dse report", "energy by") if w in in_memory] == ["energy by"]
     text = (tmp_path / "e.html").read_text()
     assert '"texts":["evaluated"]' in text
     assert "energy by what it is spent on" in text
