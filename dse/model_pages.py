@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dse.models.model import MACHINE_PREFIX, Model, Unknown
-from dse.models.pages import LIST_HEAD, domain, lists, unknowns, value
+from dse.models.pages import LIST_HEAD, domain, equations, lists, unknowns, value
 from dse.models.structure import Structure
 from dse.quantities import Quantity
 from dse.terminal import table
@@ -19,11 +20,13 @@ LONGEST_SYMBOL = 8
 
 
 def page(model: Model) -> RenderableType:
-    """Build the page of a model: title, source, and a table for what goes in, comes out and always holds."""
+    """Build the page of a model: title, source, equations, tables of what goes in, comes out and always holds."""
     from rich.console import Group
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(f"{model.name}: {model.title}", style="bold"), Text(model.source)]
+    said = [_flowing(_plain(part)) for part in equations(model).split("\n\n") if part]
+    parts += [Text("\n" + "\n\n".join(said))] if said else []
     if model.structure is not None:
         parts.append(Text("\nlists", style="bold"))
         for sentence, rows in lists(model.structure):
@@ -41,6 +44,12 @@ def page(model: Model) -> RenderableType:
             table(("name", "limit", "meaning", "source"), rules),
         ]
     return Group(*parts)
+
+
+def _flowing(paragraph: str) -> str:
+    """Leave the breaking of lines to the terminal, but not of formulas and lists, which are indented."""
+    lines = paragraph.split("\n")
+    return paragraph if any(re.match(r"  |[-*] ", line) for line in lines) else " ".join(lines).strip()
 
 
 def _plain(text: str) -> str:

@@ -39,17 +39,15 @@ def table(model: Model) -> str:
 
 def page(model: Model) -> str:
     """Return a model's whole page: title, source, the equations in words, and its tables."""
+    parts = (f"# {model.name}: {model.title}", f"Source: {model.source}.", equations(model), table(model))
+    return "\n\n".join(part for part in parts if part)
+
+
+def equations(model: Model) -> str:
+    """Return what a model says of its equations, as it is written in its docstring and its notes."""
     # a model over lists has equations only once the lists are known
-    said = (
-        inspect.getdoc(model.equations) or "" if model.structure is None or model.structure.optional else ""
-    )
-    parts = (
-        f"# {model.name}: {model.title}",
-        f"Source: {model.source}.",
-        said,
-        model.notes.strip(),
-        table(model),
-    )
+    plain = model.structure is None or model.structure.optional
+    parts = (inspect.getdoc(model.equations) or "" if plain else "", model.notes.strip())
     return "\n\n".join(part for part in parts if part)
 
 
