@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.enclosure import LEAST_A, SAME, Box, Enclosure, Place, efficient, spread, step_through
+from dse.enclosure import LEAST_A, SAME, Box, Enclosure, Place, Probe, Probes, efficient, spread, step_through
 
 
 def of_curve(power: float):
@@ -32,7 +32,7 @@ def of_designs(designs: list[tuple[float, float]]):
     return probe
 
 
-def many(probe):
+def many(probe: Probe) -> Probes:
     """The same probe for several questions at once."""
     return lambda asked: [probe(*x) for x in asked]
 

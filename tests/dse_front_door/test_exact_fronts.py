@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import dse
 from dse.cli import main
 from results import plot
+from solvers import program_enumeration
 
 # bytes weigh more on one processor, flops on the other: every kind of front with the same regions
 REGIONS = [("a", 35, 3), ("b", 8, 32), ("c", 57, 187), ("d", 455, 84), ("e", 7, 19)]
@@ -81,6 +82,25 @@ def test_an_exact_front_meets_every_tolerance_as_it_is():
     # every point lies on it
     at = np.interp(found.energy, found.enclosure_at, found.enclosure_lower)
     np.testing.assert_allclose(at, found.time, rtol=1e-12)
+
+
+def test_a_set_that_may_not_be_complete_lies_between_stairs(monkeypatch: pytest.MonkeyPatch):
+    """The search is stopped after two of the designs: what it missed lies where nothing is proved."""
+    complete = dse.front(asked(""))
+    monkeypatch.setattr(program_enumeration, "MOST", 0)
+    found = dse.front(asked(""), points=2)
+    assert found.attrs["front"] == "certified points; the set is not complete"
+    assert found.sizes["front"] < complete.sizes["front"]
+    assert found.attrs["enclosure_width"] > 0
+    place, low, high = (found[f"enclosure_{n}"].values for n in ("at", "lower", "upper"))
+    between = (complete.energy >= found.energy[0]) & (complete.energy <= found.energy[-1])
+    assert between.sum() > found.sizes["front"]
+    for energy, time in zip(complete.energy.values[between], complete.time.values[between], strict=True):
+        # at a step either side counts
+        after = np.searchsorted(place, energy * (1 - 1e-9))
+        upto = np.searchsorted(place, energy * (1 + 1e-9), side="right")
+        near = slice(max(after - 1, 0), upto + 1)
+        assert low[near].min() * (1 - 1e-9) <= time <= high[near].max() * (1 + 1e-9)
 
 
 def test_whole_regions_have_their_complete_set():
