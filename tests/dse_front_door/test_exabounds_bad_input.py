@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
+
+from dse.cli import main
 
 STATION = """
 title   = "a station"
@@ -47,26 +48,24 @@ WRONG = {
 }
 
 
-def ask(tmp_path: Path, base: str = "contrived-exabounds", **parts: str) -> subprocess.CompletedProcess[str]:
+def ask(tmp_path: Path, base: str = "contrived-exabounds", **parts: str) -> Result:
     text = STATION.format(**{"machine": "", "given": "", "limits": ""} | parts)
     file = tmp_path / "station.toml"
     file.write_text(text.replace("contrived-exabounds", base), encoding="utf-8")
-    command = [sys.executable, "-m", "dse", "solve", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return CliRunner().invoke(main, ["solve", str(file)])
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_said_in_words(tmp_path: Path, name: str):
     parts, code, words = WRONG[name]
     done = ask(tmp_path, **parts)
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode == code, said
+    said = " ".join(done.output.split())
+    assert done.exit_code == code, said
     assert words in said
-    assert "Traceback" not in said
 
 
 def test_the_question_itself_is_answered(tmp_path: Path):
     """Else the above would prove nothing."""
     done = ask(tmp_path)
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert "optimal" in done.stdout
