@@ -233,8 +233,10 @@ def _at_once(
     arrays, left = path.solve(at.plan, region)
     if "seconds" in arrays:
         arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
-    _one_by_one(at, region, arrays, left, told)
-    return arrays, int(np.count_nonzero(left))
+    alone = int(np.count_nonzero(left))
+    with _one_at_a_time if alone and side_by_side(at) else nullcontext():
+        _one_by_one(at, region, arrays, left, told)
+    return arrays, alone
 
 
 def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any, told: Told | None) -> None:

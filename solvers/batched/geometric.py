@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -74,6 +74,7 @@ class Geometric:
     spread: Spread
     compiled: bool
     kind: str = "batch"
+    threads: bool = True
 
     @property
     def method(self) -> str:
@@ -107,14 +108,25 @@ class Geometric:
 
     def tried(self) -> float:
         """Share of points, spread over the grid, that would be left over; NumPy alone is asked."""
-        grid = self.spread.grid
-        places = np.unique(np.linspace(0, grid.size - 1, PROBES).astype(np.int64))
-        left = 0
-        for place in zip(*np.unravel_index(places, grid.shape), strict=True):
-            made = self._batch(tuple(slice(int(i), int(i) + 1) for i in place))
+        left: list[NDArray[np.bool_]] = []
+        for some in self._probes():
+            made = self._batch(some)
             found = None if made is None else answered(made, gp.solve)
-            left += int(found is None or found.status[0] == 0)
-        return left / places.size
+            left.append(np.ones(1, bool) if found is None else found.status == 0)
+        return float(np.concatenate(left).mean())
+
+    def _probes(self) -> Iterator[Region]:
+        """Go through a few points: all of them at once where the grid has one structure."""
+        grid = self.spread.grid
+        whole = tuple(slice(0, n) for n in grid.shape)
+        together = 2 ** len(whole) <= 2 * PROBES and not any(self.spread.apart)
+        if together and batch.runs(self.spread, whole) == whole:
+            side = max(2, round(PROBES ** (1 / len(whole))))
+            yield tuple(slice(0, n, max(1, (n - 1) // (side - 1))) for n in grid.shape)
+            return
+        places = np.unique(np.linspace(0, grid.size - 1, PROBES).astype(np.int64))
+        for place in zip(*np.unravel_index(places, grid.shape), strict=True):
+            yield tuple(slice(int(i), int(i) + 1) for i in place)
 
     def _batch(self, piece: Region) -> Batch | None:
         try:
