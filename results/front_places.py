@@ -250,10 +250,12 @@ def bettered(values: Array, group: Array) -> Array:
     found = np.zeros(len(values), bool)
     block = max(1, BLOCK // max(len(values), 1))
     for start in range(0, len(values), block):
-        mine = values[start : start + block, None]
-        size = np.abs(mine)
-        as_good = (values <= mine + SAME * size).all(axis=-1)
-        better = (values < mine - BETTER * size).any(axis=-1)
-        other = group != group[start : start + block, None]
-        found[start : start + block] = (as_good & better & other).any(axis=-1)
+        part = slice(start, start + block)
+        pairs = group != group[part, None]
+        better = np.zeros_like(pairs)
+        for goal in values.T:
+            mine, size = goal[part, None], np.abs(goal[part, None])
+            pairs &= goal <= mine + SAME * size
+            better |= goal < mine - BETTER * size
+        found[part] = (pairs & better).any(axis=1)
     return found
