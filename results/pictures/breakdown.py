@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +63,7 @@ def breakdown(
     if not isinstance(source, Facts):
         single = [d for d in flat.points(source) if source.sizes[d] == 1]
         source = forbidden.with_status(source.squeeze(single))
-        _check(source)
+        rows = _rows(source)
     found = taken_apart(source, metric, by)
     factor, unit = axes.prefix_of(found.total, found.unit)
     parts = _largest_first(found)
@@ -81,10 +79,15 @@ def breakdown(
         told = {f"{n} ({_percent(float(v) / whole)})": np.atleast_1d(v) for n, v in parts.items()}
         return _bars(source.title, told, [""], name, ax)
     if source["status"].ndim == 1 and source["status"].size > MOST_BARS:
-        return _areas(source, parts, name, ax)
-    labels = _labels(source)
+        return _areas(source, parts, found.metric, name, ax)
+    gaps = _gaps(source)
     return _bars(
-        title_of(source), {n: np.ravel(v) for n, v in parts.items()}, labels, name, ax, _gaps(source)
+        title_of(source),
+        {n: np.ravel(v)[rows] for n, v in parts.items()},
+        _labels(source, rows),
+        name,
+        ax,
+        {i: gaps[row] for i, row in enumerate(rows.tolist()) if row in gaps},
     )
 
 
@@ -92,13 +95,22 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1g} %"
 
 
-def _check(dataset: xr.Dataset) -> None:
-    dims = flat.points(dataset)
-    sizes = {d: dataset.sizes[d] for d in dims}
-    one_line = len(dims) == 1 and not axes.is_text(dataset[dims[0]])
-    if not one_line and math.prod(sizes.values()) > MOST_BARS:
-        told = " × ".join(f"{n} {d}" for d, n in sizes.items())
-        raise ValueError(f"{told} designs are more bars than a picture holds ({MOST_BARS}): choose with isel")
+def _rows(dataset: xr.Dataset) -> Any:
+    """Return the places that have a bar: all of a sweep, of fronts those where there is a design.
+
+    ValueError where these are too many, and no areas either.
+    """
+    status = dataset["status"]
+    rows = np.arange(status.size)
+    if FRONT in status.dims:
+        rows = np.flatnonzero(status.isin(axes.ANSWERED).values)
+    one_line = status.ndim == 1 and not axes.is_text(dataset[status.dims[0]])
+    if not one_line and rows.size > MOST_BARS:
+        told = " × ".join(f"{n} {d}" for d, n in status.sizes.items())
+        raise ValueError(
+            f"the {rows.size} designs of {told} are more bars than a picture holds ({MOST_BARS}): choose with isel"
+        )
+    return rows
 
 
 def _largest_first(found: Breakdown) -> dict[str, Any]:
@@ -124,13 +136,13 @@ def _looks(names: list[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _labels(dataset: xr.Dataset) -> list[str]:
+def _labels(dataset: xr.Dataset, rows: Any) -> list[str]:
     """Return what each design is called: its values on the axes, of a front those of the objectives."""
     dims = [str(d) for d in dataset["status"].dims]
     alone = len([d for d in dims if d != FRONT]) == 1 and FRONT not in dims
     goals = [n for n in objectives(dataset) if n in dataset]
     found = []
-    for at in itertools.product(*(range(dataset.sizes[d]) for d in dims)):
+    for at in zip(*np.unravel_index(rows, dataset["status"].shape), strict=True):
         told = [
             _value(dataset[d], i) if alone else axes.value_label(dataset[d], i)
             for d, i in zip(dims, at, strict=True)
@@ -205,11 +217,11 @@ def _bars(
     return paper.figure
 
 
-def _areas(dataset: xr.Dataset, parts: dict[str, Any], name: str, ax: Axes | None) -> Figure:
+def _areas(dataset: xr.Dataset, parts: dict[str, Any], metric: str, name: str, ax: Axes | None) -> Figure:
     paper = sheet(title_of(dataset), ax=ax)
     (panel,) = paper.panels
     (along,) = (str(d) for d in dataset["status"].dims)
-    axis, order = _across(dataset, along)
+    axis, order = _across(dataset, along, metric)
     places = axes.places(axis)[order]
     scale = axes.dress(panel, "x", places, axis, str(axis.name))
     places = places * scale.factor
@@ -228,9 +240,10 @@ def _areas(dataset: xr.Dataset, parts: dict[str, Any], name: str, ax: Axes | Non
     return paper.figure
 
 
-def _across(dataset: xr.Dataset, along: str) -> tuple[xr.DataArray, Any]:
-    """Return what runs along the bottom: the axis, of a front its first objective; and the designs in its order."""
-    goals = [n for n in objectives(dataset) if n in dataset]
+def _across(dataset: xr.Dataset, along: str, metric: str) -> tuple[xr.DataArray, Any]:
+    """Return what runs along the bottom: the axis, of a front another objective; and the designs in its order."""
+    goals = sorted((n for n in objectives(dataset) if n in dataset), key=lambda n: n == metric)
     axis = dataset[goals[0]] if along == FRONT and goals else dataset[along]
     values = axes.places(axis)
-    return axis, np.argsort(values[np.isfinite(values)], kind="stable")
+    there = np.flatnonzero(np.isfinite(values))
+    return axis, there[np.argsort(values[there], kind="stable")]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results import axes
+from results.dataset import objectives
 from results.pictures.between import EXACT, INSIDE, SEGMENT, draw_between
 from results.pictures.canvas import LINES, Sheet, colour_bar, colour_scale, marks_of, sheet, title_of
 
@@ -41,6 +42,8 @@ class _Curve:
 
 def draw(dataset: xr.Dataset, names: list[str], ax: Axes | None) -> Figure:
     """Draw the fronts of a dataset whose points have further dimensions than ``front``."""
+    from matplotlib.lines import Line2D
+
     outer = [str(d) for d in dataset["status"].dims if d != FRONT]
     scaled = _check(dataset, outer)
     paper = sheet(title_of(dataset), ax=ax)
@@ -55,6 +58,8 @@ def draw(dataset: xr.Dataset, names: list[str], ax: Axes | None) -> Figure:
     if scaled:
         marks |= _missing(dataset, names, outer[0])
         _scale(paper, dataset[outer[0]])
+    unseen = [axes.words(n) for n in objectives(dataset) if n not in names]
+    marks |= {f"not shown: {', '.join(unseen)}": Line2D([], [], alpha=0)} if unseen else {}
     paper.legend(marks | _meanings(panel, dataset))
     return paper.figure
 
@@ -104,7 +109,9 @@ def _one(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale]) -> d
         nothing = Line2D([], [], **style, markerfacecolor="white", alpha=0.5)
         return {f"{curve.text} ({_refusal(part)})": nothing} if curve.text else {}
     order = kept[np.argsort(points[0, kept], kind="stable")]
-    draw_between(panel, part, names, order, scales, curve.colour)
+    if len(objectives(part)) == 2:
+        # of three objectives nothing lies between the points in this plane
+        draw_between(panel, part, names, order, scales, curve.colour)
     across, up = (scale.factor * points[i, order] for i, scale in enumerate(scales))
     proved = part["status"].values[order] == axes.OPTIMAL
     beaten = part["dominated"].values[order] == 1 if "dominated" in part else np.zeros(order.size, bool)

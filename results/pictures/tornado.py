@@ -93,7 +93,7 @@ def _of_dataset(dataset: xr.Dataset) -> list[_Bar]:
 def _draw(bars: list[_Bar], left_out: int, goal: str, about: str, ax: Axes | None, *, ranges: bool) -> Figure:
     from matplotlib.patches import Patch
 
-    paper = sheet(about, ax=ax, size=(9.0, AROUND + max(3, len(bars)) * BAR))
+    paper = sheet(about, ax=ax, size=(9.0, AROUND + max(2, len(bars)) * BAR))
     (panel,) = paper.panels
     reach = bars[0].reach
     told: dict[str, Any] = {}
@@ -115,10 +115,10 @@ def _draw(bars: list[_Bar], left_out: int, goal: str, about: str, ax: Axes | Non
         panel.barh(place, width, left=start, height=0.65, zorder=3, **look)
         _say(panel, bar, place, reach)
     panel.set_yticks(range(len(bars)), [axes.shorten(b.name, 44) for b in bars], parse_math=False)
-    panel.invert_yaxis()
+    panel.set_ylim(max(2, len(bars)) - 0.4, -0.6)
     panel.axvline(0, color="black", linewidth=1.0, zorder=4)
     low, high = min(0.0, *(b.low for b in bars)), max(0.0, *(b.high for b in bars))
-    room = ROOM * (high - low)
+    room = (2 * ROOM if ranges else ROOM) * (high - low)
     panel.set_xlim(low - room if low < 0 else 0.0, high + room if high > 0 else 0.0)
     panel.grid(visible=False, axis="y")
     panel.set_xlabel(f"change of {axes.words(goal)} for 1 % more (%)", fontsize=MEDIUM)

@@ -139,6 +139,17 @@ def test_the_command_reports_and_its_json_counts(grid_file: Callable[[int], Path
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "15 points" in shown.stdout
     assert "energy of the run" in shown.stdout
+    found = dse.open(store)
+    best = found["objective"].where(found["objective"] == found["objective"].min(), drop=True)
+    # the store alone is enough, and a pipe gets no plot
+    again = CliRunner().invoke(main, ["sweep", "-o", store, "--summary"])
+    assert again.exit_code == 0, again.stderr
+    line = next(line for line in again.stdout.splitlines() if line.startswith("Best: least energy"))
+    assert f"bodies {best['bodies'].item():g}" in line
+    assert "┌" not in again.stdout
+    told = json.loads(CliRunner().invoke(main, ["sweep", "-o", store, "--summary", "--json"]).stdout)
+    assert told["best"]["value"] == found["objective"].min()
+    assert told["best"]["at"] == {d: best[d].item() for d in ("deadline", "bodies")}
 
 
 def test_nothing_swept_is_no_sweep(deadline: Path):

@@ -130,6 +130,15 @@ def test_many_fronts_need_an_axis_of_numbers():
     assert legend(plot.front(many.isel(machine=[0, 1, 2])))[:2] == ["machine: m0", "machine: m1"]
 
 
+def test_of_three_objectives_no_curve_is_claimed_and_the_third_is_said_to_be_unseen():
+    goals = json.dumps({"time": "min", "energy": "min", "power": "min"})
+    ds = fronts(2).assign(power=(("machine", "front"), np.ones((2, 4)), {"units": "W"}))
+    figure = plot.front(ds.assign_attrs(objectives=goals))
+    assert {line.get_linestyle() for line in figure.axes[0].lines} == {"None"}
+    assert not figure.axes[0].patches
+    assert "not shown: power" in legend(figure)
+
+
 @pytest.fixture(scope="module")
 def grid() -> xr.Dataset:
     """Two machines at thirty intensities: nothing is decided, so that nothing needs solving."""
@@ -191,7 +200,7 @@ def test_a_breakdown_that_is_not_there_is_refused_with_what_is(grid: xr.Dataset)
     with pytest.raises(ValueError, match="there is energy by what it is spent on"):
         plot.breakdown(grid.isel(machine=0), "time")
     with pytest.raises(
-        ValueError, match=r"2 machine × 30 intensity designs are more bars .* choose with isel"
+        ValueError, match=r"the 60 designs of 2 machine × 30 intensity are more bars .* choose with isel"
     ):
         plot.breakdown(grid)
 
