@@ -28,6 +28,8 @@ from dse.quantities import Quantity, kind, registry
 
 # other orders of multiplication and powers of the libraries: a few units in the last place
 RTOL = 1e-12
+# sums of a handful of terms that may be of very different size
+ADDED = 1e-9
 LABELS = ("flop", "word", "message", "instruction")
 # the units that reports, limits and fronts rely on in metrics of these names
 COMMON = {
@@ -148,6 +150,20 @@ class ModelContract:
             assert set(found) - limits == {q.name for q in self.subject.metrics}
             for name, value in found.items():
                 assert not math.isnan(float(value)), f"{name} is no number at {x}"
+
+    def test_totals_are_the_sums_it_declares(self) -> None:
+        """The parts of a total that ``sums`` declares are made of numbers there are, and add up to it."""
+        known = {*self.subject.parameters(), *(q.name for q in self.subject.metrics)}
+        for declared in self.subject.sums:
+            names = {n for term in declared.terms for n in term.factors} | {declared.metric}
+            assert names <= known, f"the sum of {declared.metric} uses {', '.join(names - known)}"
+        for x in self.points():
+            numbers = {**x, **models.evaluate(self.subject, x)}
+            for declared in self.subject.sums:
+                terms = [math.prod(float(numbers[n]) for n in term.factors) for term in declared.terms]
+                if all(map(math.isfinite, terms)):
+                    whole = f"{declared.metric} by {declared.by}"
+                    assert math.isclose(sum(terms), float(numbers[declared.metric]), rel_tol=ADDED), whole
 
     def test_units_prove_themselves(self) -> None:
         """With units for numbers, every metric has its declared unit, every limit none, and the value is the same."""

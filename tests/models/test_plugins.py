@@ -280,6 +280,7 @@ def test_the_contract_finds_what_is_broken(own: Callable[..., Any]):
 
     from dse import models
     from dse.models import registry
+    from dse.models.sums import sum_of
 
     nbody = models.get("nbody")
 
@@ -305,6 +306,10 @@ def test_the_contract_finds_what_is_broken(own: Callable[..., Any]):
         "test_it_returns_what_it_declares": [
             {"metrics": tuple(others)},
             {"equations": equations(lambda g, f: {"energy": math.nan})},
+        ],
+        "test_totals_are_the_sums_it_declares": [
+            {"sums": (sum_of("time", "hearsay", {"all": "time", "nothing known": "absent"}),)},
+            {"sums": (sum_of("time", "hearsay", {"all": "time", "more": "machine.time_per_flop"}),)},
         ],
         "test_units_prove_themselves": [
             {"equations": equations(lambda g, f: {"power": f["energy"] * f["time"]})}
