@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DIGITS = 5
 BETWEEN = 3
 LONGEST = 48
+MANY, SOME = 100, 40
 SIGNS = {0.0: "○", 1.0: "●"}
 PART = "◐"
 NOTHING = 1e-9
@@ -54,11 +55,15 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     every = [number, *around, *(c for c in chosen if c.cells), *behind]
     left = {"status", "to the next", *(c.heading for c in chosen if c.about)}
     right = frozenset(c.heading for c in every if c.heading not in left)
-    show(table([c.heading for c in every], zip(*(c.cells for c in every), strict=True), right))
+    bend = knee(*both(found.points, goals)) if len(goals) == 2 else None
+    shown = _shown(len(found.points), bend)
+    rows = list(zip(*(c.cells for c in every), strict=True))
+    show(table([c.heading for c in every], [rows[i] for i in shown], right))
+    if len(shown) < len(rows):
+        say(f"{len(shown)} of {len(rows)} points are shown: -o front.csv and --json have all")
     for told in (*behind, *chosen):
         if told.about:
             say(textwrap.fill(told.about, WIDTH))
-    bend = knee(*both(found.points, goals)) if len(goals) == 2 else None
     if bend is not None:
         say(f"Knee at point {bend}: the farthest from the straight line between the ends")
     say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
@@ -75,6 +80,14 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
         say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
 
 
+def _shown(count: int, bend: int | None) -> list[int]:
+    """Return which points the table has: all, or of many some evenly spread ones, the ends and the knee."""
+    if count <= MANY:
+        return list(range(count))
+    some = {round(i) for i in np.linspace(0, count - 1, SOME)}
+    return sorted(some if bend is None else some | {bend})
+
+
 def both(points: Sequence[Solution], goals: Sequence[str]) -> tuple[list[float], list[float]]:
     """Return the values of two objectives along a front."""
     first, second = ([float(_amount(p, name)) for p in points] for name in goals)
@@ -88,7 +101,7 @@ def _exchange(found: Front, goals: Sequence[str]) -> list[Column]:
     rates = exchange_rates(*both(found.points, goals))
     if not np.isfinite(rates).any():
         return []
-    cells = tuple("" if np.isnan(r) else f"{r:+.3g} %" for r in rates)
+    cells = tuple("" if np.isnan(r) else f"{r:+.{'0f' if abs(r) >= 1000 else '3g'}} %" for r in rates)
     about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, on average as far as the next point"
     return [Column("exchange", cells, about)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import json
 import os
 import shutil
@@ -28,6 +29,7 @@ DOCUMENTS = frozenset({".md", ".tex"})
 TABLES = LINES | DOCUMENTS | {".parquet"}
 STORES = frozenset({".zarr"})
 WRITTEN = PICTURES | TABLES | NETCDF | STORES
+PACKAGES = {".parquet": "pyarrow"}
 ASIDE = "-metadata.json"
 FRONT = "front"
 
@@ -78,6 +80,9 @@ def check(path: str | os.PathLike[str], columns: Iterable[str] | None = None) ->
         raise ExportError(f"{target}: columns are chosen for tables and pictures: {kinds}")
     if ending in STORES and target.exists():
         raise ExportError(f"{target} exists; choose another path, it is left untouched")
+    package = "h5netcdf" if ending in NETCDF else PACKAGES.get(ending)
+    if package is not None and importlib.util.find_spec(package) is None:
+        raise ExportError(f"writing {target} needs {package}: {NEEDED}")
 
 
 def _columns(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> tuple[Column, ...]:
@@ -167,5 +172,8 @@ def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None
         raise ExportError(f"{target}: {refusal}")
     _columns(dataset, names, target.suffix)
     draw = plot.front if is_front else plot.sweep
-    figure = draw(dataset, *(names or ()))
+    try:
+        figure = draw(dataset, *(names or ()))
+    except ValueError as problem:
+        raise ExportError(f"{target}: {problem}") from None
     plot.save(figure, target, dataset.attrs)

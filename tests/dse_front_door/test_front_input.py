@@ -1,5 +1,7 @@
 """What is asked of a front wrongly is said at once; what was found is not lost to a file that cannot be written."""
 
+import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +39,12 @@ def test_points_and_tolerance_that_mean_nothing_are_refused(wrong: dict[str, Any
 
 def test_a_front_is_shown_where_its_file_cannot_be_written(tmp_path: Path):
     (tmp_path / "file").touch()
-    for wrong in ("front.csv", "front.png"):
-        outputs = ("-o", str(tmp_path / "front.md"), "-o", str(tmp_path / "file" / wrong))
-        done = CliRunner().invoke(main, ("front", "nbody_energy_time_front", "--points", "2", *outputs))
-        assert done.exit_code == 2
-        assert "the two ends" in done.stdout
-        assert f"Wrote {tmp_path / 'front.md'}\n" in done.stdout
-        assert "a part of the path is a file, not a directory" in done.stderr
+    outputs = ("-o", str(tmp_path / "front.md"), "-o", str(tmp_path / "file" / "front.png"))
+    done = CliRunner().invoke(main, ("front", "nbody_energy_time_front", "--points", "2", *outputs))
+    assert done.exit_code == 2
+    assert "the two ends" in done.stdout
+    assert f"Wrote {tmp_path / 'front.md'}\n" in done.stdout
+    assert "a part of the path is a file, not a directory" in done.stderr
 
 
 def test_an_empty_folder_is_not_said_to_be_missing(tmp_path: Path):
@@ -54,3 +55,25 @@ def test_an_empty_folder_is_not_said_to_be_missing(tmp_path: Path):
 def test_what_is_no_model_is_not_registered():
     with pytest.raises(TypeError, match=r"a model is a dse\.models\.Model, not int"):
         dse.register(5)  # type: ignore[arg-type]
+
+
+def test_of_many_points_the_terminal_shows_some_with_both_ends_and_the_knee():
+    done = CliRunner().invoke(main, ("front", "nbody_energy_time_front", "--points", "120"))
+    numbers = [int(n) for n in re.findall(r"^ *(\d+)  .* optimal ", done.stdout, re.MULTILINE)]
+    assert f"{len(numbers)} of 120 points are shown" in done.stdout
+    assert len(numbers) < 50
+    bend = re.search(r"Knee at point (\d+)", done.stdout)
+    assert bend is not None
+    assert {0, int(bend[1]), 119} <= set(numbers)
+
+
+@pytest.mark.parametrize(("ending", "package"), [("nc", "h5netcdf"), ("parquet", "pyarrow")])
+def test_a_missing_package_is_named_before_the_front_is_found(
+    monkeypatch: pytest.MonkeyPatch, ending: str, package: str
+):
+    there = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else there(name))
+    done = CliRunner().invoke(main, ("front", "nbody_energy_time_front", "-o", f"front.{ending}"))
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert f"writing front.{ending} needs {package}: pip install 'dse[export]'" in done.stderr
