@@ -101,26 +101,34 @@ def _at_edge(question: Question, x: Array) -> Bools:
 
 
 def _conflicts(question: Question, none: Indices) -> Iterator[tuple[Indices, tuple[str, ...]]]:
-    """First minimal set of limits in conflict, by size and then by order: points that share one, and its names."""
+    """Find the limits that stand in some minimal conflict: points that share them, and their names.
+
+    Sets are asked by size, those that hold a smaller conflict not at all (see ``solvers.subsets``).
+    """
     if not none.size:
         return
     names = subsets.limit_names(divided.at(question, none[:1]))
     if len(names) > MOST:
         return
-    asked = divided.at(question, none)
-    members, open_ones = np.zeros((none.size, len(names)), bool), np.ones(none.size, bool)
-    unsure = np.zeros(none.size, bool)
+    asked, members, sure = divided.at(question, none), np.zeros((none.size, len(names)), bool), none >= 0
+    minimal: list[tuple[Bools, Bools]] = []
     for size in range(1, len(names) + 1):
-        for chosen in itertools.combinations(names, size):
-            own = np.flatnonzero(open_ones)
-            if not own.size:
-                break
-            fewer = subsets.without(divided.at(asked, own), [n for n in names if n not in chosen])
-            found = _searched(fewer, own.size, any_design=True)
-            clash = own[found.status == gp.INFEASIBLE]
-            unsure[own[found.status == gp.FAILED]] = True
-            members[clash], open_ones[clash] = np.isin(names, chosen), False
-    done = np.flatnonzero(~open_ones & ~unsure)
+        for chosen in itertools.combinations(range(len(names)), size):
+            kept = np.isin(np.arange(len(names)), chosen)
+            known = [clash for own, clash in minimal if (own <= kept).all()]
+            open_ones = np.flatnonzero(sure & ~np.any(known, axis=0)) if known else np.flatnonzero(sure)
+            if not open_ones.size:
+                continue
+            fewer = subsets.without(
+                divided.at(asked, open_ones), [n for n, k in zip(names, kept, strict=True) if not k]
+            )
+            found = _searched(fewer, open_ones.size, any_design=True).status
+            sure[open_ones[found == gp.FAILED]] = False
+            clash = np.zeros(none.size, bool)
+            clash[open_ones[found == gp.INFEASIBLE]] = True
+            minimal.append((kept, clash))
+            members |= clash[:, None] & kept
+    done = np.flatnonzero(sure & members.any(1))
     for which, kind in groups(members[done]):
         yield none[done[which]], tuple(n for n, k in zip(names, kind, strict=True) if k)
 
