@@ -165,6 +165,8 @@ def _fronts(
     """Find, write and show the fronts over the axes of a scenario; of an interrupted run those it came to."""
     from dse import front_records, swept_fronts
 
+    if any(Path(output).suffix in PICTURES for output in outputs):
+        _check_picture(asked)
     interrupted = False
     try:
         found = swept_fronts.find(asked, points, tolerance, progress=True)
@@ -209,6 +211,20 @@ def _write_fronts(
         else:
             told(tuple(written))
             sketch.show(sketch.front, dataset)
+
+
+def _check_picture(asked: Scenario) -> None:
+    """Refuse to draw, before anything is solved, more fronts than a picture tells apart; raises UsageError."""
+    import scenarios
+    from results.pictures.several_fronts import undrawable
+
+    swept = scenarios.grid(asked).axes
+    refusal = undrawable({a.name: len(a.values) for a in swept}, [a.name for a in swept if a.numeric])
+    if refusal:
+        raise click.UsageError(
+            f"{refusal}; write a dataset (.nc, .zarr), and draw parts of it in Python: "
+            "dse.open(FILE).isel(NAME=0).dse.front()"
+        )
 
 
 def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:

@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,11 @@ def draw(dataset: xr.Dataset, names: list[str], ax: Axes | None) -> Figure:
     from matplotlib.lines import Line2D
 
     outer = [str(d) for d in dataset["status"].dims if d != FRONT]
-    scaled = _check(dataset, outer)
+    sizes = {d: dataset.sizes[d] for d in outer}
+    refusal = undrawable(sizes, [d for d in outer if not axes.is_text(dataset[d])])
+    if refusal:
+        raise ValueError(f"{refusal}: choose with isel")
+    scaled = math.prod(sizes.values()) > len(LINES)
     paper = sheet(title_of(dataset), ax=ax)
     (panel,) = paper.panels
     scales = [
@@ -64,17 +68,15 @@ def draw(dataset: xr.Dataset, names: list[str], ax: Axes | None) -> Figure:
     return paper.figure
 
 
-def _check(dataset: xr.Dataset, outer: list[str]) -> bool:
-    """Tell whether a scale of colours is needed; ValueError where the fronts cannot be told apart."""
-    many = math.prod(dataset.sizes[d] for d in outer)
-    if many <= len(LINES):
-        return False
-    if len(outer) == 1 and not axes.is_text(dataset[outer[0]]) and many <= MOST:
-        return True
-    told = " × ".join(f"{dataset.sizes[d]} {d}" for d in outer)
-    raise ValueError(
-        f"{told} are {many} fronts; a picture tells {len(LINES)} apart, or {MOST} along one axis of numbers: "
-        "choose with isel"
+def undrawable(sizes: Mapping[str, int], numbers: Collection[str]) -> str:
+    """Say why no picture shows fronts over axes of these lengths. ``numbers``: the axes of numbers."""
+    long = {name: n for name, n in sizes.items() if n > 1}
+    many = math.prod(long.values())
+    if many <= len(LINES) or (len(long) == 1 and set(long) <= set(numbers) and many <= MOST):
+        return ""
+    told = " × ".join(f"{n} {name}" for name, n in sizes.items())
+    return (
+        f"{told} are {many} fronts; a picture tells {len(LINES)} apart, or {MOST} along one axis of numbers"
     )
 
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import dse
 from results import plot
 from results.dataset import BINDING, SLACK
-from results.pictures import breakdown
+from results.pictures import breakdown, several_fronts
 from results.pictures.canvas import LINES
 from results.pictures.several_fronts import PALE
 from results.solution import LimitState, Solution, Status
@@ -128,6 +128,13 @@ def test_many_fronts_need_an_axis_of_numbers():
     assert figure.axes[1].get_ylabel() == "year"
     assert "1 of 9 infeasible: power and time" in legend(figure)
     assert legend(plot.front(many.isel(machine=[0, 1, 2])))[:2] == ["machine: m0", "machine: m1"]
+
+
+def test_too_many_fronts_are_known_from_their_axes():
+    assert "3 a × 3 b are 9 fronts" in several_fronts.undrawable({"a": 3, "b": 3}, {"a", "b"})
+    assert "9 a are 9 fronts" in several_fronts.undrawable({"a": 9}, ())
+    for sizes, numbers in (({"a": 9, "b": 1}, {"a"}), ({"a": 3, "b": 2}, ()), ({"a": 40}, {"a"})):
+        assert not several_fronts.undrawable(sizes, numbers)
 
 
 def test_of_three_objectives_no_curve_is_claimed_and_the_third_is_said_to_be_unseen():
