@@ -144,9 +144,11 @@ class _Curve:
             but = f", but for {found.jumps} jumps with nothing between" if found.jumps else ""
             return replace(found, method=f"refined until the front is enclosed within {tolerance:g}{but}")
         stop = f"{most} points" if len(found.points) >= most else f"{self.search.solves} solves"
-        of = f"{wide} of {len(widths)} neighbours have an enclosure"
-        most_of = "" if math.isinf(max(widths)) else f", the widest {max(widths):.2g}"
-        return replace(found, method=f"stopped at {stop}: {of} wider than {tolerance:g}{most_of}")
+        most_of = "" if math.isinf(max(widths)) else f", at most {max(widths):.2g}"
+        told = (
+            f"between {wide} of {len(widths)} pairs of neighbours the enclosure is wider than {tolerance:g}"
+        )
+        return replace(found, method=f"stopped at {stop}: {told}{most_of}")
 
     # Points
 

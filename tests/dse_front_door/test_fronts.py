@@ -143,7 +143,7 @@ def test_a_tolerance_that_was_not_reached_is_not_claimed(monkeypatch: pytest.Mon
     monkeypatch.setattr(fronts, "MOST_POINTS", 4)
     found = dse.front(asked(), tolerance=0.001)
     assert found.attrs["method"].startswith(
-        "stopped at 4 points: 3 of 3 neighbours have an enclosure wider than 0.001, the widest 0."
+        "stopped at 4 points: between 3 of 3 pairs of neighbours the enclosure is wider than 0.001, at most 0."
     )
     assert found.attrs["enclosure_width"] > 0.001
 
