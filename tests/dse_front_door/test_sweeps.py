@@ -50,7 +50,7 @@ def test_each_point_is_what_solve_says(grid_file: Callable[[int], Path]):
 
 
 def test_memory_and_store_and_helpers_agree(grid_file: Callable[[int], Path], tmp_path: Path):
-    asked = dse.load(grid_file(15))
+    asked = dse.load(grid_file(10))
     plain = dse.sweep(asked)
     stored = dse.sweep(asked, tmp_path / "one.zarr", workers=1)
     helped = dse.sweep(asked, tmp_path / "two.zarr", workers=2)
@@ -183,7 +183,11 @@ def test_a_point_that_raises_is_an_error_with_its_message(run: Callable[..., Any
 
 
 @pytest.mark.slow
-def test_a_point_that_kills_its_worker_is_an_error_too(run: Callable[..., Any]):
+def test_a_point_that_kills_its_worker_is_an_error_too(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    # Dask's own default lets it kill four workers before it gives up, each of which takes a second to start
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
     here = "__import__('os').environ.get('DSE_PARENT_PROCESS')"
     script = FAILING.replace("HERE", here).replace("DOES", "__import__('os')._exit(9)")
     found = run("-c", script, "2")
