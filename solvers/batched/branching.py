@@ -233,7 +233,21 @@ def _cut(s: _State, nodes: _Nodes, y: Array) -> _Nodes:
     if not s.discrete:
         by_form = np.ones(nodes.point.size, bool)
     parts.append(_graded(s, nodes.take(by_form), y[by_form], errors[by_form]))
-    return _Nodes(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(_Nodes)))
+    made = _Nodes(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(_Nodes)))
+    for v, d in s.discrete.items():
+        made = _snapped(made, v, d)
+    return made
+
+
+def _snapped(nodes: _Nodes, v: int, d: Decision) -> _Nodes:
+    """Nodes shrunk to the allowed values of a variable inside; those without one go."""
+    low, high = nodes.low.copy(), nodes.high.copy()
+    everywhere = np.full(len(low), -np.inf), np.full(len(low), np.inf)
+    low[:, v] = neighbours(d, nodes.low[:, v], *everywhere)[1]
+    high[:, v] = neighbours(d, nodes.high[:, v], *everywhere)[0]
+    # at the ends of a list there is no further value
+    inside = (low[:, v] >= nodes.low[:, v] - 1e-8) & (high[:, v] <= nodes.high[:, v] + 1e-8)
+    return _Nodes(nodes.point, low, high, nodes.bound).take(inside & (low[:, v] <= high[:, v]))
 
 
 def _between(nodes: _Nodes, v: int, down: Array, up: Array) -> _Nodes:
