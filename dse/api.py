@@ -246,13 +246,13 @@ def export(
 def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int | None = None) -> Path:
     """Write one self-contained HTML page about a store, a dataset, an answer, or a scenario; returns its path.
 
-    A scenario is answered first. ``points``: of a front, how many. Raises ScenarioError, StoreError (also where the
-    page cannot be written).
+    A scenario is answered first; a ``.json`` file is an answer that `dse solve --json` printed. ``points``: of a
+    front, how many. Raises ScenarioError, StoreError (also where the page cannot be written).
     """
     import xarray as xr
 
     from dse import reports
-    from results import page, reading
+    from results import answer_files, page, reading
     from results.solution import Solution
     from results.store import explained
 
@@ -262,6 +262,8 @@ def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int
         made = reports.of_solution(source)
     elif isinstance(source, str | Path) and (Path(source).is_dir() or Path(source).suffix in reading.NETCDF):
         made = reports.of_store(source)
+    elif isinstance(source, str | Path) and Path(source).suffix == ".json":
+        made = reports.of_solution(answer_files.read(source))
     else:
         made = reports.of_scenario(load(source), points)
     with explained(Path(file), "write"):

@@ -19,8 +19,9 @@ from dse.terminal import say
 def report(source: str, output: str, points: int | None) -> int:
     """Write one page that shows an answer, a front or a sweep in any browser.
 
-    SOURCE is a sweep's store, an exported .zarr or .nc, a scenario file, or the name of a ready scenario (which is
-    answered first). The page needs no network and no other file.
+    SOURCE is a sweep's store, a front or dataset written as .zarr or .nc, an answer that `dse solve --json` printed
+    into a .json file, a scenario file, or the name of a ready scenario (which is answered first). The page needs no
+    network and no other file.
     """
     from dse import api
 

@@ -27,7 +27,8 @@ def read(path: str | os.PathLike[str]) -> Solution:
     try:
         return from_json(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise StoreError(f"{path} holds no answer: `dse solve FILE --json > {path}` writes one") from None
+        told = f"{path} holds no answer: `dse solve FILE --json > {path}` writes one"
+        raise StoreError(f"{told}; fronts and sweeps are read from .zarr and .nc") from None
 
 
 def from_json(record: Mapping[str, Any]) -> Solution:

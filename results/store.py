@@ -132,7 +132,7 @@ def _identity(where: Folder, attributes: Mapping[str, Any] | None = None) -> dic
     told = _attributes(where) if attributes is None else attributes
     if told.get("format") != FORMAT:
         raise StoreError(
-            f"{where} exists and is no store of a dse sweep; choose another path, it is left untouched"
+            f"{where} is no store that a dse sweep fills; it is left untouched, choose another path"
         )
     found: dict[str, Any] = json.loads(told[IDENTITY])
     return found

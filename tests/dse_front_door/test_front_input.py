@@ -1,6 +1,7 @@
 """What is asked of a front wrongly is said at once; what was found is not lost to a file that cannot be written."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 import dse
 from dse.cli import main
+from results.jsonable import to_json
 from results.trouble import StoreError
 from scenarios import ScenarioError
 
@@ -50,6 +52,16 @@ def test_a_front_is_shown_where_its_file_cannot_be_written(tmp_path: Path):
 def test_an_empty_folder_is_not_said_to_be_missing(tmp_path: Path):
     with pytest.raises(StoreError, match="is an empty folder"):
         dse.open(tmp_path)
+
+
+def test_a_page_is_made_of_an_answer_that_was_kept_but_not_of_the_record_of_a_front(tmp_path: Path):
+    kept, page = tmp_path / "kept.json", tmp_path / "page.html"
+    found = dse.solve(STEP | {"objective": {"minimize": "energy"}, "title": "kept"})
+    kept.write_text(json.dumps(to_json(found)), encoding="utf-8")
+    assert "<title>kept" in dse.report(kept, page).read_text(encoding="utf-8")
+    kept.write_text('{"points": []}')
+    with pytest.raises(StoreError, match=r"holds no answer.*fronts and sweeps are read from \.zarr"):
+        dse.report(kept, page)
 
 
 def test_what_is_no_model_is_not_registered():
