@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from scenarios.question import Question
 
 Facts = list[tuple[str, str]]
+# of fronts at many places, how many ways of finding them are told
+MOST_WAYS = 2
 
 
 def of_store(path: str | Path) -> Page:
@@ -86,7 +88,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
     versions = json.loads(about.get("versions", "{}"))
     return Page(
         title=str(about.get("title", "")) or "A study",
-        answer=[*_question(text, asked), *_facts(dataset)],
+        answer=[*(_question(text, asked) or _wanted(dataset)), *_facts(dataset)],
         question="" if asked is None else _in_words(asked[1]),
         table=page.of_dataset(dataset, decided),
         sections=[
@@ -101,6 +103,12 @@ def _question(text: str, asked: tuple[scenarios.Grid, Question] | None) -> Facts
     return [] if asked is None else [("question", question_words.sentence(asked[0], _entries(text)))]
 
 
+def _wanted(dataset: xr.Dataset) -> Facts:
+    """Say what was asked for where the question itself cannot be read here."""
+    wanted = (f"{'most' if most else 'least'} {name}" for name, most in objectives(dataset).items())
+    return [("asked for", " and ".join(wanted))]
+
+
 def _facts(dataset: xr.Dataset) -> Facts:
     """Say what the answers are and how sure they are."""
     status = dataset["status"].values if "status" in dataset else np.zeros(0)
@@ -109,12 +117,9 @@ def _facts(dataset: xr.Dataset) -> Facts:
     # fronts are filled up to the length of the longest, which is nothing that is still to come
     missing = 0 if "front" in dataset.dims else int(np.count_nonzero(status == 0))
     told += [f"{missing} not computed yet"] if missing else []
-    goals = objectives(dataset)
-    wanted = " and ".join(f"{'most' if most else 'least'} {name}" for name, most in goals.items())
     found = [
-        ("asked for", wanted),
         ("points", ", ".join(told)),
-        ("solved by", str(dataset.attrs.get("method", ""))),
+        ("solved by", _method(dataset)),
     ]
     gaps = dataset["gap"].values if "gap" in dataset else np.array([np.nan])
     proven = gaps[np.isfinite(gaps) & (status == 1)] if gaps.shape == status.shape else np.zeros(0)
@@ -122,11 +127,20 @@ def _facts(dataset: xr.Dataset) -> Facts:
         found.append(
             ("proven", f"no optimal point is worse than its bound by more than {proven.max():.1g} (relative)")
         )
-    found += _of_front(dataset, list(goals))
+    found += _of_front(dataset, list(objectives(dataset)))
     waived = str(dataset.attrs.get("waived_limits", ""))
     if waived:
         found.append(("set aside", f"the model's own limits {waived} (as asked)"))
     return [(name, text) for name, text in found if text]
+
+
+def _method(dataset: xr.Dataset) -> str:
+    """Say how points were solved; of fronts over axes also how each of them was found, where that is alike."""
+    found = [str(dataset.attrs.get("method", ""))]
+    if "front_method" in dataset:
+        ways = list(dict.fromkeys(filter(None, map(str, np.ravel(dataset["front_method"].values).tolist()))))
+        found += ways[:MOST_WAYS] + ["…"] * (len(ways) > MOST_WAYS)
+    return "; ".join(filter(None, found))
 
 
 def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -135,7 +149,8 @@ def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, 
     proofs = np.ravel(dataset.get("enclosure_proof", dataset.attrs.get("enclosure", ""))).tolist()
     if np.isfinite(widths).any():
         proof = next((p for p in proofs if p), "")
-        told = f"between the designs the front is known to within {100 * np.nanmax(widths):.2g} %"
+        exactly = "exactly" if np.nanmax(widths) == 0 else f"to within {100 * np.nanmax(widths):.2g} %"
+        told = f"between the designs the front is known {exactly}"
         yield "enclosed", f"{told}; proof: {proof}" if proof else told
     knee = dataset.attrs.get("knee")
     if knee is not None and "front" in dataset.dims:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dse.quantities import show
 from formulations.evaluation import quantity
+from results.axes import words
 from results.families import family_name
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ MOST_DECIDED = 12
 def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     """Say what a grid of questions asks; ``machines``: those that it names, by their entry in a map (or "")."""
     question = grid.question((0,) * len(grid.axes))
-    wanted = " and ".join(
-        f"{'most' if g.maximize else 'least'} {_plain(g.name)}" for g in question.objectives
-    )
+    wanted = " and ".join(f"{'most' if g.maximize else 'least'} {words(g.name)}" for g in question.objectives)
     on = ", ".join(f"{entry} {name}".strip() for entry, name in machines.items() if name)
     told = [f"{wanted or 'any design within the limits'} of {question.model.name} ({question.model.title})"]
     told[0] += f" on {on}" if on else ""
@@ -46,10 +45,6 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     return f"{sentence_[0].upper()}{sentence_[1:]}."
 
 
-def _plain(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _amount(question: Question, name: str, value: float) -> str:
     unit = quantity(question.model, name).unit
     return show(value, "" if unit == "1" else unit, 4)
@@ -59,16 +54,17 @@ def _decided(question: Question) -> Iterator[str]:
     """Go through what is decided; elements of a list that are decided alike are told together."""
     alike: dict[str, list[str]] = {}
     for d in question.decide:
-        q = quantity(question.model, d.name)
+        # a choice among names, of machines say, is no quantity
+        q = None if d.choices is not None else quantity(question.model, d.name)
         one = _decision(question, d)
-        together = one.replace(_plain(d.name), _plain(family_name(q)), 1) if q.index else one
+        together = one.replace(words(d.name), words(family_name(q)), 1) if q is not None and q.index else one
         alike.setdefault(together, []).append(one)
     for together, each in alike.items():
         yield each[0] if len(each) == 1 else f"{len(each)} × {together}"
 
 
 def _decision(question: Question, d: Decision) -> str:
-    name = _plain(d.name)
+    name = words(d.name)
     if d.choices is not None:
         return f"{name} among {_listed(list(d.choices))}"
     if d.values is not None:
@@ -88,13 +84,13 @@ def _limit(question: Question, x: Limit, swept: Mapping[tuple[str, str], str]) -
     sides = []
     for side, sign, value in (("min", "≥", x.minimum), ("max", "≤", x.maximum)):
         if (x.name, side) in swept:
-            sides.append(f"{sign} {_plain(swept[x.name, side])}")
+            sides.append(f"{sign} {words(swept[x.name, side])}")
         elif value is not None and math.isfinite(value):
             sides.append(f"{sign} {_amount(question, x.name, value)}")
-    return f"{_plain(x.name)} {' and '.join(sides)}" if sides else ""
+    return f"{words(x.name)} {' and '.join(sides)}" if sides else ""
 
 
 def _axis(axis: GridAxis) -> str:
     values = [v if isinstance(v, str) else show(v, axis.unit, 4) for v in axis.values]
     few = len(values) <= MOST_LISTED
-    return f"{_plain(axis.name)} ({', '.join(values) if few else f'{values[0]} to {values[-1]}, {len(values)} values'})"
+    return f"{words(axis.name)} ({', '.join(values) if few else f'{values[0]} to {values[-1]}, {len(values)} values'})"

@@ -1,0 +1,39 @@
+"""A question in one sentence."""
+
+import scenarios
+from results.question_words import sentence
+
+NBODY = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e5, "flops_per_pair": 10},
+    "decide": {"processors": {"min": 2, "max": 64, "integer": True}, "memory": {}},
+    "objective": {"minimize": ["energy", "time"]},
+    "limits": {"time": {"max": "1 s"}, "power": {"max": "1 kW", "min": "1 W"}},
+    "sweep": {
+        "deadline": {"path": "limits.time.max", "values": ["10 ms", "1 s"]},
+        "bodies": {"path": "given.bodies", "start": 1e4, "stop": 1e6, "num": 20},
+    },
+}
+
+
+def test_it_says_what_is_wanted_decided_limited_and_swept():
+    told = sentence(scenarios.grid(scenarios.load(NBODY)), {"": "balanced"})
+    assert told == (
+        "Least energy and least time of nbody (Direct n-body problem, replicating data) on balanced; "
+        "decided: processors (2 to 64), whole, memory; "
+        "within time ≤ deadline, power ≥ 1 W and ≤ 1 kW; "
+        "for every deadline (10 ms, 1 s) × bodies (10000 to 1000000, 20 values)."
+    )
+
+
+def test_lists_that_are_decided_alike_are_told_together():
+    grid = scenarios.grid(scenarios.load("partition_energy_time_front_whole"))
+    assert "decided: 12 × share, whole." in sentence(grid, {})
+
+
+def test_what_is_picked_from_many_names_is_shortened():
+    grid = scenarios.grid(scenarios.load("roofline_platform_least_energy"))
+    assert "machine among nehalem-choi2014, nuc-cpu-choi2014, … arndale-gpu-choi2014 (12)" in sentence(
+        grid, {}
+    )
