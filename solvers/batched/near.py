@@ -82,27 +82,37 @@ def run(
     n = table.exponents.shape[1]
     dims: Any = (0,) * n if n <= UNROLLED else np.zeros(n, np.int8)
     ptr = np.asarray(table.ptr, np.int64)
-    _every(table.exponents, table.logc, ptr, dims, boxes, ease, known, which, stages, whose, out)
+    packed = np.concatenate([np.reshape(x, (len(known.kind), -1)).astype(float) for x in known], axis=1)
+    _every(table.exponents, table.logc, ptr, dims, boxes, ease, packed, which, stages, whose, out)
 
 
 @compiled
 def _settled(
-    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, ease: float, k: Known, a: int, st: Any, w: Any, r: Room,
+    A: Any,
+    b: Any,
+    ptr: Any,
+    dims: Any,
+    lo: Any,
+    hi: Any,
+    ease: float,
+    weight: float,
+    w: Any,
+    r: Room,
     s: Rest,
-) -> float:  # fmt: skip
+) -> float:
     """Return the bound of the optimum, or by how much the limits in conflict miss; NaN where neither is proved.
 
-    ``lo``, ``hi``, ``ease``: for a conflict those of the far box, and the slack that limits are granted.
+    ``weight``: of the objective; 0 for a conflict: ``lo``, ``hi`` are then those of the far box, and ``ease`` the slack
+    that limits are granted.
     """
-    weight = 1.0 if k.kind[a] == OPTIMUM else 0.0
-    begin(k, a, dims, lo, hi, w, r)
+    begin(dims, lo, hi, w, r, s)
     length = np.inf
     for step in range(STEPS + 1):
         values(A, b, ptr, dims, w, r.y, r.F, r.W)
         slopes(A, ptr, dims, w, r)
         if weight == 0.0:
             total = _conflicting(w, r, ease)
-        elif length <= CONVERGED and not _holds(ptr, dims, lo, hi, w, r, k, a, st, s):
+        elif length <= CONVERGED and not _holds(ptr, dims, lo, hi, w, r, s):
             return np.nan
         if step > 0 and (weight == 0.0 or length <= CONVERGED):
             bound: float = proven(A, b, ptr, w, r, dims, lo, hi, weight)
@@ -130,31 +140,29 @@ def _conflicting(w: Any, r: Room, ease: float) -> float:
 
 
 @compiled
-def _holds(
-    ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, k: Known, a: int, st: Any, s: Rest
-) -> bool:
+def _holds(ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> bool:
     """Whether the design is what the known one is: of the limits, of the box, of the terms that matter, of ties."""
     for i in range(r.m):
-        if not _as_known(w[r.F + i + 1], w[r.L + i], k.rows[a, i]):
+        if not _as_known(w[r.F + i + 1], w[r.L + i], w[s.rows + i]):
             return False
-        w[r.L + i] = w[r.L + i] if k.rows[a, i] == BINDS else 0.0
+        w[r.L + i] = w[r.L + i] if w[s.rows + i] == BINDS else 0.0
     for v in range(len(dims)):
         tilt = w[r.G + v]
         for i in range(r.m):
             tilt += w[r.L + i] * w[r.G + (i + 1) * len(dims) + v]
-        if not _in_place(w[r.y + v], lo[v], hi[v], tilt, k.ends[a, v]):
+        if not _in_place(w[r.y + v], lo[v], hi[v], tilt, w[s.ends + v]):
             return False
     for i in range(r.m + 1):
         force = 1.0 if i == 0 else w[r.L + i - 1]
-        counts = force > FORCE and (i == 0 or -w[r.F + i] < TIGHT)
+        counted = force if force > FORCE and (i == 0 or -w[r.F + i] < TIGHT) else 0.0
         for j in range(ptr[i], ptr[i + 1]):
-            if (counts and force * w[r.W + j] > TIE) != (k.matter[a, j] != 0):
+            if (1.0 if counted * w[r.W + j] > TIE else 0.0) != w[s.matter + j]:
                 return False
-    return k.stage[a] < 0 or _tied(dims, st, k, a, w, r, s)
+    return w[s.stage] < 0 or _tied(dims, w, r, s)
 
 
 @compiled
-def _as_known(value: float, force: float, role: int) -> bool:
+def _as_known(value: float, force: float, role: float) -> bool:
     """Whether a limit binds, and with a multiplier, or does not, as it is known to."""
     if role == OFF:
         return value < -CLEARLY
@@ -163,7 +171,7 @@ def _as_known(value: float, force: float, role: int) -> bool:
 
 
 @compiled
-def _in_place(y: float, lo: float, hi: float, tilt: float, end: int) -> bool:
+def _in_place(y: float, lo: float, hi: float, tilt: float, end: float) -> bool:
     """Whether a variable is within the box, or pushed to an end, as it is known to be."""
     if end == FREE:
         return lo + INSIDE < y < hi - INSIDE
@@ -175,47 +183,61 @@ def _in_place(y: float, lo: float, hi: float, tilt: float, end: int) -> bool:
 
 
 @compiled
-def _tied(dims: Any, st: Any, k: Known, a: int, w: Any, r: Room, s: Rest) -> bool:
+def _tied(dims: Any, w: Any, r: Room, s: Rest) -> bool:
     """Whether what decides the tie falls along the optima towards the limit that the design is pinned to."""
-    A, b, ptr = st
     n = len(dims)
-    first, last = ptr[k.stage[a]], ptr[k.stage[a] + 1]
+    first = s.first + int(w[s.stage])
     top, total, fall, pin = -np.inf, 0.0, 0.0, 0.0
-    for j in range(first, last):
-        z = b[j]
+    for j in range(int(w[first]), int(w[first + 1])):
+        z = w[s.terms + j]
         for v in range(n):
-            z += A[j, v] * w[r.y + v]
+            z += w[s.slopes + j * n + v] * w[r.y + v]
         w[s.weights + j] = z
         top = max(top, z)
-    for j in range(first, last):
+    for j in range(int(w[first]), int(w[first + 1])):
         e = np.exp(w[s.weights + j] - top)
         total += e
         for v in range(n):
-            fall -= k.flat[a, v] * A[j, v] * e
+            fall -= w[s.flat + v] * w[s.slopes + j * n + v] * e
     for v in range(n):
         for i in range(r.m):
-            pin += k.flat[a, v] * w[r.G + (i + 1) * n + v] if k.rows[a, i] == PINNED else 0.0
-        end = k.ends[a, v]
-        pin += k.flat[a, v] * (1.0 if end == PINNED_HIGH else -1.0 if end == PINNED_LOW else 0.0)
+            pin += w[s.flat + v] * w[r.G + (i + 1) * n + v] if w[s.rows + i] == PINNED else 0.0
+        end = w[s.ends + v]
+        pin += w[s.flat + v] * (1.0 if end == PINNED_HIGH else -1.0 if end == PINNED_LOW else 0.0)
     return fall / (total * pin) > CLEARLY
 
 
 @compiled
-def _needed(
-    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, k: Known, a: int, whose: Any, w: Any, r: Room
-) -> bool:
+def _needed(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> bool:
     """Whether each limit of a known conflict is part of every conflict here: without it there is a design."""
-    for name in range(k.members.shape[1]):
-        if k.members[a, name]:
+    for name in range(s.names):
+        if w[s.members + name] > 0:
             for v in range(len(dims)):
-                w[r.y + v] = k.witness[a, name, v]
+                w[r.y + v] = w[s.witness + name * len(dims) + v]
                 if not lo[v] <= w[r.y + v] <= hi[v]:
                     return False
             values(A, b, ptr, dims, w, r.y, r.F, r.W)
             for i in range(r.m):
-                if whose[i] != name and not w[r.F + i + 1] <= FEASIBLE:
+                if w[s.whose + i] != name and not w[r.F + i + 1] <= FEASIBLE:
                     return False
     return True
+
+
+@compiled
+def _put(w: Any, at: int, rows: Any, i: int) -> None:
+    """Put a row of an array into ``w``."""
+    for j in range(rows.shape[1]):
+        w[at + j] = rows[i, j]
+
+
+@compiled
+def _tell(out: Any, i: int, kind: float, a: int, found: float, w: Any, r: Room) -> None:
+    """Put what was found of point number i, from the known point a, where it is asked for."""
+    out[i, 0], out[i, 1], out[i, 2] = kind, a, found
+    for v in range(r.n):
+        out[i, 3 + v] = w[r.y + v]
+    for j in range(r.m):
+        out[i, 3 + r.n + j] = w[r.L + j]
 
 
 def _loop(sources: int) -> Any:
@@ -223,35 +245,43 @@ def _loop(sources: int) -> Any:
 
     @loop
     def every(
-        A: Any, logc: Any, ptr: Any, dims: Any, boxes: Any, ease: float, known: Known, which: Any, stages: Any,
+        A: Any, logc: Any, ptr: Any, dims: Any, boxes: Any, ease: float, known: Any, which: Any, stages: Any,
         whose: Any, out: Any,
     ) -> None:  # fmt: skip
-        n, m = len(dims), ptr.size - 2
-        As, bs, ps = stages
+        n, m, K = len(dims), ptr.size - 2, logc.shape[1]
         low, high, bare_low, bare_high, far_low, far_high = boxes
-        r, s = rooms(logc.shape[1], m, n, As.shape[0])
+        directions, terms, first = stages
+        names = (known.shape[1] - 2 - 3 * n - 2 * m - K) // (n + 1)
+        r, s = rooms(K, m, n, names, directions.shape[0], first.size - 1)
         w = np.zeros(s.size)
+        # views of each point's rows would cost more than copies
+        b, lo, hi = np.empty(K), np.empty(n), np.empty(n)
+        for j in range(directions.shape[0]):
+            _put(w, s.slopes + j * n, directions, j)
+        for j in range(first.size):
+            w[s.first + j] = first[j]
+        for j in range(m):
+            w[s.whose + j] = whose[j]
         for i in range(logc.shape[0] if sources else 0):
+            _put(w, s.terms, terms, i)
+            _put(b, 0, logc, i)
             for attempt in range(which.shape[1]):
                 a = which[i, attempt]
-                kind = known.kind[a] if a >= 0 else NOTHING
-                if kind == NOTHING:
+                if a < 0 or known[a, 0] == NOTHING:
                     continue
+                _put(w, s.known, known, a)
+                kind = w[s.known]
                 best = kind == OPTIMUM
-                if not best and not _needed(
-                    A, logc[i], ptr, dims, bare_low[i], bare_high[i], known, a, whose, w, r
-                ):
-                    continue
-                lo, hi = (low[i], high[i]) if best else (far_low[i], far_high[i])
-                found = _settled(
-                    A, logc[i], ptr, dims, lo, hi, 0.0 if best else ease, known, a, (As, bs[i], ps), w, r, s
-                )
+                _put(lo, 0, low if best else bare_low, i)
+                _put(hi, 0, high if best else bare_high, i)
+                if not best:
+                    if not _needed(A, b, ptr, dims, lo, hi, w, r, s):
+                        continue
+                    _put(lo, 0, far_low, i)
+                    _put(hi, 0, far_high, i)
+                found = _settled(A, b, ptr, dims, lo, hi, ease, 1.0 if best else 0.0, w, r, s)
                 if not np.isnan(found):
-                    out[i, 0], out[i, 1], out[i, 2] = kind, a, found
-                    for v in range(n):
-                        out[i, 3 + v] = w[r.y + v]
-                    for j in range(m):
-                        out[i, 3 + n + j] = w[r.L + j]
+                    _tell(out, i, kind, a, found, w, r)
                     break
 
     return every

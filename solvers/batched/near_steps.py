@@ -46,16 +46,36 @@ class Known(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """Places in ``w`` behind those of ``Room``: answers to each equation, their products, and weights of a stage."""
+    """Places in ``w`` behind those of ``Room``, as arrays handed on would cost a count of who holds them.
+
+    ``answers`` to each equation and their ``products``; what is known at the point to start from, from ``known`` on, as
+    in ``Known``; exponents, log coefficients, beginnings and weights of the goals that break ties (``slopes``,
+    ``terms``, ``first``, ``weights``); ``whose``: number of each limit's name. ``names``: how many there are.
+    """
 
     answers: int
     products: int
+    known: int
+    y: int
+    multipliers: int
+    rows: int
+    ends: int
+    matter: int
+    flat: int
+    stage: int
+    members: int
+    witness: int
+    slopes: int
+    terms: int
+    first: int
     weights: int
+    whose: int
+    names: int
     size: int
 
 
 @compiled
-def rooms(K: int, m: int, n: int, more: int) -> tuple[Room, Rest]:
+def rooms(K: int, m: int, n: int, names: int, terms: int, stages: int) -> tuple[Room, Rest]:
     """Lay out the work space; what proofs read of the trial point and of the best so far is the iterate itself."""
     r = room(K, m, n)
     r = Room(
@@ -64,25 +84,37 @@ def rooms(K: int, m: int, n: int, more: int) -> tuple[Room, Rest]:
     )  # fmt: skip
     q = n + m + 1
     products = r.size + q * (n + 1)
-    weights = products + q * (q + 1)
-    return r, Rest(r.size, products, weights, weights + more)
+    known = products + q * (q + 1)
+    y = known + 1
+    rows = y + n + m
+    matter = rows + m + n
+    stage = matter + K + n
+    witness = stage + 1 + names
+    slopes = witness + names * n
+    first = slopes + terms * (n + 1)
+    weights = first + stages + 1
+    whose = weights + terms
+    return r, Rest(
+        r.size, products, known, y, y + n, rows, rows + m, matter, matter + K, stage, stage + 1, witness, slopes,
+        slopes + terms * n, first, weights, whose, names, whose + m,
+    )  # fmt: skip
 
 
 @compiled
-def begin(k: Known, a: int, dims: Any, lo: Any, hi: Any, w: Any, r: Room) -> None:
+def begin(dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> None:
     """Put the known design and multipliers into place."""
     for v in range(len(dims)):
-        end = k.ends[a, v]
+        end = w[s.ends + v]
         w[r.free + v] = 1.0 if end == FREE else 0.0
         if end in (AT_LOW, PINNED_LOW, FIXED):
             w[r.y + v] = lo[v]
         elif end in (AT_HIGH, PINNED_HIGH):
             w[r.y + v] = hi[v]
         else:
-            w[r.y + v] = min(max(k.y[a, v], lo[v]), hi[v])
+            w[r.y + v] = min(max(w[s.y + v], lo[v]), hi[v])
     for i in range(r.m):
-        w[r.L + i] = k.multipliers[a, i]
-        w[r.on + i] = 1.0 if k.rows[a, i] != OFF else 0.0
+        w[r.L + i] = w[s.multipliers + i]
+        w[r.on + i] = 1.0 if w[s.rows + i] != OFF else 0.0
 
 
 @compiled
