@@ -145,7 +145,7 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
     if wide(values):
         (panel.set_xscale if which == "x" else panel.set_yscale)("log")
         log_ticks(axis, values, array)
-        axis.set_label_text(words(name), fontsize=FONT)
+        axis.set_label_text(title(name, shared_unit(values, array)), fontsize=FONT)
         return Scale(1.0, log=True)
     factor, unit = prefix(values, array)
     axis.set_label_text(title(name, unit), fontsize=FONT)
@@ -166,6 +166,15 @@ def _level(values: Any) -> tuple[float, float]:
     return (low + high) / 2, high - low
 
 
+def shared_unit(values: Any, array: xr.DataArray) -> str:
+    """Return the unit that all numbers from the least to the greatest are written with; empty where it changes."""
+    finite = _finite(values)
+    if not finite.size:
+        return ""
+    units = {amount(float(end), array).partition(" ")[2] for end in (finite.min(), finite.max())}
+    return units.pop() if len(units) == 1 else ""
+
+
 def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     """Give a logarithmic axis ticks that read "20 kJ": more of them where it spans little."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -173,7 +182,8 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     finite = _finite(values)
     decades = math.log10(finite.max() / finite.min())
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 3 else (1.0,), numticks=10))
-    axis.set_major_formatter(FuncFormatter(lambda number, _: amount(number, array)))
+    cut = len(shared_unit(values, array))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: amount(number, array)[: -cut or None].rstrip()))
     axis.set_minor_formatter(NullFormatter())
 
 

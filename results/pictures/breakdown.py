@@ -143,11 +143,7 @@ def _labels(dataset: xr.Dataset, rows: Any) -> list[str]:
     goals = [n for n in objectives(dataset) if n in dataset]
     found = []
     for at in zip(*np.unravel_index(rows, dataset["status"].shape), strict=True):
-        told = [
-            _value(dataset[d], i) if alone else axes.value_label(dataset[d], i)
-            for d, i in zip(dims, at, strict=True)
-            if d != FRONT
-        ]
+        told = [_value(dataset[d], i, alone) for d, i in zip(dims, at, strict=True) if d != FRONT]
         if FRONT in dims:
             point = dataset.isel(dict(zip(dims, at, strict=True)))
             told += [axes.amount(float(point[n]), dataset[n]) for n in goals]
@@ -155,8 +151,11 @@ def _labels(dataset: xr.Dataset, rows: Any) -> list[str]:
     return found
 
 
-def _value(axis: xr.DataArray, place: int) -> str:
-    return axes.value_label(axis, place).split(": ", 1)[1]
+def _value(axis: xr.DataArray, place: int, alone: bool) -> str:
+    """Write a value of an axis; a number that has no unit by the name of the axis, unless that stands alone."""
+    text = axes.value_label(axis, place)
+    bare = not alone and not axes.is_text(axis) and not axes.unit_of(axis)
+    return text if bare else text.split(": ", 1)[1]
 
 
 def _gaps(dataset: xr.Dataset) -> dict[int, str]:
@@ -206,7 +205,7 @@ def _bars(
         )
 
     panel.set_yticks(
-        places if any(labels) else [], [axes.shorten(t, 40) for t in labels if t], parse_math=False
+        places if any(labels) else [], [axes.shorten(t, 48) for t in labels if t], parse_math=False
     )
     # the first on top
     panel.set_ylim(len(labels) - 0.4, -0.6)

@@ -158,12 +158,14 @@ def _metadata(target: Path, about: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def colour_scale(array: xr.DataArray) -> tuple[float, Any, str]:
-    """Return by what numbers are multiplied, how they become colours, and the unit they then have."""
+    """Return by what numbers are multiplied, how they become colours, and the unit for their title."""
     from matplotlib.colors import LogNorm, Normalize
 
     log = axes.wide(array.values)
-    factor, unit = (1.0, "") if log else axes.prefix(array.values, array)
-    return factor, LogNorm() if log else Normalize(), unit
+    if log:
+        return 1.0, LogNorm(), axes.shared_unit(array.values, array)
+    factor, unit = axes.prefix(array.values, array)
+    return factor, Normalize(), unit
 
 
 def colour_bar(figure: Figure, panels: Sequence[Axes], drawn: Any, array: xr.DataArray, label: str) -> None:

@@ -25,6 +25,8 @@ MOST_LINES = 2000
 MOST_TEXTS = 8
 TICKS = 5
 WRAP = 14
+# inches: of a coordinate, of a letter beside it, of the scale of colours
+LEAST_ROOM, LETTER, BAR_ROOM = 1.5, 0.13, 1.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +116,23 @@ def _column(dataset: xr.Dataset, name: str, here: Any) -> _Column:
         known = axes.codes(array)
         seen = [c for c in known if c in set(values.tolist())]
         return _named(label, np.array([seen.index(v) for v in values], float), [known[c] for c in seen])
-    numbers = np.asarray(values, float)
-    if axes.wide(numbers):
-        low, high = np.log(numbers.min()), np.log(numbers.max())
-        heights = np.linspace(0.0, 1.0, TICKS)
-        ticks = [(h, _amount(float(np.exp(low + h * (high - low))), array)) for h in heights]
-        return _Column(label, (np.log(numbers) - low) / (high - low), tuple(ticks))
-    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
-    if low == high:
-        return _Column(label, np.full(numbers.shape, 0.5), ((0.5, _amount(low, array)),))
-    ticks = [(h, _amount(low + h * (high - low), array)) for h in np.linspace(0.0, 1.0, TICKS)]
-    return _Column(label, (numbers - low) / (high - low), tuple(ticks))
+    return _measured(label, np.asarray(values, float), array)
+
+
+def _measured(label: str, numbers: Any, array: xr.DataArray) -> _Column:
+    """Return a coordinate of numbers; a unit that all its ticks share stands in its name instead."""
+    log = axes.wide(numbers)
+    scaled = np.log(numbers) if log else numbers
+    low, high = float(np.nanmin(scaled)), float(np.nanmax(scaled))
+    flat_one = low == high
+    heights = np.array([0.5]) if flat_one else np.linspace(0.0, 1.0, TICKS)
+    at = low + heights * (high - low)
+    unit = axes.shared_unit(numbers, array)
+    texts = [_amount(float(v), array) for v in (np.exp(at) if log else at)]
+    if unit and all(t.endswith(f" {unit}") for t in texts):
+        label, texts = axes.title(label, unit), [t.removesuffix(f" {unit}") for t in texts]
+    where = np.full(scaled.shape, 0.5) if flat_one else (scaled - low) / (high - low)
+    return _Column(label, where, tuple(zip(heights.tolist(), texts, strict=True)))
 
 
 def _amount(number: float, array: xr.DataArray) -> str:
@@ -138,7 +146,7 @@ def _named(label: str, places: Any, texts: list[str]) -> _Column:
     """Return a coordinate of names, evenly spaced; where there are many, some of them are written."""
     room = max(1, len(texts) - 1)
     step = -(-len(texts) // MOST_TEXTS)
-    ticks = tuple((i / room, axes.shorten(t, 18)) for i, t in enumerate(texts) if i % step == 0)
+    ticks = tuple((i / room, axes.shorten(t, 24)) for i, t in enumerate(texts) if i % step == 0)
     return _Column(label, places / room, ticks)
 
 
@@ -157,9 +165,11 @@ def _draw(
 ) -> Figure:
     from matplotlib.collections import LineCollection
 
-    paper = sheet(title_of(dataset), ax=ax, size=(max(9.0, 1.75 * len(columns)), 5.6))
+    # a coordinate has room for what is written at its right
+    room = [max(LEAST_ROOM, LETTER * max(len(text) for _, text in c.ticks)) for c in columns]
+    places = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+    paper = sheet(title_of(dataset), ax=ax, size=(max(9.0, sum(room) + BAR_ROOM), 5.6))
     (panel,) = paper.panels
-    places = np.arange(len(columns), dtype=float)
     heights = np.stack([c.at for c in columns], axis=1)
     lines = [np.column_stack([places, row]) for row in heights]
     drawn = LineCollection(lines, linewidths=1.6, alpha=0.85, cmap="viridis", zorder=2)
@@ -172,7 +182,7 @@ def _draw(
     panel.add_collection(drawn)
     for place, column in zip(places, columns, strict=True):
         _axis(panel, place, column)
-    panel.set_xlim(-0.35, len(columns) - 0.35)
+    panel.set_xlim(-0.6, sum(room))
     panel.set_ylim(-0.04, 1.04)
     panel.set_xticks(
         places, [textwrap.fill(c.name, WRAP) for c in columns], fontsize=MEDIUM, parse_math=False

@@ -99,7 +99,7 @@ def test_a_front_needs_two_objectives_and_points(plan: Layout):
 def test_lines_are_named_and_infeasible_stretches_say_why(plan: Layout):
     figure = plot.sweep(swept(plan, 2))
     assert legend(figure) == ["machine: small", "machine: large", "infeasible: time", "error"]
-    assert figure.axes[0].get_xlabel() == "deadline"
+    assert figure.axes[0].get_xlabel() == "deadline (s)"
     assert figure.axes[0].get_ylabel() == "energy (kJ)"
 
 
