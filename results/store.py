@@ -131,9 +131,7 @@ def identity(place: Place) -> dict[str, Any]:
 def _identity(where: Folder, attributes: Mapping[str, Any] | None = None) -> dict[str, Any]:
     told = _attributes(where) if attributes is None else attributes
     if told.get("format") != FORMAT:
-        raise StoreError(
-            f"{where} is no store that a dse sweep fills; it is left untouched, choose another path"
-        )
+        raise StoreError(f"{where} is no store of a dse sweep; it is left untouched, choose another path")
     found: dict[str, Any] = json.loads(told[IDENTITY])
     return found
 
