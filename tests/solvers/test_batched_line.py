@@ -53,7 +53,6 @@ def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
 
 SIZES = {"given.points": log(1e4, 1e8, 5)}
 ASKED = {
-    "least energy by a deadline": grid({"limits.time.max": log(1e-6, 1.0, 12), **SIZES}, LEAST_ENERGY),
     "least power, a machine that leaks": grid(
         {"limits.time.max": log(1e-6, 1.0, 12), "machine.leakage_power": [0.0, 0.1, 1.0, 10.0, 100.0]},
         {"minimize": "power"},
