@@ -62,7 +62,7 @@ class Bound:
         return np.exp(np.interp(np.log(times), np.log(self.at), np.log(self.lower)))
 
 
-def benches(budgets: Sequence[float] = (0.5, 3.0), points: int = 100, side: int = 100) -> list[Bench]:
+def benches(budgets: Sequence[float] = (0.5, 2.5), points: int = 100, side: int = 100) -> list[Bench]:
     """``budgets``: seconds that each seed of each searcher has; ``side`` squared points are in a report."""
     return [
         *(_beside_searchers(budget, points) for budget in budgets),
