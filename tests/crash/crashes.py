@@ -28,35 +28,35 @@ import results.store
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 2
+# linear programs: a sweep of them takes a second, and what is tried is not the solving
 GRID = """
-title   = "Least energy of an n-body step within a deadline"
-model   = "nbody"
-machine = "balanced"
+title   = "Least energy of two regions on two processors within a deadline"
+model   = "partition"
+machine = { cpu = "i7-2600k-tang2017", gpu = "gtx-750-tang2017" }
 
-[given]
-bodies         = 1e5
-flops_per_pair = 10
-
-[decide]
-processors = { max = 65536 }
-memory     = {}
+[[given.regions]]
+flops = 2e9
+bytes = 8e9
+[[given.regions]]
+flops = 4e10
+bytes = 1e9
 
 [objective]
 minimize = "energy"
 
 [limits]
-time = { max = "1 s" }
+time = { max = "0.2 s" }
 
-[sweep.deadline]
-path    = "limits.time.max"
-start   = "1 ms"
-stop    = "10 s"
+[sweep.flops]
+path    = "given.regions.1.flops"
+start   = 1e9
+stop    = 1e11
 num     = 80
 spacing = "log"
 
-[sweep.bodies]
-path   = "given.bodies"
-values = [1e4, 1e5, 1e6]
+[sweep.idling]
+path   = "machine.gpu.constant_power"
+values = [0, 10, 50]
 """
 
 

@@ -15,7 +15,7 @@ from dse.cli import main
 
 pytestmark = pytest.mark.slow
 
-DEADLINES = 80  # 240 points in a dozen chunks
+DEADLINES = 30  # 90 points in five chunks
 COMMAND = ("sweep", "grid.toml", "-o", "s.zarr", "--workers", "2")
 
 
