@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
 POINTS = 1_000_000
 BATCH = 100_000
+SEARCH = 5_000
 BYTES = 64_000_000
 SOLVES = 500
 FEWEST_SOLVES = 20
 PARTS = 16
+ROOM = {"point": SOLVES, "search": SEARCH, "batch": BATCH, "array": POINTS}
 
 ChunkIndex = tuple[int, ...]
 
@@ -23,16 +25,17 @@ def chunk_shape(shape: Sequence[int], kind: str = "point", width: int = 1) -> tu
     """Points of a chunk along each axis.
 
     ``kind`` "point": each point is a solve of its own (about 500 to a chunk; on a small grid fewer, but at
-    least 20, so that several workers have something to do); "batch": points are solved together (at most 1e5, a
-    second or two of work, so that little is lost and many can share); "array": they are only evaluated (at most
-    1e6). ``width`` is the length of the longest further dimension (limits): no variable of a chunk
-    exceeds 64 MB of float64. Raises ValueError for another kind.
+    least 20, so that several workers have something to do); "search": points are searched together (at most
+    5000, a second or two of work, so that little is lost and many can share); "batch": they are solved together
+    (at most 1e5, for the same reason); "array": they are only evaluated (at most 1e6). ``width`` is the length of
+    the longest further dimension (limits): no variable of a chunk exceeds 64 MB of float64. Raises ValueError for
+    another kind.
     """
-    if kind not in {"point", "batch", "array"}:
-        raise ValueError(f"kind is 'point', 'batch' or 'array', not {kind!r}")
-    room = min(BATCH if kind == "batch" else POINTS, BYTES // (8 * max(width, 1)))
+    if kind not in ROOM:
+        raise ValueError(f"kind is one of {', '.join(ROOM)}, not {kind!r}")
+    room = min(ROOM[kind], BYTES // (8 * max(width, 1)))
     if kind == "point":
-        room = min(room, SOLVES, max(FEWEST_SOLVES, math.prod(shape) // PARTS))
+        room = min(room, max(FEWEST_SOLVES, math.prod(shape) // PARTS))
     chunks, parts = list(shape), [1] * len(shape)
     while math.prod(chunks) > room:
         # split where the chunk is longest, so that chunks stay compact in every direction

@@ -57,7 +57,7 @@ class Divided:
 
     spread: Spread
     compiled: bool
-    kind: str = "batch"
+    kind: str = "search"
 
     @property
     def grid(self) -> Grid:

@@ -67,7 +67,7 @@ class Line:
 
     spread: Spread
     method: str = "interval branch and bound along the one decided number, all points of a chunk together"
-    kind: str = "batch"
+    kind: str = "search"
 
     @property
     def grid(self) -> Grid:

@@ -12,7 +12,7 @@ from results.chunks import chunk_shape, chunk_slices
 shapes = st.lists(st.integers(1, 40), min_size=1, max_size=4).map(tuple)
 
 
-@given(shapes, st.sampled_from(["point", "batch", "array"]), st.integers(1, 12))
+@given(shapes, st.sampled_from(["point", "search", "batch", "array"]), st.integers(1, 12))
 def test_every_point_is_in_exactly_one_chunk(shape: tuple[int, ...], kind: str, width: int):
     seen = np.zeros(shape, int)
     for index, region in chunk_slices(shape, chunk_shape(shape, kind, width)):
@@ -36,6 +36,7 @@ def test_chunks_stay_within_points_and_bytes(shape: tuple[int, ...], width: int)
         ((1000, 1000), "point", (22, 22)),
         ((100_000_000,), "array", (1_000_000,)),
         ((1000, 1000), "batch", (250, 334)),
+        ((1000, 1000), "search", (67, 72)),
         ((10,), "point", (10,)),
         ((1, 1), "array", (1, 1)),
     ],
@@ -46,5 +47,5 @@ def test_chunk_shapes_never_change(shape: tuple[int, ...], kind: str, expected: 
 
 
 def test_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match="'point', 'batch' or 'array'"):
+    with pytest.raises(ValueError, match="point, search, batch, array"):
         chunk_shape((3,), "sideways")
