@@ -40,6 +40,8 @@ SIZE = (9.0, 5.6)
 PANEL = (5.5, 4.2)
 LARGE, MEDIUM, SMALL = 16, 14, 12
 TITLE_WIDTH = 68
+# letters of small text, per inch of the picture, that one of two columns of a legend has room for
+IN_A_COLUMN = 4.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Sheet:
         if inside or self.given:
             found = self.panels[0].legend(list(marks.values()), names, fontsize=SMALL)
         else:
-            columns = 1 if max(map(len, names)) > 50 else 2
+            columns = 1 if max(map(len, names)) > IN_A_COLUMN * self.figure.get_figwidth() else 2
             found = self.figure.legend(
                 list(marks.values()), names, fontsize=SMALL, loc="outside lower center", ncols=columns
             )
