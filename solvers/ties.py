@@ -157,7 +157,8 @@ def _nudged(problem: Problem, goal: Goal | None, stages: Sequence[Goal], y: Arra
         if not stage.denominator.is_monomial:
             continue
         name, now = f"least {stage.name}", stage.numerator(**point) / stage.denominator(**point)
-        variables.append(Variable(name, now * 1e-30, now * 10.0, True, True, Decision(name)))
+        # wide on both sides: a stage that gives way to an earlier one may grow by any factor
+        variables.append(Variable(name, now * 1e-30, now * 1e30, True, True, Decision(name)))
         above = Posynomial({((name, 1.0),): 1.0})
         rows.append(Row(RowKey(name, "model"), stage.numerator, stage.denominator * above))
         powers.append((name, weight))

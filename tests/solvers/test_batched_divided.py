@@ -167,6 +167,8 @@ def test_many_optima_are_settled_by_the_tie_rule():
     most = np.minimum((nb.N / nb.M0) ** 2, np.array(of.axes[0].values) * nb.time(1.0, nb.M0) / nb.LEAST)
     assert (np.abs(arrays["processors"] - most) <= 1.0 + 1e-4 * most).all()
     assert (arrays["processors"] == np.round(arrays["processors"])).all()
+    alone = answer(of.question((20,)), neighbours=False)
+    assert abs(alone.variables["processors"] - arrays["processors"][20]) <= 1
 
 
 def test_a_sweep_goes_this_way_and_is_verified(tmp_path: Any):
