@@ -282,6 +282,7 @@ def asked_limits(question: Question) -> dict[str, LimitState]:
 
 
 def units(question: Question) -> dict[str, str]:
+    """Return the unit of every metric, decided and given number of a question, by name."""
     names = [q.name for q in question.model.metrics] + [d.name for d in question.decide if d.choices is None]
     names += families.given_of(question)
     return {n: evaluation.quantity(question.model, n).unit for n in [*names, "halvings"]}

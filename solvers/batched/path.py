@@ -11,7 +11,15 @@ from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from solvers.batched import divided, evaluated, geometric, line, linear, tables, whole
 
-WAYS: tuple[Any, ...] = (evaluated.way, geometric.way, divided.way, tables.way, whole.way, linear.way, line.way)
+WAYS: tuple[Any, ...] = (
+    evaluated.way,
+    geometric.way,
+    divided.way,
+    tables.way,
+    whole.way,
+    linear.way,
+    line.way,
+)
 
 
 class Path(Protocol):
