@@ -146,13 +146,13 @@ def chunk_costs() -> Iterator[tuple[str, str]]:
 
 def _of_single_points(asked: Scenario, store: Path) -> str:
     """Create a store whose chunks have one point each."""
-    kept, results.chunks.POINTS = results.chunks.POINTS, 1
+    kept, results.chunks.ROOM["array"] = results.chunks.ROOM["array"], 1
     try:
         results.store.create(
             store, chunk_work.ready(scenarios.grid(asked), METRICS).plan, {"of": "one"}, "array"
         )
     finally:
-        results.chunks.POINTS = kept
+        results.chunks.ROOM["array"] = kept
     return str(store)
 
 

@@ -19,6 +19,9 @@ from results.chunks import ChunkIndex
 EVERY = 2.0
 """Seconds between two words on the same chunk: a thousand workers then cost the scheduler a few percent."""
 
+KNOWN = 10.0
+"""Seconds after which a scheduler that is too busy to take a task is not waited for."""
+
 
 @dataclass(slots=True)
 class News:
@@ -69,6 +72,7 @@ def asking(client: Any, topic: str, version: str) -> Iterator[None]:
 
     # gone from the scheduler as soon as this process is: workers that join later are nobody's business then
     lease = client.submit(str, topic, key=topic)
+    _known(client, topic)
     with suppress(CommClosedError):  # one joined just before, and is closed
         client.register_plugin(_doorkeeper(topic, version), name=topic)
     try:
@@ -79,6 +83,13 @@ def asking(client: Any, topic: str, version: str) -> Iterator[None]:
             with suppress(Exception):
                 client.unregister_worker_plugin(topic)
         lease.release()
+
+
+def _known(client: Any, key: str) -> None:
+    """Wait until the scheduler has taken a task: a worker that asks before would find that nobody listens."""
+    ends = time.monotonic() + KNOWN
+    while client.sync(client.scheduler.get_task_status, keys=[key])[key] is None and time.monotonic() < ends:
+        time.sleep(0.01)
 
 
 def _doorkeeper(topic: str, version: str) -> Any:

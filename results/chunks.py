@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-POINTS = 1_000_000
-BATCH = 100_000
-SEARCH = 5_000
+ROOM = {"point": 500, "search": 5_000, "batch": 100_000, "array": 1_000_000}
 BYTES = 64_000_000
-SOLVES = 500
 FEWEST_SOLVES = 20
 PARTS = 16
-ROOM = {"point": SOLVES, "search": SEARCH, "batch": BATCH, "array": POINTS}
 
 ChunkIndex = tuple[int, ...]
 

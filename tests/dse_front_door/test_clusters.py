@@ -366,6 +366,10 @@ class Inline:
     def __init__(self) -> None:
         self.sent: list[tuple[Any, ...]] = []
 
+    @property
+    def scheduler(self) -> "Inline":
+        return self
+
     def scheduler_info(self, n_workers: int) -> dict[str, int]:
         assert n_workers == 0
         return {"n_workers": 1, "total_threads": 1}
@@ -384,6 +388,12 @@ class Inline:
 
     def unregister_worker_plugin(self, name: str) -> None:
         assert name == self.topic
+
+    def sync(self, asked: Any, keys: list[str]) -> dict[str, str]:
+        return asked(keys)
+
+    def get_task_status(self, keys: list[str]) -> dict[str, str]:
+        return dict.fromkeys(keys, "memory")
 
     def submit(self, function: Any, *arguments: Any, pure: bool = False, key: str = "") -> Any:
         assert not pure

@@ -41,7 +41,7 @@ def asked(side: int, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of 400 points, so that small grids have many."""
-    monkeypatch.setattr(results.chunks, "POINTS", 400)
+    monkeypatch.setitem(results.chunks.ROOM, "array", 400)
 
 
 @pytest.mark.usefixtures("small_chunks")
