@@ -1,30 +1,24 @@
-"""Many points of one question: time per point, in this process and on two workers."""
+"""Many points of one question: time per point, beside loops by hand."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import dse
 from benchmarks import by_hand
-from benchmarks.harness import Bench, Result, Way, agrees
+from benchmarks.harness import Bench, Way, agrees
 from benchmarks.solving import FLOATS, FREE, nbody, optimum
-from dse import chunk_work
-from dse.workers import LocalWorkers
 from scenarios import Scenario, grid
 
 TITLE = "Sweeps, time per point"
 FIRST, LAST = 0.03, 1.0
-WORKERS = 2
 
 
-def benches(points: int = 200, many: int = 1000) -> list[Bench]:
-    """Sweep over deadlines against loops by hand, and on two processes against one."""
-    return [_beside_loops(points), _on_workers(many)]
+def benches(points: int = 200) -> list[Bench]:
+    """Sweep over deadlines against loops by hand."""
+    return [_beside_loops(points)]
 
 
 def _scenario(points: int) -> Scenario:
@@ -73,53 +67,3 @@ def _beside_loops(points: int) -> Bench:
         warm=False,
         rounds=3,
     )
-
-
-def _on_workers(points: int) -> Bench:
-    scenario, warm_up = _scenario(points), _scenario(40)
-    pool: list[LocalWorkers] = []
-
-    @contextmanager
-    def workers() -> Iterator[None]:
-        with LocalWorkers(WORKERS, ("dse.chunk_work",)) as local:
-            local.client.wait_for_workers(WORKERS, timeout=120)
-            dse.sweep(warm_up, client=local.client, progress=False)
-            dse.sweep(warm_up, workers=1, progress=False)
-            pool.append(local)
-            yield
-            pool.clear()
-
-    def on_both() -> Any:
-        return dse.sweep(scenario, client=pool[0].client, progress=False)["energy"].to_numpy()
-
-    def on_one() -> Any:
-        return dse.sweep(scenario, workers=1, progress=False)["energy"].to_numpy()
-
-    def in_halves() -> Any:
-        study = chunk_work.Study(scenario.text, scenario.file, (points // 2,))
-        halves = [pool[0].client.submit(chunk_work.solve_chunk, study, (i,), pure=False) for i in range(2)]
-        return np.concatenate([half.result().arrays["energy"] for half in halves])
-
-    one = Way("dse.sweep, one process", on_one, bound="yes", points=points)
-    both = Way(f"dse.sweep, {WORKERS} worker processes", on_both, bound="yes", points=points)
-    halves = Way(f"one chunk of {points // 2} on each worker", in_halves, bound="yes", points=points)
-
-    def efficiency(result: Result) -> str:
-        said = [f"{way.name} {_share(result.ratios(way, one))}" for way in (both, halves)]
-        return f"Parallel efficiency, of {WORKERS} times one process: {'; '.join(said)}."
-
-    return Bench(
-        f"{points} deadlines of the GP, two processes (started and warm)",
-        both,
-        (halves, one),
-        check=agrees,
-        warm=False,
-        rounds=2,
-        remark=efficiency,
-        during=workers,
-    )
-
-
-def _share(ratios: list[float]) -> str:
-    shares = sorted(1 / (WORKERS * r) for r in ratios)
-    return f"{statistics.median(shares):.0%} ({shares[0]:.0%} to {shares[-1]:.0%})"
