@@ -27,7 +27,7 @@ PARTS = (
 WIDTH = 150
 QUICK: dict[str, dict[str, Any]] = {
     "partitioning": {"points": 12, "many": 400},
-    "sweeping": {"points": 20, "many": 80},
+    "sweeping": {"points": 20},
     "evaluating": {"sides": (100,)},
     "searching": {"budget": 0.5},
     "fronting": {"budgets": (0.2,), "points": 20, "side": 20},
