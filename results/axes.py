@@ -182,8 +182,13 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     finite = _finite(values)
     decades = math.log10(finite.max() / finite.min())
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 3 else (1.0,), numticks=10))
-    cut = len(shared_unit(values, array))
-    axis.set_major_formatter(FuncFormatter(lambda number, _: amount(number, array)[: -cut or None].rstrip()))
+    # a tick beyond the numbers is written with their unit, too, where the title of the axis names it
+    factor = prefix(values, array)[0] if shared_unit(values, array) else None
+
+    def written(number: float, _: object) -> str:
+        return amount(number, array) if factor is None else f"{number * factor:.10g}"
+
+    axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
 
 

@@ -51,6 +51,21 @@ def enclosed() -> xr.Dataset:
     )
 
 
+def test_ticks_beyond_the_numbers_have_the_unit_in_the_title():
+    """The strips of binding limits make room below the numbers, which reaches into microseconds here."""
+    told = one_front()
+    told["energy"] = told["energy"].copy(data=[0.9, 0.05, 0.005, 0.00101])
+    panel = plot.front(told).axes[0]
+    assert panel.get_ylabel() == "energy (mJ)"
+    low, high = panel.get_ylim()
+    assert low < 1e-3
+    axis = panel.yaxis
+    ticks = [t for t in axis.get_majorticklocs() if low <= t <= high]
+    assert min(ticks) < 1e-3
+    written = [float(axis.get_major_formatter()(t, None)) for t in ticks]
+    assert written == pytest.approx([1e3 * t for t in ticks], rel=1e-9)  # ten digits are written
+
+
 def test_a_certified_enclosure_is_shaded_between_its_bounds_whichever_way_round():
     told = enclosed().assign_attrs(enclosure_width=0.053)
     figure = plot.front(told)
