@@ -30,6 +30,12 @@ def sides(region: Region) -> tuple[int, ...]:
     return tuple(len(range(s.start, s.stop, s.step or 1)) for s in region)
 
 
+def numbered(piece: Region, region: Region) -> Array:
+    """Return the numbers (C order) that the points of a piece have among those of the block it is cut from."""
+    own = [np.arange(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True)]
+    return np.ravel_multi_index(np.ix_(*own), sides(region)).reshape(-1)
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """A grid with the values of its axes as arrays.
@@ -41,6 +47,11 @@ class Spread:
     grid: Grid
     apart: tuple[bool, ...]
     values: tuple[Array, ...]
+
+    @property
+    def runs(self) -> int:
+        """How many runs of the model the whole grid takes at least."""
+        return math.prod(n if alone else 1 for alone, n in zip(self.apart, self.grid.shape, strict=True))
 
     def pieces(self, region: Region, points: int | None = None) -> Iterator[Region]:
         """Cut a block of points into those that one evaluation answers, of at most so many ``points``."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, divided
+from formulations import batch, divided, over_grid
 from formulations.over_grid import Region, Spread
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
@@ -37,7 +37,7 @@ def way(grid: Grid) -> Divided | None:
     if grid.size < FEWEST or not _structured(grid):
         return None
     found = Divided(batch.apart(grid, divided.divided), grid.size >= COMPILED)
-    if found.runs * FEWEST > grid.size:
+    if found.spread.runs * FEWEST > grid.size:
         # most of the work would be in setting up blocks of a few points
         return None
     few = Divided(batch.apart(blocks.thinned(grid), divided.divided), compiled=False)
@@ -70,20 +70,13 @@ class Divided:
         how = "compiled interior point" if self.compiled else "interior point"
         return f"branch and bound with monomial secants, {how} over all nodes of all points of a chunk"
 
-    @property
-    def runs(self) -> int:
-        """How many runs of the model the whole grid takes at least."""
-        sides = zip(self.spread.apart, self.spread.grid.shape, strict=True)
-        return int(np.prod([n if alone else 1 for alone, n in sides], dtype=float))
-
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
         shape = tuple(s.stop - s.start for s in region)
         told, left = Told(plan, shape), np.ones(shape, bool)
 
         def answer(piece: Region) -> None:
-            own = [np.arange(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True)]
-            points = np.ravel_multi_index(np.ix_(*own), shape).reshape(-1)
+            points = over_grid.numbered(piece, region)
             left.reshape(-1)[points] = ~self._answered(told, piece, points)
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled

@@ -54,7 +54,7 @@ def way(grid: Grid) -> Geometric | None:
     if grid.size < FEWEST or not _structured(grid):
         return None
     found = Geometric(batch.apart(grid), grid.size >= COMPILED)
-    if found.blocks * COMPILED > max(grid.size, 1) * FEWEST:
+    if found.spread.runs * COMPILED > max(grid.size, 1) * FEWEST:
         # most of the work would be in setting up blocks of a few points
         return None
     return found if found.tried() <= LEFT else None
@@ -81,12 +81,6 @@ class Geometric:
         """How, in words."""
         how = "compiled interior point" if self.compiled else "interior point"
         return f"{how} over all points of a chunk, each with its own bound; what that leaves over one by one"
-
-    @property
-    def blocks(self) -> int:
-        """How many runs of the model the whole grid takes at least."""
-        sides = zip(self.spread.apart, self.spread.grid.shape, strict=True)
-        return int(np.prod([n if alone else 1 for alone, n in sides], dtype=float))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""

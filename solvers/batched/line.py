@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, divided, evaluation
+from formulations import batch, divided, evaluation, over_grid
 from formulations.over_grid import Region, Spread
 from formulations.problem import formulate
 from formulations.program import is_linear
@@ -36,7 +36,7 @@ def way(grid: Grid) -> Line | None:
     if grid.size < FEWEST or not all(_alone(question) for question in blocks.kinds(grid)):
         return None
     found = Line(batch.apart(grid, _made))
-    if found.runs * FEWEST > grid.size:
+    if found.spread.runs * FEWEST > grid.size:
         return None
     return found if blocks.worthwhile(Line(batch.apart(blocks.thinned(grid), _made))) else None
 
@@ -74,19 +74,12 @@ class Line:
         """The grid that is answered."""
         return self.spread.grid
 
-    @property
-    def runs(self) -> int:
-        """How many runs of the model the whole grid takes at least."""
-        sides = zip(self.spread.apart, self.spread.grid.shape, strict=True)
-        return int(np.prod([n if alone else 1 for alone, n in sides], dtype=float))
-
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
         shape = tuple(s.stop - s.start for s in region)
         told, left = Told(plan, shape), np.ones(shape, bool)
         for piece in batch.pieces(self.spread, region, PIECE):
-            own = [np.arange(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True)]
-            points = np.ravel_multi_index(np.ix_(*own), shape).reshape(-1)
+            points = over_grid.numbered(piece, region)
             try:
                 question = _made(self.spread, piece)
                 good = answered(told, question, len(points), points)
