@@ -6,7 +6,7 @@ OUT    ?= demo
 SITE   ?= site
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: crash demo test fast lint types house wheel bench docs site floors clean slurm
+.PHONY: crash demo test fast fuzz lint types house wheel bench docs site floors clean slurm
 
 demo: $(VENV)/.plain
 	@mkdir -p $(OUT)
@@ -23,6 +23,11 @@ fast: $(VENV)/.test
 
 crash: $(VENV)/.test
 	PYTHONPATH=. $(BIN)/python tests/crash/crashes.py 20
+	PYTHONPATH=. $(BIN)/python tests/crash/damages.py 120
+
+# spoils files of every kind; a fault is made small and kept under tests/fuzz/found
+fuzz: $(VENV)/.test
+	$(BIN)/python tests/fuzz/fuzz.py --minutes $(or $(MINUTES),1) $(if $(SEED),--seed $(SEED))
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -50,7 +55,7 @@ slurm: $(VENV)/.test
 docs: $(VENV)/.test
 	$(BIN)/python -m dse.models
 	$(BIN)/python docs/reference/generate.py
-	$(BIN)/python tests/test_docs.py
+	PYTHONPATH=tests/oracle $(BIN)/python tests/test_docs.py
 
 site: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs $(SITE)

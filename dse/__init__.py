@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing takes a while to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from dse import machines as machines
     from dse import models as models
     from dse.api import diff as diff

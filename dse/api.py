@@ -133,16 +133,23 @@ def verify(
     scenario: Source | None = None,
     audit: int = 20,
     progress: bool | Report | None = None,
+    *,
+    repair: bool = False,
 ) -> Verdict:
     """Verify the store of a sweep: checksums, and every answer re-evaluated by the model, chunk by chunk.
 
     ``scenario``: the question, where the stored one cannot be read any more; ``audit``: how many points, and how
-    many of those said to be infeasible, are answered again by other means. ``Verdict.passed`` says whether all is
-    well, ``Verdict.troubles`` what is not. Raises StoreError where there is no store of a sweep.
+    many of those said to be infeasible, are answered again by other means; ``repair``: first compute what is missing
+    or damaged, from the stored question, as the sweep does that is started again. ``Verdict.passed`` says whether all
+    is well, ``Verdict.troubles`` what is not. Raises StoreError where there is no store of a sweep, and StoreDamaged
+    where it does not say its question.
     """
     from dse import verifying
 
-    return verifying.verify(store, None if scenario is None else load(scenario), audit, progress)
+    asked = None if scenario is None else load(scenario)
+    if repair:
+        verifying.repair(store, asked, progress=progress)
+    return verifying.verify(store, asked, audit, progress)
 
 
 def status(store: str | Path) -> dict[str, Any]:
@@ -251,20 +258,22 @@ def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int
     """
     import xarray as xr
 
-    from dse import reports
-    from results import answer_files, page, reading
+    from dse import exporting, reports
+    from results import answer_files, page
     from results.solution import Solution
+    from results.storage import local
     from results.store import explained
 
+    target = local(file)
     if isinstance(source, xr.Dataset):
         made = reports.of_dataset(source)
     elif isinstance(source, Solution):
         made = reports.of_solution(source)
-    elif isinstance(source, str | Path) and (Path(source).is_dir() or Path(source).suffix in reading.NETCDF):
+    elif isinstance(source, str | Path) and exporting.is_stored(source):
         made = reports.of_store(source)
     elif isinstance(source, str | Path) and Path(source).suffix == ".json":
         made = reports.of_solution(answer_files.read(source))
     else:
         made = reports.of_scenario(load(source), points)
-    with explained(Path(file), "write"):
-        return page.save(made, file)
+    with explained(target, "write"):
+        return page.save(made, target)

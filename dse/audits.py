@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import results.store
 from dse.chunk_work import Ready, Study, prepared
 from dse.findings import EXAMPLES, Findings, Wrong
 from dse.processes import end_with_parent, environment
@@ -40,7 +41,10 @@ AGREES = 2e-6
 """Two optima, each within its gap (1e-6 and 1e-7) and its tolerances of limits (1e-8), may differ by so much."""
 SAME = 1e-9
 SOLVER = "SCIP through Pyomo"
-ATTRIBUTE = "audit"
+ATTRIBUTE = results.store.AUDIT
+ENDED = "the process that was to answer ended"
+CUT_OFF = "cut_off"
+"""Points whose process was ended by somebody else: the next run answers them."""
 
 Place = tuple[int, ...]
 
@@ -76,23 +80,29 @@ def drawn(at: Ready, count: int) -> list[Place]:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What came of answering points again; ``difference``: the largest, relative, of those that agree."""
+    """What came of answering points again.
+
+    ``difference``: the largest, relative, of those that agree; ``cut_off``: how many of the undecided had their
+    process ended before it could answer.
+    """
 
     points: int = 0
     agree: int = 0
     undecided: int = 0
     differ: int = 0
+    cut_off: int = 0
     difference: float = 0.0
     examples: tuple[Wrong, ...] = ()
 
 
 def again(at: Ready, study: Study, dataset: xr.Dataset, places: Sequence[Place]) -> Again:
     """Answer points again, and compare with what is stored."""
-    agree = undecided = 0
+    agree = undecided = cut_off = 0
     largest, wrong = 0.0, []
     found = dict(zip(places, _stored(dataset, places), strict=True))
     for place, opinion in _opinions(at, study, places):
         stored = found[place]
+        cut_off += opinion.message == ENDED
         verdict, difference = _compare(at, stored, opinion)
         if verdict == "":
             undecided += 1
@@ -101,7 +111,7 @@ def again(at: Ready, study: Study, dataset: xr.Dataset, places: Sequence[Place])
             largest = max(largest, difference)
         else:
             wrong.append(Wrong(place, "objective", verdict))
-    return Again(len(places), agree, undecided, len(wrong), largest, tuple(wrong[:EXAMPLES]))
+    return Again(len(places), agree, undecided, len(wrong), cut_off, largest, tuple(wrong[:EXAMPLES]))
 
 
 def _stored(dataset: xr.Dataset, places: Sequence[Place]) -> list[dict[str, float]]:
@@ -176,9 +186,13 @@ def _opinions(at: Ready, study: Study, places: Sequence[Place]) -> Iterator[tupl
         for place in places:
             yield place, ask(at.grid.question(place), SECONDS)
         return
-    left = list(places)
+    left, second = list(places), list[Place]()
     while left:
         for place, opinion in _of_child(study, tuple(left)):
+            if opinion.message == ENDED and place not in second:
+                # somebody may have ended it; a point that does so itself does it twice
+                second.append(place)
+                break
             left.pop(0)
             yield place, opinion
 
@@ -208,12 +222,13 @@ def _of_child(study: Study, places: Sequence[Place]) -> Iterator[tuple[Place, Op
                 # of several choices each may take its time
                 line = lines.get(timeout=(START if number == 0 else 0) + 10 * SECONDS + GRACE)
                 told = json.loads(line)
-            except (queue.Empty, ValueError):
-                yield place, Opinion(Status.ERROR, message="no answer came in time")
+            except (queue.Empty, ValueError) as problem:
+                late = isinstance(problem, queue.Empty)
+                yield place, Opinion(Status.ERROR, message="no answer came in time" if late else ENDED)
                 return
             yield place, Opinion(Status(told["status"]), told["objective"], told["metrics"], told["message"])
     except BrokenPipeError:
-        yield places[0], Opinion(Status.ERROR, message="the process that was to answer ended")
+        yield places[0], Opinion(Status.ERROR, message=ENDED)
     finally:
         child.kill()
         child.wait()
@@ -271,10 +286,17 @@ def figures(notes: Iterable[Mapping[str, Any]], extra: Again | None) -> dict[str
             "differ": extra.differ,
             "largest_difference_solved_again": extra.difference,
         }
+        # only where there are some: figures are the same however often a sweep was interrupted
+        found |= {CUT_OFF: extra.cut_off} if extra.cut_off else {}
     examples = [*whole.examples, *(extra.examples if extra else ())]
     found["passed"] = whole.wrong == 0 and (extra is None or extra.differ == 0)
     found["examples"] = [[list(e.place), e.variable, e.what] for e in examples[:EXAMPLES]]
     return found
+
+
+def finished(attributes: Mapping[str, Any]) -> bool:
+    """Whether a store with these attributes has all its chunks, and a whole audit of them."""
+    return ATTRIBUTE in attributes and not json.loads(attributes[ATTRIBUTE]).get(CUT_OFF)
 
 
 def timed(at: Ready, study: Study, dataset: xr.Dataset, count: int) -> tuple[Again | None, float]:

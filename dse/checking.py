@@ -18,7 +18,7 @@ import numpy as np
 
 from dse import dual_bounds
 from dse.findings import EXAMPLES, Findings
-from formulations import evaluation
+from formulations import evaluation, handover
 from formulations.over_grid import Region, Spread
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, Variable
 from results.solution import Status
@@ -26,6 +26,7 @@ from scenarios.question import Decision, Limit, Question, fixed
 
 HOLDS = 1e-8
 """What a limit may be missed by, relative: the promise of every answer."""
+CHECK = "the check of answers with arrays"
 AGREES = 1e-9
 """Arrays and floats round differently in a few hundred operations; sums that cancel lose some digits more."""
 PIECE = 65_536
@@ -219,20 +220,19 @@ def _numbers(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array
 
 def _metrics(question: Question, x: Mapping[str, Any], count: int) -> Mapping[str, Any]:
     """Run the model on arrays, or point by point where it knows plain numbers only."""
-    try:
+    with handover.guarded(CHECK, count, handover.ARITHMETIC):
         return evaluation.metrics(question, x)
-    except Exception:  # whatever a model of the user's does with an array
 
-        def there(value: Any, i: int) -> Any:
-            return value if isinstance(value, str) else float(np.broadcast_to(value, (count,))[i])
+    def there(value: Any, i: int) -> Any:
+        return value if isinstance(value, str) else float(np.broadcast_to(value, (count,))[i])
 
-        found = []
-        for i in range(count):
-            given = {name: there(value, i) for name, value in question.given.items()}
-            alone = {name: np.float64(there(value, i)) for name, value in x.items()}
-            found.append(evaluation.metrics(replace(question, given=given), alone))
-        names = dict.fromkeys(name for at in found for name in at)
-        return {name: np.array([at.get(name, math.nan) for at in found], float) for name in names}
+    found = []
+    for i in range(count):
+        given = {name: there(value, i) for name, value in question.given.items()}
+        alone = {name: np.float64(there(value, i)) for name, value in x.items()}
+        found.append(evaluation.metrics(replace(question, given=given), alone))
+    names = dict.fromkeys(name for at in found for name in at)
+    return {name: np.array([at.get(name, math.nan) for at in found], float) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,9 +271,11 @@ def _bounds(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array,
     x = {d.name: _stored(part, d.name, mask) for d in question.decide}
     worth = part.arrays["elasticity"][mask]
     weights = {name: worth[:, i] for i, name in enumerate(part.plan.limits)}
-    try:
+    gaps = None
+    # a model of the user's may know plain numbers only
+    with handover.guarded(CHECK, int(mask.sum()), handover.ARITHMETIC):
         gaps = dual_bounds.gaps(question, x, weights)
-    except Exception:  # a model of the user's may know plain numbers only
+    if gaps is None:
         return
     proved = gaps <= question.gap + dual_bounds.ROUNDING
     found.proved += int(proved.sum())
@@ -343,7 +345,17 @@ def _designs(question: Question, x: Mapping[str, Any], told: _Told) -> None:
         if d.integer:
             told.tell(values != np.round(values), d.name, "not a whole number")
         if d.values is not None:
-            told.tell(~np.isin(values, d.values), d.name, "none of the values allowed")
+            told.tell(~_listed(values, d.values), d.name, "none of the values allowed")
+
+
+def _listed(values: Any, allowed: Any) -> Any:
+    """Whether each value is one of those allowed; other processors read "850 mV" with another last digit."""
+    ordered = np.sort(np.asarray(allowed))
+    if ordered.dtype.kind != "f":
+        return np.isin(values, ordered)
+    after = np.searchsorted(ordered, values).clip(1, max(ordered.size - 1, 1))
+    around = [ordered[(after - 1).clip(0, ordered.size - 1)], ordered[after.clip(0, ordered.size - 1)]]
+    return np.logical_or.reduce([np.isclose(values, v, rtol=AGREES, atol=0.0) for v in around])
 
 
 def _limits(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:

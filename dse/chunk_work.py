@@ -7,6 +7,7 @@ one process.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from dse import checking, news
 from dse.models.model import Model
 from dse.version import VERSION
 from dse.workers import WorkersLost
-from formulations import over_grid
+from formulations import failures, handover, over_grid
 from formulations.evaluation import RowKey
 from formulations.over_grid import Spread
 from results.chunks import ChunkIndex
@@ -35,11 +36,16 @@ from results.solution import Solution, Status
 from scenarios.question import Search
 from solvers import batched, series
 from solvers.answer import answer
+from solvers.batched import would_do
 from solvers.program_front import ProgramFront
 
 Told = Callable[[int], None]
 """What is called with the number of points of a chunk that are solved so far."""
 FRONTS = 100
+LEFT_OVER = "left_over"
+FRONT = "the exact front along a limit"
+RUN = "each design is run or searched for by itself"
+NO_REASON = "no reason was kept"
 METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
 _one_at_a_time = threading.Lock()
 _unwritable: dict[str, results.store.StoreError] = {}
@@ -71,7 +77,8 @@ class Finished:
     """A chunk is done; ``arrays`` only where there is no store to write to.
 
     ``note``: what its marker says beside the checksums: ``alone`` (points that the way for whole blocks left to be
-    solved one by one), ``seconds``, ``check`` and ``check_seconds`` (see ``dse.checking``).
+    solved one by one), ``left_over`` (why: points by reason), ``seconds``, ``check`` and ``check_seconds`` (see
+    ``dse.checking``).
     """
 
     index: ChunkIndex
@@ -85,6 +92,7 @@ class Ready:
 
     ``plan``: the layout of its dataset. ``path``: the way that answers a whole block at once, None: point by point.
     ``front``: the exact front along a limit, asked for once for each line. ``spread``: the grid as arrays.
+    ``choice``: why this way was chosen.
     """
 
     grid: scenarios.Grid
@@ -92,6 +100,7 @@ class Ready:
     path: batched.Path | None
     front: Callable[[tuple[int, ...], RowKey], ProgramFront | None]
     spread: Spread
+    choice: batched.Choice = field(default_factory=batched.Choice)
 
 
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
@@ -100,19 +109,17 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
         if searched:
             return None
-        try:
-            return series.front(grid.question(start), key)
-        except Exception:  # whatever it is, the points are then solved (and fail) one by one
-            return None
+        return series.front(grid.question(start), key)
 
     searched = _searched(grid)
     # a black box is run design by design anyway, and so each failure keeps its message
     apart = searched or next(iter(grid.bases.values())).model.black_box
-    path = None if apart else batched.path(grid)
+    choice = batched.Choice(reasons=(RUN,)) if apart else batched.chosen(grid)
+    path = choice.path
     plan = results.dataset.layout(grid, {"method": searched or (METHOD if path is None else path.method)})
     if only is not None:
         plan = results.dataset.only(plan, only)
-    return Ready(grid, plan, path, lru_cache(maxsize=FRONTS)(front), over_grid.spread(grid))
+    return Ready(grid, plan, path, lru_cache(maxsize=FRONTS)(front), over_grid.spread(grid), choice)
 
 
 def _searched(grid: scenarios.Grid) -> str:
@@ -167,14 +174,19 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None)
         return Finished(index)
     began = time.perf_counter()
     region = results.chunks.block(at.plan.shape, study.chunks, index)
-    alone = 0
+    alone, why = 0, handover.Tally()
     # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
     with nullcontext() if side_by_side(at) else _one_at_a_time:
         if at.path is None:
-            arrays = _point_by_point(at, region, told)
+            with handover.collected() as why:
+                arrays = _point_by_point(at, region, told)
         else:
-            arrays, alone = _at_once(at, at.path, region, told)
-    return written(at, study, index, arrays, {"seconds": time.perf_counter() - began, "alone": alone})
+            arrays, alone, why = _at_once(at, at.path, region, told)
+    for reason in at.choice.exceptions:
+        # a way that could not even be tried leaves every point to the next one
+        why.count(reason, math.prod(s.stop - s.start for s in region))
+    note = {"seconds": time.perf_counter() - began, "alone": alone, LEFT_OVER: why.reasons}
+    return written(at, study, index, arrays, note)
 
 
 def _retried(at: Ready, study: Study, index: ChunkIndex, told: Told | None) -> Finished:
@@ -187,7 +199,8 @@ def _retried(at: Ready, study: Study, index: ChunkIndex, told: Told | None) -> F
     before = results.store.notes(study.store, [index]).get(index, {})
     with _one_at_a_time:
         _one_by_one(at, region, arrays, failed, told)
-    note = {"seconds": time.perf_counter() - began, "alone": before.get("alone", 0)}
+    kept = {"alone": before.get("alone", 0), LEFT_OVER: before.get(LEFT_OVER, {})}
+    note = {"seconds": time.perf_counter() - began, **kept}
     return written(at, study, index, arrays, note)
 
 
@@ -227,16 +240,22 @@ def places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
 
 def _at_once(
     at: Ready, path: batched.Path, region: tuple[slice, ...], told: Told | None
-) -> tuple[Arrays, int]:
-    """Answer a block by one vectorised call, and what that leaves over one by one; also how many these are."""
+) -> tuple[Arrays, int, handover.Tally]:
+    """Answer a block by one vectorised call, and what that leaves over one by one; also how many these are, and why."""
     began = time.perf_counter()
-    arrays, left = path.solve(at.plan, region)
+    shape = tuple(s.stop - s.start for s in region)
+    found = None
+    with handover.collected() as tally, handover.guarded(path.method, math.prod(shape)):
+        found = path.solve(at.plan, region)
+    arrays, left = found or (results.dataset.blank(at.plan, shape), np.ones(shape, bool))
     if "seconds" in arrays:
         arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
+    would_do.complete(at.grid, at.plan, region, arrays, left)
     alone = int(np.count_nonzero(left))
+    tally.complete(alone, NO_REASON)
     with _one_at_a_time if alone and side_by_side(at) else nullcontext():
         _one_by_one(at, region, arrays, left, told)
-    return arrays, alone
+    return arrays, alone, tally
 
 
 def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any, told: Told | None) -> None:
@@ -302,12 +321,10 @@ def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Soluti
     began = time.perf_counter()
     told: Sequence[Solution | None] | None = None
     if line.key is not None:
-        try:
+        with handover.guarded(FRONT, len(line.places), handover.ARITHMETIC):
             front = at.front(line.start, line.key)
             asked = at.grid.question(line.start)
             told = None if front is None else series.along(front, asked, line.key, line.values)
-        except Exception:  # whatever it is, the points are then solved (and fail) one by one
-            told = None
     seconds = (time.perf_counter() - began) / len(line.places)
     for i, place in enumerate(line.places):
         quick = told[i] if told is not None else None
@@ -316,9 +333,10 @@ def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Soluti
 
 def _solve(grid: scenarios.Grid, place: tuple[int, ...]) -> Solution:
     began = time.perf_counter()
+    question = grid.question(place)
     try:
-        return answer(grid.question(place), neighbours=False)
+        return answer(question, neighbours=False)
     except Exception as problem:
         # one point must not take its chunk down; what is wrong is stored with the point
-        message = f"{type(problem).__name__}: {problem}"
+        message = failures.in_words(question, problem)
         return Solution(Status.ERROR, message=message, seconds=time.perf_counter() - began)

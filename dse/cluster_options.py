@@ -19,7 +19,9 @@ _OPTIONS = (
         "--workers", type=click.IntRange(1), help="Processes on this machine (default: one per core)."
     ),
     click.option(
-        "--scheduler", metavar="ADDRESS", help="Dask scheduler to use: tcp://10.0.0.1:8786, or tls://…"
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Dask scheduler to use: tls://10.0.0.1:8786, or tcp://…, which is open to all.",
     ),
     click.option(
         "--cluster",

@@ -1,21 +1,30 @@
 """Dask clusters of others, and those that a batch system starts for us: connecting, and saying what is in the way.
 
 Everything ordinary stays ordinary: certificates come from Dask's own configuration (``distributed.comm.tls``), jobs
-from that of dask-jobqueue (``jobqueue.slurm`` and so on, in ``~/.config/dask/jobqueue.yaml``).
+from that of dask-jobqueue (``jobqueue.slurm`` and so on, in ``~/.config/dask/jobqueue.yaml``). Jobs that we start talk
+TLS, with a key of the run where no certificates are configured.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import shutil
+import sys
+import tempfile
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+from dse import credentials
 from dse.names import unknown
-from dse.workers import TALKATIVE, WorkersLost
+from dse.workers import HOST, TALKATIVE, WorkersLost, guarded
 
 CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 30.0
+"""Workers of a busy machine take ten seconds to import what they need."""
 KINDS: Mapping[str, tuple[str, str]] = {
     "slurm": ("dask_jobqueue", "SLURMCluster"),
     "pbs": ("dask_jobqueue", "PBSCluster"),
@@ -28,7 +37,9 @@ KINDS: Mapping[str, tuple[str, str]] = {
 }
 """Batch systems by name: the module and the class. "local" runs jobs as processes here, to try a configuration."""
 _SAME = ("python", "dask", "distributed", "dse")
-_FREE_PORT = ":0"
+_FREE_PORT = f"{HOST}:0"
+_DASK_WORKER = "distributed.cli.dask_worker"
+_log = logging.getLogger("dse")
 
 
 class NoAddress(ValueError):
@@ -38,7 +49,8 @@ class NoAddress(ValueError):
 def connected(address: str) -> Any:
     """Return a client of the Dask scheduler at ``address``.
 
-    Raises NoAddress, or WorkersLost where none answers, its certificates do not fit, or it runs other versions.
+    Says where the connection is not encrypted. Raises NoAddress, or WorkersLost where none answers, its certificates
+    do not fit, Dask's configuration wants encryption and the address has none, or it runs other versions.
     """
     from distributed import Client
     from distributed.comm import resolve_address
@@ -47,19 +59,36 @@ def connected(address: str) -> Any:
     if address.startswith("tls://"):
         _has_certificates(address)
     try:
-        client = Client(resolve_address(address), timeout=CONNECT_SECONDS, set_as_default=False)
+        resolved = resolve_address(address)
+        _allowed(resolved)
+        client = Client(resolved, timeout=CONNECT_SECONDS, set_as_default=False)
     except OSError as problem:
         why = f"; {problem.__cause__ or problem}" if address.startswith("tls") else ""
         raise WorkersLost(f"no Dask scheduler answers at {address}{why}") from problem
     except ValueError as problem:
         raise NoAddress(f"{address!r} is no address of a Dask scheduler: {problem}") from problem
+    if credentials.unprotected(resolved):
+        _log.warning(
+            "the connection to %s is neither encrypted nor guarded: who reaches its ports can run programs as their "
+            "user; start scheduler and workers with TLS and give --scheduler tls://… (docs/security.md)",
+            address,
+        )
     try:
-        same_versions(client, address)
-        importable(client)
+        with patiently(address):
+            same_versions(client, address)
+            importable(client)
     except BaseException:
         client.close(timeout=2)
         raise
     return client
+
+
+def _allowed(address: str) -> None:
+    import dask.config
+
+    key = "distributed.comm.require-encryption"
+    if dask.config.get(key, default=None) and not credentials.encrypted(address):
+        raise WorkersLost(f"{address} is not encrypted, which {key} asks for; give a scheduler at tls://…")
 
 
 def _has_certificates(address: str) -> None:
@@ -87,21 +116,24 @@ def submitted(kind: str, jobs: int, adapt: tuple[int, int] | None = None) -> Ite
     from distributed import Client
 
     _hush()
-    cluster = _cluster(kind)
-    try:
+    with ExitStack() as until:
+        cluster = _cluster(kind, until)
+        until.callback(_closed, cluster)
         if adapt is None:
             cluster.scale(jobs=jobs)
         else:
             cluster.adapt(minimum_jobs=adapt[0], maximum_jobs=adapt[1])
         with Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False) as client:
             yield client
-    finally:
-        # a batch system that does not answer must not hide what went wrong
-        with suppress(Exception):
-            cluster.close(timeout=CONNECT_SECONDS)
 
 
-def _cluster(kind: str) -> Any:
+def _closed(cluster: Any) -> None:
+    # a batch system that does not answer must not hide what went wrong
+    with suppress(Exception):
+        cluster.close(timeout=CONNECT_SECONDS)
+
+
+def _cluster(kind: str, until: ExitStack) -> Any:
     from importlib import import_module
 
     import dask.config
@@ -115,19 +147,78 @@ def _cluster(kind: str) -> Any:
         told = f'--cluster {kind} needs dask-jobqueue: pip install "dse[cluster]" ({problem})'
         raise WorkersLost(told) from problem
     _has_command(kind, made.job_cls)
+    folder = _folder(kind, until)
+    security = _security(kind, folder)
     options = dict(dask.config.get(f"jobqueue.{kind}.scheduler-options", None) or {})
-    # a fixed port for the dashboard is often taken on a machine that many share
-    options.setdefault("dashboard_address", _FREE_PORT)
-    more: dict[str, Any] = {}
-    if dask.config.get("distributed.comm.require-encryption", default=False):
-        from distributed.security import Security
-
-        more = {"protocol": "tls://", "security": Security()}
+    # pages have no password: there are none, unless the configuration asks for them
+    pages = "dashboard_address" in options
+    options = {"dashboard_address": _FREE_PORT, "dashboard": pages} | options
+    more = _workers(kind, folder)
     try:
-        return made(scheduler_options=options, **more)
+        with guarded(str(folder), pages=pages):
+            return made(scheduler_options=_heard_here(kind, options), **more, security=security)
     except (ValueError, TypeError) as problem:
         where = f"jobqueue.{kind} in {dask.config.PATH}/jobqueue.yaml"
         raise WorkersLost(f"--cluster {kind}: {problem}; a job is described by {where}") from problem
+
+
+def _heard_here(kind: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Let the scheduler of jobs that are processes of this machine be heard in this machine only."""
+    chosen = "interface" in options or _configured(kind, "interface")
+    return options if kind != "local" or chosen else {"host": HOST} | options
+
+
+def _workers(kind: str, folder: Path) -> dict[str, Any]:
+    """Return what jobs get beside their configuration, which has the last word."""
+    import dask.config
+
+    found: dict[str, Any] = {}
+    if not _configured(kind, "local-directory") and not dask.config.get("temporary-directory", default=None):
+        # Dask's own is one that the users of a node share, and a nanny looks for modules there
+        found["local_directory"] = str(folder)
+    if not _configured(kind, "python"):
+        # -m alone looks for modules in the working folder first, whoever has put them there
+        found["python"] = f"{sys.executable} -P"
+    if _configured(kind, "worker-command") != _DASK_WORKER:
+        return found
+    more = ["--no-dashboard", "--dashboard-address", _FREE_PORT]
+    if kind == "local" and not _configured(kind, "interface"):
+        more += ["--host", HOST]
+    asked = _configured(kind, "worker-extra-args") or _configured(kind, "extra") or []
+    return found | {"worker_extra_args": [*more, *asked]}
+
+
+def _configured(kind: str, key: str) -> Any:
+    import dask.config
+
+    return dask.config.get(f"jobqueue.{kind}.{key}", default=None)
+
+
+def _folder(kind: str, until: ExitStack) -> Path:
+    """Make a folder that jobs see and only this user can look into; it is gone when ``until`` ends."""
+    key = "shared-temp-directory"
+    shared = Path(os.path.expandvars(_configured(kind, key) or Path.cwd())).expanduser()
+    right = f"name a folder that the jobs see as jobqueue.{kind}.{key} in Dask's configuration"
+    # the command of a job is put together without quotes
+    if len(str(shared).split()) > 1:
+        raise WorkersLost(f"--cluster {kind}: {shared} cannot keep what jobs need: it has blanks; {right}")
+    try:
+        made = tempfile.TemporaryDirectory(prefix=".dse-", dir=shared, ignore_cleanup_errors=True)
+    except OSError as problem:
+        raise WorkersLost(f"--cluster {kind}: no place for what jobs need: {problem}; {right}") from problem
+    return Path(until.enter_context(made))
+
+
+def _security(kind: str, folder: Path) -> Any:
+    """Return the certificates of a cluster, or None where it is to have none, which is said."""
+    security = credentials.of_jobs(folder)
+    if security is None:
+        _log.warning(
+            "the jobs of --cluster %s talk unencrypted, as distributed.comm.require-encryption says: who reaches "
+            "their ports can run programs as you (docs/security.md)",
+            kind,
+        )
+    return security
 
 
 def _has_command(kind: str, job: Any) -> None:
@@ -136,6 +227,19 @@ def _has_command(kind: str, job: Any) -> None:
         raise WorkersLost(
             f"--cluster {kind}: there is no {command[0]} on this machine; run it where jobs can be submitted"
         )
+
+
+@contextmanager
+def patiently(where: str) -> Iterator[None]:
+    """Say so where workers take long to answer: one that is stopped is waited for until Dask gives it up."""
+    text = "not all workers at %s have answered yet; Dask gives up one that is silent for as long as %s says"
+    timer = threading.Timer(ANSWER_SECONDS, _log.warning, (text, where, "distributed.scheduler.worker-ttl"))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def same_versions(client: Any, where: str) -> None:

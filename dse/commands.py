@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from dse import sketch
-from dse.door import ANSWERED, FAILED, INTERRUPTED, NO_ANSWER, WRONG, complain
+from dse.door import ANSWERED, FAILED, NO_ANSWER, WRONG, complain, folder_for
 from dse.search_options import searching
+from dse.streams import INTERRUPTED
 from dse.terminal import say_json, show
 
 if TYPE_CHECKING:
@@ -30,10 +31,7 @@ FRONT_HELP = (
 )
 RECORD = ".json"
 
-POINTS_HELP = (
-    "Number of points along the front. Of three objectives and more: about how many limits on all but the "
-    "first are tried, on a grid; the front has what is left when the dominated designs are dropped."
-)
+POINTS_HELP = "Number of points along the front; fewer where there are no more designs."
 TOLERANCE_HELP = (
     "Instead of --points, for two objectives: refine until what is proved encloses the front everywhere within this "
     "(relative, in the one objective or the other)."
@@ -66,7 +64,11 @@ def mistakes_as_json(command: Answer) -> Answer:
 
 def mistakes(problem: ScenarioError) -> dict[str, Any]:
     """Return the mistakes of a scenario as values that JSON has."""
-    return {"ok": False, "problems": [p._asdict() for p in problem.problems]}
+    from scenarios.errors import MOST
+
+    more = len(problem.problems) - MOST
+    told = {"ok": False, "problems": [p._asdict() for p in problem.problems[:MOST]]}
+    return told | ({"more": more} if more > 0 else {})
 
 
 @click.command()
@@ -130,10 +132,11 @@ def front(
     """
     from dse import api, front_records, fronts
     from results import formats
+    from results.storage import local
     from scenarios.searches import searched
 
     for output in outputs:
-        if Path(output).suffix != RECORD:
+        if local(output).suffix != RECORD:
             formats.check(output)
     asked = searched(api.load(scenario), search)
     if asked.sweep:
@@ -231,6 +234,7 @@ def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> Non
     from results import formats
     from results.trouble import explained
 
+    folder_for(file)
     if file.suffix != RECORD:
         formats.write(dataset, file)
         return
@@ -255,13 +259,16 @@ def reproduce(paper: str | None, output: str | None, as_json: bool) -> int:
     from dse import reproduction
     from dse.names import unknown
     from dse.progress import reporting
+    from results.storage import local
 
     known = reproduction.papers()
     if paper is not None and paper not in known:
         raise unknown("paper", paper, known)
     reports = []
     for name in [paper] if paper else known:
-        folder = Path(output) if output else None
+        folder = local(output) if output else None
+        if folder:
+            folder_for(folder)
         with reporting(None, "parts") as report:
             reports.append(reproduction.run(name, folder if paper or not folder else folder / name, report))
         if not as_json:

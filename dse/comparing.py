@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +29,21 @@ def diff(first: Any, second: Any, tolerance: float = TOLERANCE, ignore: Iterable
     if kind == "scenario":
         rows = question_differences.differences(one, other, tolerance)
     elif kind == "answer":
-        rows = _answers(one, other, tolerance)
+        rows = _answers(one, other, [_file(first), _file(second)], tolerance)
     else:
         rows = dataset_differences.differences(one, other, tolerance)
     return Difference(kind, without(rows, ignore))
 
 
-def _answers(one: Solution, other: Solution, tolerance: float) -> Any:
+def _file(source: Any) -> str:
+    return str(source) if isinstance(source, str | Path) else ""
+
+
+def _answers(one: Solution, other: Solution, files: Sequence[str], tolerance: float) -> Any:
     """Compare two answers, and what they were asked."""
     if one.scenario != other.scenario:
-        asked = [scenarios.from_text(s.scenario) for s in (one, other)]
+        told = zip((one, other), map(answer_files.question_in, files), strict=True)
+        asked = [scenarios.from_text(s.scenario, place) for s, place in told]
         yield from question_differences.differences(asked[0], asked[1], tolerance)
     yield from answer_differences.differences(one, other, tolerance)
 

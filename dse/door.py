@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
+from dse import streams
 from dse.names import did_you_mean
+from dse.streams import INTERRUPTED
 
-ANSWERED, FAILED, WRONG, NO_ANSWER, INTERRUPTED = 0, 1, 2, 3, 130
+ANSWERED, FAILED, WRONG, NO_ANSWER = 0, 1, 2, 3
 DEBUG = "--debug"
 _OUR_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE})
 
@@ -32,9 +36,11 @@ class Door(click.Group):
         """Run a command and exit: 0 answered, 3 no answer, 2 wrong question, 1 failed, 130 interrupted."""
         words = list(sys.argv[1:] if args is None else args)
         debug = DEBUG in words
-        _forgive_encodings()
+        streams.prepare()
         code = self._run([w for w in words if w != DEBUG], prog_name or "dse", complete_var, debug, extra)
         if standalone_mode:
+            # the answer is out: Ctrl-C now only ends what the interpreter tidies up
+            streams.end_quietly()
             sys.exit(code)
         return code
 
@@ -44,7 +50,9 @@ class Door(click.Group):
         try:
             code = super().main(words, name, complete, standalone_mode=False, **extra)
         except click.ClickException as problem:
-            problem.show()
+            told = io.StringIO()
+            problem.show(told)
+            complain(told.getvalue().rstrip("\n"))
             return problem.exit_code
         except (click.Abort, KeyboardInterrupt):
             complain("interrupted")
@@ -68,8 +76,16 @@ class Door(click.Group):
 
 def complain(message: str) -> None:
     """Print to standard error; nobody may be listening."""
-    with contextlib.suppress(BrokenPipeError):
-        click.echo(message, err=True)
+    with contextlib.suppress(OSError):
+        streams.put(streams.visible(message), sys.stderr)
+
+
+def folder_for(output: str | Path) -> None:
+    """Make the folder that an output goes to where there is none, and say so."""
+    folder = Path(output).parent
+    if "://" not in str(output) and not folder.exists():
+        folder.mkdir(parents=True)
+        complain(f"dse: there was no folder {folder}; it is made")
 
 
 def explain(problem: Exception) -> int:
@@ -80,10 +96,12 @@ def explain(problem: Exception) -> int:
     from dse.names import UnknownName
     from dse.quantities import UnitError
     from dse.workers import WorkersLost
-    from results.store import NoRoom, StoreBusy, StoreError
+    from results.store import NoRoom, StoreBusy, StoreDamaged, StoreError
     from scenarios.errors import ScenarioError
 
-    if isinstance(problem, NoRoom | StoreBusy | WorkersLost):
+    if isinstance(problem, StoreDamaged) and "results.checked" in sys.modules:
+        sys.modules["results.checked"].settle()
+    if isinstance(problem, NoRoom | StoreBusy | StoreDamaged | WorkersLost):
         complain(f"dse: {problem}")
         return FAILED
     if isinstance(
@@ -98,10 +116,3 @@ def explain(problem: Exception) -> int:
         return FAILED if problem.errno in _OUR_TROUBLE else WRONG
     complain(f"dse: unexpected {type(problem).__name__}: {problem} (with {DEBUG} you see where)")
     return FAILED
-
-
-def _forgive_encodings() -> None:
-    """Let a terminal that cannot show a character show a question mark instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations import evaluation
+from formulations import evaluation, handover
 from formulations.problem import Kind, formulate
 from scenarios.grids import Grid
 from scenarios.question import HALVINGS, Question, fixed
@@ -34,10 +34,9 @@ def convex(grid: Grid, place: tuple[int, ...], chosen: Mapping[str, str]) -> boo
     question = fixed(grid.question(place), chosen)
     if not question.objectives or question.objectives[0].name == HALVINGS.name:
         return False
-    try:
+    with handover.guarded("the structure of a question to be checked", 1, handover.ARITHMETIC):
         return formulate(question).kind is Kind.GP
-    except Exception:  # whatever it is, nothing is proved then
-        return False
+    return False
 
 
 def gaps(question: Question, x: Mapping[str, Any], weights: Mapping[str, Any]) -> Array:
@@ -102,9 +101,9 @@ def _weights(question: Question, told: Mapping[str, Any], here: Array, slope: Ar
 def _ends(question: Question, name: str, like: Array) -> tuple[Any, Any]:
     """Return the logarithms of the ends of a variable's box."""
     d = next(d for d in question.decide if d.name == name)
-    low, high = evaluation.domain(evaluation.quantity(question.model, name))
+    box = evaluation.box(question, name)
     ends = (
-        low if d.minimum is None else np.maximum(low, d.minimum),
-        high if d.maximum is None else np.minimum(high, d.maximum),
+        box.low if d.minimum is None else np.maximum(box.low, d.minimum),
+        box.high if d.maximum is None else np.minimum(box.high, d.maximum),
     )
     return np.log(np.broadcast_to(ends[0], like.shape)), np.log(np.broadcast_to(ends[1], like.shape))

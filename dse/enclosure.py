@@ -13,8 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+POINTS = 20
+PROBES_PER_POINT = 6
 SAME = 1e-6
-BEYOND = 2e-6
+# of designs that do not change continuously: how often in a row the half of a box may be empty before its nearest
+# neighbour is asked for
+MISSES = 2
 JUMP = 0.5
 ALIKE = 0.5
 LEAST_A, LEAST_B = 0, 1
@@ -27,9 +31,9 @@ class Place(NamedTuple):
     b: float
     design: Any
 
-    def same(self, other: Place) -> bool:
+    def same(self, other: Place, within: float = SAME) -> bool:
         """Whether two designs are one point of the front."""
-        return abs(self.a - other.a) <= SAME and abs(self.b - other.b) <= SAME
+        return abs(self.a - other.a) <= within and abs(self.b - other.b) <= within
 
 
 Probe = Callable[[int, float], Place | None]
@@ -38,12 +42,16 @@ Probes = Callable[[Sequence[tuple[int, float]]], list[Place | None]]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Two neighbours on the front, and the coordinates that any design of the front between them has."""
+    """Two neighbours on the front, and the coordinates that any design of the front between them has.
+
+    ``missed``: how many probes in a row found nothing new in it.
+    """
 
     left: Place
     right: Place
     a: tuple[float, float]
     b: tuple[float, float]
+    missed: int = 0
 
     @property
     def size(self) -> float:
@@ -70,18 +78,29 @@ class Enclosure:
     """A front between two ends, known ever better.
 
     ``probes`` answers several probes: (LEAST_A, level) is the design of least a with b <= level, (LEAST_B, level) the
-    one of least b with a <= level; None where that failed.
+    one of least b with a <= level; None where that failed. ``discrete``: there are only finitely many designs, so that
+    nothing may lie between two neighbours; that is then proved by one more probe. ``same``: within which coordinates
+    two designs are one point.
     """
 
-    def __init__(self, first: Place, last: Place, probes: Probes) -> None:
+    def __init__(
+        self, first: Place, last: Place, probes: Probes, *, discrete: bool = False, same: float = SAME
+    ) -> None:
         self._ask = probes
+        self.discrete, self._near = discrete, same
         self.boxes = [Box(first, last, (first.a, last.a), (last.b, first.b))]
         self.probes = 0
+        self._unsure = False
 
     @property
     def places(self) -> list[Place]:
         """The designs found, by rising a."""
         return [self.boxes[0].left, *(x.right for x in self.boxes)]
+
+    @property
+    def complete(self) -> bool:
+        """Whether no design of the front is missing."""
+        return not self._unsure and all(self._closed(x) for x in self.boxes)
 
     def refine(
         self, points: int, probes: int, fine: Callable[[Box], bool], *, together: bool = False
@@ -91,37 +110,49 @@ class Enclosure:
         No more than ``probes`` probes in all. ``together``: all boxes of about the largest size at once.
         """
         while len(self.boxes) + 1 < points and self.probes < probes:
-            coarse = [i for i, box in enumerate(self.boxes) if not fine(box)]
+            coarse = [i for i, box in enumerate(self.boxes) if not (fine(box) or self._closed(box))]
             if not coarse:
                 return
             coarse.sort(key=lambda i: -self.boxes[i].size)
             room = min(points - len(self.boxes) - 1, probes - self.probes) if together else 1
             least = ALIKE * self.boxes[coarse[0]].size
             chosen = sorted(i for i in coarse[:room] if self.boxes[i].size >= least)
-            asked = [_middle(self.boxes[i]) for i in chosen]
+            asked = [self._probe(self.boxes[i]) for i in chosen]
             self.probes += len(asked)
             found = self._ask(asked)
+            self._unsure |= None in found
             # from the end, so that places before stay where they are
             for i, probe, place in zip(reversed(chosen), reversed(asked), reversed(found), strict=True):
                 self.boxes[i : i + 1] = self._split(self.boxes[i], *probe, place)
+
+    def _closed(self, box: Box) -> bool:
+        """Whether nothing of the front lies in a box; a probe beside an end leaves twice ``same`` of it."""
+        width, height = box.a[1] - box.a[0], box.b[1] - box.b[0]
+        return self.discrete and min(width, height) <= 2.5 * self._near
+
+    def _probe(self, box: Box) -> tuple[int, float]:
+        """The next probe of a box: its middle, or the nearest neighbour of its left end."""
+        if self.discrete and box.missed >= MISSES:
+            return LEAST_A, box.b[1] - 2.0 * self._near
+        return _middle(box)
 
     def _split(self, box: Box, which: int, level: float, found: Place | None) -> list[Box]:
         """Divide a box by what a probe found in it."""
         sides = box.b if which == LEAST_A else box.a
         end = box.right if which == LEAST_A else box.left
-        if found is None or found.same(end) or not self._inside(box, found):
+        if found is None or found.same(end, self._near) or not self._inside(box, found):
             # nothing this side of the level but the end itself
             shrunk = (level, sides[1])
             a, b = (box.a, shrunk) if which == LEAST_A else (shrunk, box.b)
-            return [Box(box.left, box.right, a, b)]
+            return [Box(box.left, box.right, a, b, box.missed + 1)]
         known_b, known_a = (level, box.a[0]) if which == LEAST_A else (found.b, level)
         left = Box(box.left, found, (box.a[0], found.a), (max(found.b, min(known_b, box.b[1])), box.b[1]))
         right = Box(found, box.right, (max(found.a, known_a), box.a[1]), (box.b[0], found.b))
         return [left, right]
 
-    @staticmethod
-    def _inside(box: Box, found: Place) -> bool:
-        return box.left.a - SAME <= found.a <= box.right.a + SAME and not found.same(box.left)
+    def _inside(self, box: Box, found: Place) -> bool:
+        near = self._near
+        return box.left.a - near <= found.a <= box.right.a + near and not found.same(box.left, near)
 
 
 def _middle(box: Box) -> tuple[int, float]:
@@ -151,26 +182,10 @@ def spread(places: list[Place], count: int) -> list[tuple[int, float]]:
     ]
 
 
-def efficient(places: Iterable[Place]) -> list[Place]:
+def efficient(places: Iterable[Place], same: float = SAME) -> list[Place]:
     """Return the designs that no other one betters, without repetitions, by rising a."""
     kept: list[Place] = []
     for place in sorted(places, key=lambda p: (p.a, p.b)):
-        if not kept or (place.b < kept[-1].b and not place.same(kept[-1])):
+        if not kept or (place.b < kept[-1].b and not place.same(kept[-1], same)):
             kept.append(place)
     return kept
-
-
-def step_through(first: Place, last: Place, probe: Probe, most: int) -> list[Place] | None:
-    """Go from design to design without leaving one out; None where there are more than ``most``.
-
-    For problems that have only finitely many designs.
-    """
-    found = [first]
-    while len(found) <= most:
-        if found[-1].same(last) or found[-1].b <= last.b:
-            return found
-        place = probe(LEAST_A, found[-1].b - BEYOND)
-        if place is None:
-            return None
-        found.append(place)
-    return None

@@ -16,7 +16,7 @@ import results.dataset
 import scenarios
 from dse import sweeps
 from dse.progress import Report
-from formulations import evaluation, over_grid
+from formulations import evaluation, failures, over_grid
 from formulations.over_grid import Array, Spread
 from results.dataset import Layout
 from scenarios import Grid, Scenario
@@ -55,6 +55,7 @@ def evaluate(
         wrong = f"{', '.join(decided)} {is_to} to be decided, and nothing is when a scenario is evaluated"
         right = f"give {it} under [given], or use dse.solve or dse.sweep"
         raise scenarios.ScenarioError([scenarios.Problem(asked.file, "decide", wrong, right)])
+    _possible(asked, grid)
     whole = results.dataset.layout(grid, {"method": "evaluated as arrays"})
     names = results.dataset.metrics_named(whole, metrics)
     if store is not None:
@@ -67,6 +68,17 @@ def evaluate(
     # a view: nothing is copied, whatever the shape
     arrays = {v.name: np.broadcast_to(_values(v, found, plan), plan.shape_of(v)) for v in plan.variables}
     return results.dataset.to_dataset(plan, arrays)
+
+
+def _possible(asked: Scenario, grid: Grid) -> None:
+    """Refuse a single point that cannot be computed; of many points the others can, and it has infinite numbers."""
+    if grid.axes:
+        return
+    question = grid.question(())
+    try:
+        evaluation.metrics(question, {})
+    except ArithmeticError as problem:
+        raise failures.refused(asked.file, question, problem) from problem
 
 
 def _everywhere(grid: Grid) -> over_grid.Region:
@@ -99,7 +111,9 @@ def _joined(spread: Spread, keys: Sequence[str]) -> dict[str, Array]:
 def _at(spread: Spread, region: over_grid.Region) -> Metrics:
     """Evaluate the question at a piece of the grid.
 
-    Beside the metrics stands what was given: families may have elements of both kinds.
+    Beside the metrics stands what was given: families may have elements of both kinds. A number that overflows is
+    infinite.
     """
     question = spread.question(region)
-    return {**question.given, **evaluation.metrics(question, {})}
+    with np.errstate(all="ignore"):
+        return {**question.given, **evaluation.metrics(evaluation.unraised(question), {})}

@@ -9,40 +9,109 @@ from dataclasses import replace
 
 from dse import bands
 from dse.bands import Band, Corner, Measure
-from dse.front_search import Front, Search
+from dse.enclosure import LEAST_A, LEAST_B, POINTS, PROBES_PER_POINT, Enclosure, Place
+from dse.front_search import Front, Scale, Search, narrow
 from results.solution import Solution
-from solvers import front_points, program_front
+from solvers import front_points, program_front, program_probes
 from solvers.envelope import Piece, Vertex
-from solvers.program_front import ProgramFront
+from solvers.program_front import Owner, ProgramFront
+from solvers.program_probes import Probes
 
 BENT = 24
 """Parts of a segment that is straight in a reciprocal, so that it looks bent where it is."""
 LEVELS = 8
 """Between two neighbours of a front that may not be complete: at how many levels what is proved is asked for."""
+SAME = 1e-9
+"""Designs nearer than this share of the front in both objectives are one: as near as HiGHS can tell two apart."""
 
 
-def find(search: Search, points: int | None, most: int) -> Front | None:
+def find(search: Search, points: int | None, most: int, tolerance: float | None = None) -> Front | None:
     """Find the exact front of a question; None where it has none that is exact.
 
-    ``points``: how many there are to be at least, where segments can be cut; ``most``: how many at most if cutting
-    makes them.
+    Of whole numbers that have many values, and where fewer points are asked for than there are designs, it is a number
+    of its points, spread evenly. ``points``: how many; where segments can be cut, how many at least; ``most``: how many
+    at most if cutting makes them, or a ``tolerance`` asks for them.
     """
     owners = program_front.owners(search.question)
     if not owners:
         return None
     found = program_front.enumerated(owners, search.count)
+    some = found is None and not _all_wanted(owners, points, tolerance)
+    if some:
+        found = _halved(search, owners, points or (most if tolerance else POINTS), tolerance)
     if found is None or not found.pieces:
         refusal = search.refusal()
         if refusal is not None:
             return Front(search.question, refusal=refusal, solves=search.solves)
-    if found is None:
-        divisible = any(not d.integer and d.values is None for o in owners for d in o.question.decide)
-        stop = program_front.CURVES if divisible or points is None else points
+    if found is None and not some:
         try:
-            found = program_front.searched(owners, stop, search.count)
+            found = program_front.searched(owners, program_front.CURVES, search.count)
         except ArithmeticError:
             return None
     return None if found is None or not found.pieces else _stated(search, found, points, most)
+
+
+def _all_wanted(owners: Sequence[Owner], points: int | None, tolerance: float | None) -> bool:
+    """Whether the whole front is looked for: straight segments always, designs where there may be few of them.
+
+    Where anything is counted in whole numbers there are many designs between any two.
+    """
+    if any(not d.integer and d.values is None for o in owners for d in o.question.decide):
+        return True
+    counted = any(
+        bool((p.integer & (p.high - p.low > 1.0)).any()) for o in owners if (p := o.program) is not None
+    )
+    return points is None and tolerance is None and not counted
+
+
+def _halved(
+    search: Search, owners: tuple[Owner, ...], most: int, tolerance: float | None
+) -> ProgramFront | None:
+    """At most so many points, by halving the widest gap; all of the designs where they are fewer.
+
+    None where the objectives have no denominator in common, where HiGHS finds no answer, and where only the end of its
+    box holds something.
+    """
+    asked = program_probes.probes(owners, search.count)
+    try:
+        return None if asked is None else _gaps(search, asked, most, tolerance)
+    except ArithmeticError:
+        return None
+
+
+def _gaps(search: Search, asked: Probes, most: int, tolerance: float | None) -> ProgramFront | None:
+    ends = asked.least(LEAST_A), asked.least(LEAST_B)
+    if ends[0] is None or ends[1] is None:
+        return asked.front([], complete=True)
+    if any(asked.held(v) for v in ends if v is not None):
+        return None
+    goals = search.question.objectives
+    scales = [
+        Scale(g, s.value(v), s.value(w))
+        for g, s, v, w in zip(
+            goals, asked.senses, (ends[0].a, ends[1].b), (ends[1].a, ends[0].b), strict=True
+        )
+    ]
+
+    def place(v: Vertex) -> Place:
+        a, b = (x.coordinate(s.value(c)) for x, s, c in zip(scales, asked.senses, (v.a, v.b), strict=True))
+        return Place(a, b, v)
+
+    def probe(which: int, level: float) -> Place | None:
+        other = 1 - which
+        found = asked.least(which, asked.senses[other].coordinate(scales[other].value(level)))
+        return None if found is None else place(found)
+
+    if not all(math.isfinite(x) for scale in scales for x in (scale.best, scale.worst)):
+        # a time may grow without end, and its reciprocal reach 0
+        return None
+    first, last = place(ends[0]), place(ends[1])
+    if first.same(last, SAME):
+        return asked.front([first.design], complete=True)
+    shape = Enclosure(first, last, lambda every: [probe(*x) for x in every], discrete=True, same=SAME)
+    fine = (lambda box: narrow(box, scales, tolerance)) if tolerance else (lambda _: False)
+    shape.refine(most, PROBES_PER_POINT * most, fine)
+    return asked.front([x.design for x in shape.places], complete=shape.complete)
 
 
 def _stated(search: Search, found: ProgramFront, points: int | None, most: int) -> Front:
@@ -97,17 +166,21 @@ def _band(found: ProgramFront, count: int) -> Band:
     spots = [spot(p.vertex) for p in every]
     corners = [
         Corner(first.small(found.bound(p.vertex, b)), second.small(found.senses[1].value(b)))
-        for p, b in _levels(every)
+        for p, b in _levels(every, sorted({x.b for group in found.proofs for x in group}))
     ]
     return bands.stairs(spots, corners, (first, second))
 
 
-def _levels(every: Sequence[program_front.Point]) -> Iterator[tuple[program_front.Point, float]]:
+def _levels(
+    every: Sequence[program_front.Point], asked: Sequence[float]
+) -> Iterator[tuple[program_front.Point, float]]:
     """Values of the second coordinate at which bounds are asked for, each with the point that holds it."""
     for i, point in enumerate(every):
         above = every[i - 1].vertex.b if i else point.vertex.b
         for k in range(LEVELS if i else 1):
             yield point, point.vertex.b + (above - point.vertex.b) * k / LEVELS
+        # what was asked for holds up to there, and no farther
+        yield from ((point, b) for b in asked if point.vertex.b < b < above)
 
 
 def _spread(pieces: Sequence[Piece], more: int) -> list[int]:

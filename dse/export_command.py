@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dse.door import ANSWERED
+from dse.door import ANSWERED, folder_for
 from dse.terminal import say
 
 
@@ -47,6 +47,7 @@ def export(source: str, outputs: tuple[str, ...], columns: str | None) -> int:
         formats.check(output, chosen)
     dataset = exporting.dataset_of(source)
     for output in outputs:
+        folder_for(output)
         formats.write(dataset, output, chosen)
     say(f"Wrote {', '.join(outputs)}")
     return ANSWERED

@@ -10,7 +10,7 @@ import results.reading
 import scenarios
 from results import answer_files, formats
 from results.solution import Solution
-from results.storage import remote
+from results.storage import named, remote
 from results.trouble import StoreError
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def dataset_of(source: Any) -> xr.Dataset:
     if is_stored(source):
         return results.reading.open(source)
     if Path(source).suffix == ANSWER:
-        return answer_files.as_dataset(answer_files.read(source))
+        return answer_files.as_dataset(answer_files.read(source), str(source))
     return _answered(scenarios.load(source))
 
 
 def is_stored(source: str | Path) -> bool:
     """Tell whether a path is that of a dataset, and not of a scenario."""
-    return remote(source) or Path(source).suffix in STORED or Path(source).is_dir()
+    return remote(source) or Path(source).suffix in STORED or Path(named(source)).is_dir()
 
 
 def _answered(asked: scenarios.Scenario) -> xr.Dataset:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dse.door import ANSWERED, WRONG, complain
+from dse.door import ANSWERED, WRONG, complain, folder_for
 from dse.terminal import say, say_json
 
 PICTURES = frozenset({".png", ".svg", ".pdf"})
@@ -51,6 +51,8 @@ def fit(
               profiler's counters; role (T or V) says what to train and to validate on
     roofline: flops, bytes, time, energy
     """  # noqa: D301
+    from results.storage import local
+
     if model != "dvfs" and (folds or absolute):
         raise click.UsageError("--folds and --absolute are for --model dvfs")
     if plot and Path(plot).suffix not in PICTURES:
@@ -59,6 +61,8 @@ def fit(
         raise click.UsageError(
             f"{output}: a machine file's name ends in .toml, so that scenarios can name it"
         )
+    for path in filter(None, (output, plot)):
+        local(path)
     if output and Path(output).exists() and not force:
         complain(f"dse: {output} exists; choose another name with -o, or replace it with --force")
         return WRONG
@@ -66,8 +70,10 @@ def fit(
 
     found = fitting.fit(measurements, model, name, folds, confidence, relative=not absolute)
     if output:
+        folder_for(output)
         found.save(output)
     if plot:
+        folder_for(plot)
         from results.plot import save
 
         save(found.plot(), plot)

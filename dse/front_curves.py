@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 
 from dse import bands, enclosure
 from dse.bands import Band, Corner, Line, Measure, Stretch
-from dse.enclosure import LEAST_A, LEAST_B, Box, Enclosure, Place
-from dse.front_search import ANSWERED, Front, Search, value
+from dse.enclosure import LEAST_A, LEAST_B, PROBES_PER_POINT, Box, Enclosure, Place
+from dse.front_search import ANSWERED, Front, Search, narrow, value
 from results.solution import Solution
 from scenarios.question import HALVINGS, Objective
 from solvers.answer import HOLDS
 
 COARSE = 9
-PROBES_PER_POINT = 6
+COMPLETE = "complete: between no two neighbours there is another design"
 FINE = 1e-4
-# a step in the band has the width of its box and the gap of a solve
-HAIR = 1.0 - 1e-4
 # of a triangle between chord and tangents: how near its foot the next point is sought
 FOOT = 0.25
 ROUNDS = 40
@@ -46,10 +44,6 @@ class _Curve:
         alone = self._alone(first, last)
         if alone is not None:
             return self._front([alone], "one design is the best for both objectives")
-        if all(d.integer or d.values is not None or d.choices for d in s.question.decide):
-            every = enclosure.step_through(first, last, self._probe, most)
-            if every is not None:
-                return self._front(every, "complete: stepped from design to design")
         if tolerance is not None:
             return self._refined(first, last, most, tolerance)
         return self._spread(first, last, most)
@@ -66,6 +60,11 @@ class _Curve:
             return None
         return first if far[1] <= HOLDS else last
 
+    def _shape(self, first: Place, last: Place) -> Enclosure:
+        decided = self.search.question.decide
+        discrete = all(d.integer or d.values is not None or d.choices for d in decided)
+        return Enclosure(first, last, self._probes, discrete=discrete)
+
     @property
     def _together(self) -> bool:
         return self.search.way(self.search.goals[0]) is not None
@@ -78,16 +77,20 @@ class _Curve:
     # A number of points
 
     def _spread(self, first: Place, last: Place, most: int) -> Front:
-        shape = Enclosure(first, last, self._probes)
+        shape = self._shape(first, last)
         if most == 2:
             return self._front(shape.places, "the two ends", shape)
+        if shape.discrete:
+            shape.refine(most, PROBES_PER_POINT * most, lambda _: False, together=self._together)
+            method = COMPLETE if shape.complete else "the largest gap halved again and again"
+            return self._front(shape.places, method, shape)
         coarse = max(COARSE, most // 2)
         shape.refine(coarse, PROBES_PER_POINT * most, _tiny, together=self._together)
         if not any(x.empty for x in shape.boxes):
             between = self._probes(enclosure.spread(shape.places, most))
             return self._front([first, *(p for p in between if p), last], "spread evenly along the curve")
         if len(shape.places) > most:
-            shape = Enclosure(first, last, self._probes)
+            shape = self._shape(first, last)
         shape.refine(most, PROBES_PER_POINT * most, _tiny, together=self._together)
         return self._front(shape.places, "the largest gap halved again and again", shape)
 
@@ -98,19 +101,12 @@ class _Curve:
             return self._judged(
                 self._front(self._triangles(first, last, most, tolerance), ""), most, tolerance
             )
-        shape = Enclosure(first, last, self._probes)
+        shape = self._shape(first, last)
         limit = PROBES_PER_POINT * most
-        shape.refine(most, limit, lambda x: self._narrow(x, HAIR * tolerance), together=self._together)
+        shape.refine(most, limit, lambda x: narrow(x, self.search.scales, tolerance), together=self._together)
+        if shape.complete:
+            return self._front(shape.places, COMPLETE, shape)
         return self._judged(self._front(shape.places, "", shape), most, tolerance)
-
-    def _narrow(self, box: Box, tolerance: float) -> bool:
-        """Whether a box is narrow enough in the one objective or in the other."""
-        for measure, scale, (low, high) in zip(
-            _measures(self.search.goals, log=False), self.search.scales, (box.a, box.b), strict=True
-        ):
-            if measure.apart(*(measure.small(scale.value(c)) for c in (low, high))) <= tolerance:
-                return True
-        return False
 
     def _triangles(self, first: Place, last: Place, most: int, tolerance: float) -> list[Place]:
         """Halve wherever chord and tangents are too far apart."""
@@ -151,9 +147,6 @@ class _Curve:
         return replace(found, method=f"stopped at {stop}: {told}{most_of}")
 
     # Points
-
-    def _probe(self, which: int, level: float) -> Place | None:
-        return self._probes([(which, level)])[0]
 
     def _probes(self, asked: Sequence[tuple[int, float]]) -> list[Place | None]:
         """Find designs of least first objective with the second limited, or the other way round."""

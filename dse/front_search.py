@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.bands import Band
+from dse.bands import Band, Measure
+from dse.enclosure import Box
 from dse.progress import Report
 from results.hypervolume import Growth
 from results.solution import Solution, Status
@@ -26,6 +27,8 @@ TIE = 1e-9
 PULLED = 1e-6
 SHARP = 1e-8
 NEARER = (1e-9, 1e-7, 1e-6, 5e-6, 1e-5, 2e-5, 5e-5)
+# a step in the band has the width of its box and the gap of a solve
+HAIR = 1.0 - 1e-4
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE)
 
 
@@ -80,6 +83,15 @@ class Scale:
         if self.log:
             return float(self.best * (self.worst / self.best) ** coordinate)
         return self.best + coordinate * (self.worst - self.best)
+
+
+def narrow(box: Box, scales: Sequence[Scale], tolerance: float) -> bool:
+    """Whether a box is within a tolerance in the one objective or in the other."""
+    for scale, (low, high) in zip(scales, (box.a, box.b), strict=True):
+        measure = Measure(scale.objective.maximize)
+        if measure.apart(*(measure.small(scale.value(c)) for c in (low, high))) <= HAIR * tolerance:
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,14 @@ import results.dataset
 import scenarios
 from dse import exact_fronts, front_curves, front_grids
 from dse.bands import Band
+from dse.enclosure import POINTS
 from dse.front_search import Front, Search
 from dse.progress import Report, reporting
+from formulations import failures
 from results.along import exchange_rates, knee
 from results.hypervolume import with_growth
 from results.segments import JOINED, JOINED_ABOUT, UNKNOWN
-from results.solution import Status
+from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.questions import question as question_of
 from solvers.front_points import limited
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
 ENCLOSURE = "enclosure"
 AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
-POINTS = 20
 MOST_POINTS = 1000
 
 
@@ -48,11 +49,11 @@ def front(
 
     ``points``: how many, evenly spread (default: what the scenario says, else 20); ``tolerance``: instead,
     refine until what is proved encloses the front everywhere within this (relative, upwards or sideways). What is
-    given here stands in for both that the scenario says. With three objectives and more ``points`` bounds the
-    grid of limits on all but the first, and a tolerance has no meaning.
-    Of a linear or mixed-integer program with two objectives the front is exact: all its breakpoints, or all its
-    designs where nothing is divisible, whatever ``points`` says, and further points of straight segments where more
-    are asked for; ``joined`` says which points a segment joins to the next one.
+    given here stands in for both that the scenario says. With three objectives and more a tolerance has no meaning.
+    Of a linear or mixed-integer program with two objectives the front is exact: all its breakpoints, and further
+    points of straight segments where more are asked for; or all its designs, where nothing is divisible and they can
+    be enumerated, or are no counts and neither points nor a tolerance are given. ``joined`` says which points a
+    segment joins to the next one.
     Returns a dataset along ``front``; of an infeasible scenario one of length 0 whose attributes say why.
 
     Raises ScenarioError for a scenario with one objective, or with a sweep, and where points and tolerance
@@ -73,7 +74,13 @@ def find(
     question = question_of(scenario)
     points, tolerance = fineness(scenario, question, points, tolerance)
     with reporting(progress, "solves") as report:
-        return at(question, points, tolerance, report)
+        try:
+            return at(question, points, tolerance, report)
+        except ArithmeticError as problem:
+            failed = Solution(
+                Status.ERROR, title=question.title, message=failures.in_words(question, problem)
+            )
+            return Front(question, refusal=failed, failed=1)
 
 
 def at(question: Question, points: int | None, tolerance: float | None, report: Report) -> Front:
@@ -84,7 +91,7 @@ def at(question: Question, points: int | None, tolerance: float | None, report: 
         return sampled_fronts.find(question, points)
     most = points or (MOST_POINTS if tolerance else POINTS)
     search = Search(question, report, 3 * most)
-    exact = exact_fronts.find(search, points, MOST_POINTS)
+    exact = exact_fronts.find(search, points, MOST_POINTS, tolerance)
     if exact is not None:
         return exact
     refusal = search.ends()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dse.commands import AS_JSON, SCENARIO, mistakes
-from dse.door import ANSWERED, WRONG
+from dse.door import ANSWERED, WRONG, folder_for
 from dse.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from scenarios.question import Question
 
 MOST_KINDS = 50
+MOST_NAMES = 12
 
 
 @click.command()
@@ -53,29 +55,51 @@ def check(scenario: str, as_json: bool) -> int:
 def _described(asked: Scenario) -> dict[str, Any]:
     """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
     import scenarios
+    from formulations import failures
     from formulations.problem import formulate
     from results.limits import limit_names
     from solvers.choices import combinations
 
     grid = scenarios.grid(asked)
     question = grid.question((0,) * len(grid.axes))
-    asked_about = [list(combinations(q)) for q in itertools.islice(_kinds(grid), MOST_KINDS)]
-    classes = dict.fromkeys(formulate(choices[0][1]).kind.value for choices in asked_about)
-    choices = max(map(len, asked_about))
+    asked_about = list(itertools.islice(_kinds(grid), MOST_KINDS))
+    classes: dict[str, None] = {}
+    trouble = ""
+    for q in asked_about:
+        first = next(combinations(q))[1]
+        try:
+            classes[formulate(first).kind.value] = None
+        except ArithmeticError as problem:
+            # at other numbers of the axes the question may be answered
+            if not grid.axes:
+                raise failures.refused(asked.file, first, problem) from problem
+            trouble = failures.in_words(first, problem)
+    choices = max(sum(1 for _ in combinations(q)) for q in asked_about)
     several = len(question.objectives) > 1
     command = "front" if several else "sweep" if grid.axes else "solve"
     return {
         "title": question.title,
         "model": question.model.name,
-        "class": " or ".join(classes),
+        "class": " or ".join(classes) or "unknown",
+        "trouble": f"at the first point: {trouble}" if trouble else "",
         "choices": choices if choices > 1 else 0,
         **_decided(grid),
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
         "limits": list(limit_names(question)),
         "axes": {a.name: len(a.values) for a in grid.axes},
         "points": grid.size,
+        **_way(grid, command),
         "command": command + " FILE" + (" -o STORE" if command == "sweep" else ""),
     }
+
+
+def _way(grid: Grid, command: str) -> dict[str, Any]:
+    """Say which way a sweep goes; nothing where nothing is swept."""
+    if command != "sweep":
+        return {}
+    from dse import chunk_work, grid_way
+
+    return {"way": grid_way.told(chunk_work.ready(grid))}
 
 
 def _kinds(grid: Grid) -> Iterator[Question]:
@@ -98,18 +122,32 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
     return [
         ("asks", told["title"]),
         ("class", told["class"] + choices),
+        ("but", told["trouble"]),
         ("decides", _decisions(told)),
         ("objective", goals or "any design within the limits"),
         ("limits", ", ".join(told["limits"])),
         ("grid", f"{axes} = {told['points']} points" if axes else ""),
+        ("goes", _way_words(told)),
         ("next", f"dse {_for_file(told['command'], file)}"),
     ]
 
 
+def _way_words(told: dict[str, Any]) -> str:
+    from dse import grid_way
+
+    return grid_way.words(told["way"]) if "way" in told else ""
+
+
 def _decisions(told: dict[str, Any]) -> str:
     some = told["decide_at_some"]
-    always = ", ".join(n for n in told["decide"] if n not in some) or "nothing"
-    return f"{always}; at some points only: {', '.join(some)}" if some else always
+    always = _listed([n for n in told["decide"] if n not in some]) or "nothing"
+    return f"{always}; at some points only: {_listed(some)}" if some else always
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some names of many, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _for_file(command: str, file: str) -> str:
@@ -132,31 +170,77 @@ def explain(scenario: str, form: str | None, output: str | None, full: bool) -> 
     """
     import scenarios
     from dse import api
+    from formulations import failures
     from formulations.explain import explain as in_words
     from formulations.problem import formulate
+    from results.storage import local
     from solvers.choices import combinations
 
     if bool(form) != bool(output):
         raise click.UsageError("--format and -o go together: --format nl -o problem.nl")
-    grid = scenarios.grid(api.load(scenario))
-    choice, question = next(combinations(grid.question((0,) * len(grid.axes))))
-    problem = formulate(question)
+    asked = api.load(scenario)
+    grid = scenarios.grid(asked)
+    first = grid.question((0,) * len(grid.axes))
+    choice, question = next(combinations(first))
+    unwritten = _unwritten(grid, first) if form else ""
+    if unwritten:
+        raise click.UsageError(f"a file of one problem cannot hold this question: {unwritten}")
+    try:
+        problem = formulate(question)
+    except ArithmeticError as failure:
+        raise failures.refused(asked.file, question, failure) from failure
     if form and output:
-        for line in _write_problem(problem, Path(output), form):
+        file = local(output)
+        folder_for(file)
+        said = _write_problem(problem, file, form)
+        for line in said.lines:
             say(line)
+        for line in said.warnings:
+            click.echo(line, err=True)
         return ANSWERED
     if grid.axes:
         say(f"At the first of {grid.size} points of the grid:\n")
     if choice:
         say(f"For {', '.join(f'{n} = {c}' for n, c in choice.items())}, the first choice:\n")
     say(in_words(problem, full=full))
+    way = _way(grid, "sweep" if grid.axes and len(question.objectives) < 2 else "")
+    if way:
+        say(f"\nThe grid goes {_way_words(way)}")
     return ANSWERED
 
 
-def _write_problem(problem: Problem, file: Path, form: str) -> list[str]:
+def _unwritten(grid: Grid, asked: Question) -> str:
+    """Say which parts of a question a file of one problem leaves out, and what to do; empty where it holds all."""
+    parts = []
+    if grid.axes:
+        names = ", ".join(a.name for a in grid.axes)
+        parts.append(
+            f"it sweeps {names} ({grid.size} points): take [sweep] out and write the value of one point in its place"
+        )
+    chosen = [d.name for d in asked.decide if d.choices is not None]
+    if chosen:
+        parts.append(
+            f"it decides {', '.join(chosen)} among names: take that out of [decide] and name one, "
+            "file by file (dse solve lists the optimum of each choice)"
+        )
+    if len(asked.objectives) > 1:
+        names = ", ".join(o.name for o in asked.objectives)
+        parts.append(f"it has {len(asked.objectives)} objectives ({names}): keep one, and limit the others")
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What to say of files written, and what to be warned of."""
+
+    lines: list[str]
+    warnings: list[str]
+
+
+def _write_problem(problem: Problem, file: Path, form: str) -> _Said:
     """Write the problem; say which files there are and what to know about them."""
     from formulations.program_model import is_ratio
-    from formulations.pyomo_model import write, written_goal
+    from formulations.pyomo_model import logarithmic, write, written_goal
     from results.store import explained
 
     ratio = None
@@ -178,7 +262,8 @@ def _write_problem(problem: Problem, file: Path, form: str) -> list[str]:
             f"The objective is a ratio, and lp holds linear ones: numerator - {ratio:.9g} denominator, "
             "least 0 at the optimum."
         )
-    return said
+    note = logarithmic(problem)
+    return _Said(said, [note] if note else [])
 
 
 def _least_ratio(p: Program) -> float:

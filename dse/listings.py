@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dse.door import ANSWERED, WRONG, complain
+from dse.door import ANSWERED, WRONG, complain, folder_for
 from dse.terminal import say, say_json, show, table
 
 if TYPE_CHECKING:
@@ -155,13 +154,15 @@ def _command(data: dict[str, object]) -> str:
 @click.option("--force", is_flag=True, help="Replace the file if there is one.")
 def new(model: str, output: str | None, force: bool) -> int:
     """Write a scenario for MODEL to start from."""
+    from results.storage import local
     from scenarios import template
 
     text = template(model)
     if output == "-":
         say(text.rstrip())
         return ANSWERED
-    file = Path(output or f"{model}.toml")
+    file = local(output or f"{model}.toml")
+    folder_for(file)
     try:
         with file.open("w" if force else "x", encoding="utf-8") as stream:
             stream.write(text)

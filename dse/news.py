@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,14 +67,17 @@ def listening(client: Any, topic: str) -> Iterator[News]:
 
 @contextmanager
 def asking(client: Any, topic: str, version: str) -> Iterator[None]:
-    """Have every worker that joins asked whether it has this ``version`` of dse; what it says is heard by the topic."""
+    """Have every worker that joins asked whether it has this ``version`` of dse, and our Dask; we hear what it says."""
+    import dask
+    import distributed
     from distributed.comm import CommClosedError
 
     # gone from the scheduler as soon as this process is: workers that join later are nobody's business then
     lease = client.submit(str, topic, key=topic)
     _known(client, topic)
     with suppress(CommClosedError):  # one joined just before, and is closed
-        client.register_plugin(_doorkeeper(topic, version), name=topic)
+        wanted = {"dse": version, "dask": dask.__version__, "distributed": distributed.__version__}
+        client.register_plugin(_doorkeeper(topic, wanted), name=topic)
     try:
         yield
     finally:
@@ -92,7 +95,7 @@ def _known(client: Any, key: str) -> None:
         time.sleep(0.01)
 
 
-def _doorkeeper(topic: str, version: str) -> Any:
+def _doorkeeper(topic: str, wanted: Mapping[str, str]) -> Any:
     """Return what runs in each worker as it joins; made in here, so that it travels whole to where no dse is."""
     import importlib
 
@@ -102,11 +105,12 @@ def _doorkeeper(topic: str, version: str) -> Any:
         async def setup(self, worker: Any) -> None:
             try:
                 importlib.import_module("dse.chunk_work")
-                theirs = importlib.import_module("dse.version").VERSION
+                theirs = {p: str(importlib.import_module(p).__version__) for p in wanted}
             except Exception as problem:
                 why = f"cannot import dse: {problem}"
             else:
-                why = "" if theirs == version else f"has dse {theirs} (here {version})"
+                differ = [f"{p} {theirs[p]} (here {wanted[p]})" for p in wanted if theirs[p] != wanted[p]]
+                why = "has " * bool(differ) + ", ".join(differ)
             if not why:
                 return
             found = await worker.scheduler.get_task_status(keys=[topic])

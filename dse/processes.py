@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 PARENT = "DSE_PARENT_PROCESS"
 
@@ -23,15 +24,16 @@ def environment(**more: str) -> dict[str, str]:
     }
 
 
-def end_with_parent() -> None:
-    """End this process, whatever it does then, when the one that started it has ended."""
+def end_with_parent(last: Callable[[], object] = lambda: None) -> None:
+    """End this process, whatever it does then, when the one that started it has ended; ``last``: called before."""
     parent = int(os.environ.get(PARENT, "0"))
     if parent:
-        threading.Thread(target=_follow, args=(parent,), daemon=True, name="follow-parent").start()
+        threading.Thread(target=_follow, args=(parent, last), daemon=True, name="follow-parent").start()
 
 
-def _follow(parent: int) -> None:
+def _follow(parent: int, last: Callable[[], object]) -> None:
     while os.getppid() == parent:
         time.sleep(0.3)
+    last()
     # a thread may be deep in a solver: an ordinary exit would wait for it
     os._exit(1)

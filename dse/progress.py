@@ -8,8 +8,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from dse.streams import put
+
 Report = Callable[[int, int], None]
 EVERY = 5.0
+
+
+def announce(progress: bool | Report | None, text: str) -> None:
+    """Print a line on standard error where progress is shown there (see ``reporting``)."""
+    if _shown(progress):
+        sys.stderr.write(f"{text}\n")
+
+
+def _shown(progress: bool | Report | None) -> bool:
+    if callable(progress) or sys.stderr is None or progress is False:
+        return False
+    return bool(progress) or sys.stderr.isatty()
 
 
 @contextmanager
@@ -21,7 +35,7 @@ def reporting(progress: bool | Report | None, what: str = "points") -> Iterator[
     """
     if callable(progress):
         yield progress
-    elif sys.stderr is None or progress is False or (progress is None and not sys.stderr.isatty()):
+    elif not _shown(progress):
         yield lambda done, total: None
     elif sys.stderr.isatty():
         with _bar(what) as report:
@@ -67,7 +81,7 @@ def _lines(what: str, stream: TextIO) -> Report:
         last = now
         left = f", {span((total - done) / rate)} left" if rate and done < total else ""
         rated = f", {pace.words(rate)}" if rate else ""
-        print(f"{done} of {total} {what}{rated}{left}", file=stream, flush=True)
+        put(f"{done} of {total} {what}{rated}{left}", stream)
 
     return report
 

@@ -11,6 +11,7 @@ from importlib.resources import files
 from numbers import Real
 from typing import Any
 
+from dse import units
 from dse.names import did_you_mean
 
 
@@ -54,6 +55,11 @@ class Quantity:
 class UnitError(ValueError):
     """A number or its unit cannot be read; the message says what is wrong and what would be right."""
 
+
+# the unit that declares a failure rate; its dimension is that of any other rate
+FAILURES = "failure/s"
+# one FIT is a failure in 1e9 hours
+FIT_PER_FAILURE_RATE = 3.6e12
 
 # what a unit measures, and texts that read well for it; the first unit of a dimension is its SI unit here
 _KINDS = {
@@ -115,7 +121,8 @@ _KINDS = {
     "C": ("a charge", ("1 C",)),
     "V/K": ("a voltage per temperature", ("86 uV/K",)),
     "1/m^2": ("a number per area", ("2e12 1/m^2",)),
-    "1/s": ("a failure rate", ("100 FIT", "1e-6 1/h")),
+    "1/s": ("a rate", ("5 1/s", "2 1/h")),
+    FAILURES: ("a failure rate", ("100 FIT", "1e-6 1/h")),
 }
 
 _NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
@@ -206,7 +213,7 @@ def _conversion(written: str, unit: str) -> tuple[Decimal, int] | None:
 
 @lru_cache(maxsize=1024)
 def _root(expression: str) -> tuple[Decimal, dict[str, int]]:
-    """Return a unit expression's factor to pint's root units and its dimension, each name looked up alone."""
+    """Return a unit expression's factor to base units and its dimension, each name looked up alone."""
     factor, dimension = Decimal(1), dict[str, int]()
     for operator, name, power in _SPLIT.findall(expression):
         exponent = int(power or 1) * (-1 if operator == "/" else 1)
@@ -221,23 +228,19 @@ def _root(expression: str) -> tuple[Decimal, dict[str, int]]:
 def _name(name: str) -> tuple[Decimal, tuple[tuple[str, int], ...]]:
     if name.lower().endswith("flops") and not name.endswith("FLOPS"):
         raise UnitError(f"unit {name!r} is ambiguous: FLOPS is flop/second, flop is the count")
-    exact = _exact()
-    # a plural is that of a written-out name: "watts", but never "Ws", which would lose the second
-    found = [c for c in exact.parse_unit_name(name) if not c[2] or name[:-1].endswith(c[1])]
-    if not found:
+    found = units.table().find(name)
+    if found is None:
         raise UnitError(f"unknown unit {name!r}{_meant(name)}")
-    one = exact.Unit(found[0][0] + found[0][1])
-    factor = Decimal(exact.get_root_units(one)[0])
-    return factor, tuple((k, int(v)) for k, v in exact.get_dimensionality(one).items())
+    return found.factor, found.dimension
 
 
 def _meant(name: str) -> str:
-    units = sorted(_exact())
-    spelled = [p + u for u in units for p in ("", *_PREFIXES.replace(" ", ""), "Ki", "Mi", "Gi", "Ti", "Pi")]
+    known = sorted(units.table().units)
+    spelled = [p + u for u in known for p in ("", *_PREFIXES.replace(" ", ""), "Ki", "Mi", "Gi", "Ti", "Pi")]
     if any(s.lower() == name.lower() for s in spelled):
         return did_you_mean(name, spelled)
     return did_you_mean(
-        name, [p + u for u in units if len(u) > 2 for p in ("", "kilo", "mega", "giga", "milli")]
+        name, [p + u for u in known if len(u) > 2 for p in ("", "kilo", "mega", "giga", "milli")]
     )
 
 
@@ -264,20 +267,10 @@ def _examples(unit: str) -> str:
 
 @lru_cache(maxsize=1)
 def registry() -> Any:
-    """Return the pint registry of ``dse/units.txt`` (floats inside), loaded once."""
-    return _load(float)
-
-
-@lru_cache(maxsize=1)
-def _exact() -> Any:
-    # decimal factors: "0.1 ms" becomes the float nearest to 1e-4
-    return _load(Decimal)
-
-
-def _load(number: type) -> Any:
+    """Return the pint registry of ``dse/units.txt``, loaded once."""
     import pint
 
-    made = pint.UnitRegistry(None, non_int_type=number)
+    made = pint.UnitRegistry(None)
     made.load_definitions(files("dse").joinpath("units.txt").read_text(encoding="utf-8").splitlines())
     return made
 
@@ -303,22 +296,24 @@ _COUNTS = frozenset(
     }
 )
 # a ratio of counts reads best as it stands
-_UNSCALED = frozenset({"flop/byte", "instruction/byte", "cycle/instruction", "byte/cycle", "1/byte", "1/m^2"})
+_UNSCALED = frozenset(
+    {"flop/byte", "instruction/byte", "cycle/instruction", "byte/cycle", "1/byte", "1/m^2", "1/s"}
+)
 _PREFIXES = "qryzafpnµm kMGTPEZYRQ"
 
 
 def show(value: float, unit: str, digits: int = 6) -> str:
     """Write an SI number for people: ``show(12300, "W")`` is "12.3 kW", flop/J reads as GFLOPS/W.
 
+    A failure rate ("failure/s") is shown in FIT; any other rate keeps its own unit: "5 1/s", "5 kHz".
     Prefixes go from p to E (none below 1 for counts, none above 1 for seconds); beyond, the number is written
     in powers of ten: "3.27884e-28 J/flop".
     What it writes can be read again by ``to_si``, to the digits shown.
     """
     if not unit:
         return _plain(value, digits)
-    if unit == "1/s":
-        # failures have a unit of their own, one in 1e9 hours
-        return show(value * 3.6e12, "FIT", digits)
+    if unit == FAILURES:
+        return show(value * FIT_PER_FAILURE_RATE, "FIT", digits)
     if unit in _UNSCALED:
         return f"{_plain(value, digits)} {unit}"
     name = _SHOWN.get(unit, unit)

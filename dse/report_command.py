@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dse.door import ANSWERED
+from dse.door import ANSWERED, folder_for
 from dse.terminal import say
 
 
@@ -27,6 +27,7 @@ def report(source: str, output: str, points: int | None) -> int:
 
     if Path(output).suffix not in {".html", ".htm"}:
         raise click.UsageError(f"{output}: a report is a page, name it {Path(output).stem}.html")
+    folder_for(output)
     written = api.report(source, output, points)
     say(f"Wrote {written} ({written.stat().st_size / 1e6:.2g} MB): open it in any browser")
     return ANSWERED

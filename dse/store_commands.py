@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dse.commands import AS_JSON, mistakes_as_json
-from dse.door import ANSWERED, FAILED
+from dse.door import ANSWERED, FAILED, complain
+from dse.streams import INTERRUPTED
 from dse.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -32,18 +34,30 @@ SHOWN = 20
     metavar="N",
     help="Answer so many points, and so many of those said to be infeasible, again by other means.",
 )
+@click.option(
+    "--repair", is_flag=True, help="First compute what is missing or damaged, and nothing else (then verify)."
+)
 @AS_JSON
 @mistakes_as_json
-def verify(store: str, scenario: str | None, audit: int, as_json: bool) -> int:
+def verify(store: str, scenario: str | None, audit: int, repair: bool, as_json: bool) -> int:
     """Check a stored sweep: nothing lost, nothing changed, every answer re-evaluated.
 
     Compares checksums, runs the model on every stored design, and holds limits, bounds, gaps and statuses against it;
     names chunk, point and variable of what is wrong. Ends with 0 where the sweep is finished and all is well, else
     with 1.
+
+    --repair starts the sweep again from the question in the store: chunks that are missing or not what was written
+    are computed again, damaged metadata are written anew, and the rest is left as it is.
     """
     from dse import api
 
-    verdict = api.verify(store, scenario, audit, progress=True)
+    try:
+        verdict = api.verify(store, scenario, audit, progress=True, repair=repair)
+    except KeyboardInterrupt:
+        if not repair:
+            raise
+        complain(f"interrupted; {store} keeps what is done, and the same command continues")
+        return INTERRUPTED
     if as_json:
         say_json(verdict.record())
     else:
@@ -63,6 +77,8 @@ def _show_verdict(verdict: Verdict) -> None:
             say(f"  {trouble}")
         if verdict.wrong > SHOWN:
             say(f"  and {verdict.wrong - min(SHOWN, len(verdict.troubles))} more")
+        if verdict.damaged:
+            say(f"  `dse verify --repair {verdict.store}` computes again what is missing or damaged")
     if verdict.points:
         say(
             f"  limits are missed by {found.limit:.1e} at most (allowed 1e-8), the gap of an optimum is at most "
@@ -103,6 +119,16 @@ def show_audit(told: dict[str, Any]) -> None:
             say(f"         point {tuple(place)}, {variable}: {what}")
 
 
+def left_over(points: int, reasons: Mapping[str, int]) -> str:
+    """Say how many points were left to be solved one by one, and why."""
+    from formulations import handover
+
+    if not points:
+        return f"a way for many points at once was given up: {handover.words(reasons)}"
+    why = f": {handover.words(reasons)}" if reasons else ""
+    return f"{points} points were left to be solved one by one{why}"
+
+
 def tell_status(store: str, *, as_json: bool) -> int:
     """Print how far a sweep is."""
     from dse import api
@@ -123,8 +149,8 @@ def tell_status(store: str, *, as_json: bool) -> int:
     if told["points_per_second"]:
         left = f", {span(told['seconds_left'])} left" if told["pending"] else ""
         say(f"  rate     {told['points_per_second']:.3g} points/s{left}")
-    if told["points_solved_singly"]:
-        say(f"  singly   {told['points_solved_singly']} points were left to be solved one by one")
+    if told["points_solved_singly"] or told["left_over"]:
+        say(f"  singly   {left_over(told['points_solved_singly'], told['left_over'])}")
     say(f"  running  {_runner(told['running'])}")
     say(f"  identity {told['identity'][:12]}…")
     return ANSWERED

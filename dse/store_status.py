@@ -14,6 +14,8 @@ import results.chunks
 import results.identities
 import results.locks
 import results.store
+from dse.chunk_work import LEFT_OVER
+from formulations import handover
 from results.chunks import ChunkIndex
 from results.dataset import STATUS_CODES
 from results.solution import Status
@@ -30,8 +32,10 @@ def status(store: str | Path) -> dict[str, Any]:
     ``points``, ``done``, ``failed`` (those of status error), ``pending``, ``statuses``, ``chunks`` and
     ``chunks_done``; ``points_per_second`` of the last run (None: not known) and ``seconds_left`` at that rate;
     ``running``: who fills it at present (None: nobody); ``solve_seconds`` spent by all workers together;
-    ``points_solved_singly``; ``identity``. Raises StoreError where there is no store of a sweep.
+    ``points_solved_singly`` and why (``left_over``: points by reason); ``identity``. Raises StoreError where there is
+    no store of a sweep, and StoreDamaged where files of it are missing or have another size.
     """
+    results.store.check(store)
     identity = results.store.identity(store)
     attributes = results.store.attributes(store)
     notes = results.store.notes(store)
@@ -57,6 +61,7 @@ def status(store: str | Path) -> dict[str, Any]:
         "running": running,
         "solve_seconds": sum(float(n.get("seconds", 0.0)) for n in notes.values()),
         "points_solved_singly": sum(int(n.get("alone", 0)) for n in notes.values()),
+        LEFT_OVER: handover.merged(n.get(LEFT_OVER, {}) for n in notes.values()),
     }
 
 
@@ -73,8 +78,10 @@ def _rate(
     written = sorted((float(n["written"]), sizes[i]) for i, n in notes.items() if "written" in n)
     if running and "since" in running:
         since = float(running["since"])
+        took = time.time() - since
         mine = [(t, n) for t, n in written if t >= since]
-        return sum(n for _, n in mine) / max(time.time() - since, 1e-9) if mine else None
+        # the clock may have been set back since it began
+        return sum(n for _, n in mine) / took if mine and took > 0 else None
     if len(written) < 2:
         return None
     gaps = [b[0] - a[0] for a, b in itertools.pairwise(written)]

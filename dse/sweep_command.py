@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ import click
 from dse import sweep_summary
 from dse.cluster_options import Place, client_at, somewhere
 from dse.commands import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
-from dse.door import ANSWERED, FAILED, INTERRUPTED, complain
-from dse.store_commands import audit_record, show_audit, tell_status
+from dse.door import ANSWERED, FAILED, complain, folder_for
+from dse.store_commands import audit_record, left_over, show_audit, tell_status
+from dse.streams import INTERRUPTED
 from dse.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ def sweep(
     s3://bucket/study.zarr. `dse sweep -o STORE --summary` tells of a store as it is.
     """
     from dse import api
+    from results.storage import local
 
     if status is not None:
         return tell_status(status, as_json=as_json)
@@ -77,9 +80,12 @@ def sweep(
     _check_store(output)
     if any(Path(p).suffix not in PICTURES for p in pictures):
         raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
+    for picture in pictures:
+        local(picture)
     asked = api.load(scenario)
     if pictures:
         _check_picture(asked)
+    folder_for(output)
     try:
         with client_at(place) as client:
             dataset = api.sweep(
@@ -99,6 +105,7 @@ def sweep(
     for picture in pictures:
         from results import plot
 
+        folder_for(picture)
         plot.save(plot.sweep(dataset), Path(picture))
     return _tell(dataset, output, summary, as_json)
 
@@ -122,6 +129,9 @@ def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
 
 
 def _check_store(output: str) -> None:
+    from results.storage import named
+
+    named(output)
     if Path(output).suffix in NOT_STORES:
         raise click.UsageError(f"this fills a Zarr store (a folder): name it {Path(output).stem}.zarr")
 
@@ -165,8 +175,18 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
         "statuses": {meant.value: n for meant, n in counts.items() if n},
         "solve_seconds": seconds,
         "audit": audit_record(dataset, store),
+        **_left_over(dataset),
         "messages": sorted(messages)[:5],
     }
+
+
+def _left_over(dataset: xr.Dataset) -> dict[str, Any]:
+    """Say which points a way for many at once left over, and why."""
+    from dse.chunk_work import LEFT_OVER
+    from dse.targets import SINGLY
+
+    reasons = json.loads(dataset.attrs.get(LEFT_OVER, "{}"))
+    return {SINGLY: int(dataset.attrs.get(SINGLY, 0)), LEFT_OVER: reasons}
 
 
 def _size(dataset: xr.Dataset, variable: str) -> dict[str, Any]:
@@ -180,6 +200,8 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
     say(f"{_points(told)}: {counts}")
     for message in told["messages"]:
         say(f"  error: {message}")
+    if told["points_solved_singly"] or told["left_over"]:
+        say(f"  {left_over(told['points_solved_singly'], told['left_over'])}")
     show_audit(told["audit"])
     if dataset is not None:
         sweep_summary.show_ranges(dataset)
@@ -220,6 +242,7 @@ def evaluate(
         dataset = api.evaluate(asked, metrics=_names(metrics))
     else:
         _check_store(output)
+        folder_for(output)
         try:
             with client_at(place) as client:
                 dataset = api.evaluate(

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import results.chunks
 import results.dataset
+import results.store
 import scenarios
-from dse import chunk_work
+from dse import chunk_work, grid_way
 from dse.chunk_work import Finished, Ready, Study
 from dse.dispatch import through_dask, through_threads
-from dse.progress import Report, reporting
+from dse.progress import Report, announce, reporting
 from dse.targets import Target
 from dse.workers import LocalWorkers
 from results.chunks import ChunkIndex
@@ -92,6 +93,7 @@ def run(
     if not grid.axes:
         raise _nothing_swept(scenario)
     ready = chunk_work.ready(grid, only)
+    announce(progress, f"{grid.size} points go {grid_way.words(grid_way.told(ready))}")
     kind = "point" if ready.path is None else ready.path.kind
     with Target(ready, scenario, store, kind, retry=retry_failed) as where:
         study = Study(
@@ -104,7 +106,7 @@ def run(
             run=uuid.uuid4().hex,
         )
         tally = _Tally(ready.plan, where)
-        with reporting(progress) as report:
+        with _naming(tally, where), reporting(progress) as report:
             report(tally.points, tally.total)
             here = _Here(ready, client, workers, patience)
             for finished in here.computed(study, where.todo(), tally, report):
@@ -113,10 +115,25 @@ def run(
             for finished in here.computed(replace(study, retry=True), where.retry, tally, report):
                 where.take(finished)
             # a worker that a killed run left behind may have been at a chunk of ours
-            where.look()
+            where.look(again=True)
             for finished in here.computed(study, where.todo(), tally, report):
                 where.take(finished)
         return where.finish(study, audit)
+
+
+@contextmanager
+def _naming(tally: _Tally, where: Target) -> Iterator[None]:
+    """Let the message of a sweep that cannot go on say what is stored."""
+    try:
+        yield
+    except results.store.StoreError as problem:
+        kept = f"{tally.points} of {tally.total} points"
+        held = (
+            f"{kept} are stored"
+            if where.there()
+            else f"the store is gone, and with it {kept} that were stored"
+        )
+        raise type(problem)(f"{problem}; {held}") from problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import scenarios
 from dse import fronts
 from dse.front_search import Front
 from dse.progress import Report, reporting
+from formulations import failures
 from results import front_places
 from results.solution import Solution, Status
 from results.trouble import StoreError
@@ -100,7 +101,7 @@ def _front(question: Question, points: int | None, tolerance: float | None) -> F
         raise
     except Exception as problem:
         # one place must not take the others down; what is wrong is told with the place
-        failed = Solution(Status.ERROR, message=f"{type(problem).__name__}: {problem}")
+        failed = Solution(Status.ERROR, message=failures.in_words(question, problem))
         return Front(question, refusal=failed, failed=1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,9 +16,10 @@ import results.memory
 import results.storage
 import results.store
 from dse import audits
-from dse.chunk_work import Finished, Ready, Study
+from dse.chunk_work import LEFT_OVER, Finished, Ready, Study
 from dse.models.sources import fingerprints
 from dse.version import VERSION
+from formulations import handover
 from results.chunks import ChunkIndex
 from results.dataset import STATUS_CODES
 from results.solution import Status
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
 SINGLY = "points_solved_singly"
 AUDIT_NOTE = "chunks_done/audit.note"
+AGAIN = "solved_again"
 ERROR = str(STATUS_CODES[Status.ERROR])
+_log = logging.getLogger("dse")
 
 
 def identity(scenario: Scenario, at: Ready) -> dict[str, Any]:
@@ -59,10 +63,12 @@ class Target:
     ) -> None:
         self.at = at
         self._lock = contextlib.ExitStack()
+        self._held: results.locks.Held | None = None
         self._notes: dict[ChunkIndex, Mapping[str, Any]] = {}
         self.path: str | None = None
         self.done: set[ChunkIndex] = set()
         self.retry: list[ChunkIndex] = []
+        self._damaged: Mapping[ChunkIndex, Mapping[str, str]] = {}
         if store is None:
             self._memory = results.memory.Memory(at.plan, kind)
             self.chunks = self._memory.chunks
@@ -70,7 +76,8 @@ class Target:
         # workers may have another working directory
         self.path = results.storage.absolute(store)
         self.chunks = results.store.create(self.path, at.plan, identity(scenario, at), kind)
-        self.done = results.store.done(self.path)
+        self._damaged = results.store.damaged_chunks(self.path)
+        self.done = results.store.done(self.path) - self._damaged.keys()
         if retry:
             notes = results.store.notes(self.path)
             self.retry = [i for i, note in sorted(notes.items()) if note.get("statuses", {}).get(ERROR)]
@@ -78,10 +85,23 @@ class Target:
     def __enter__(self) -> Self:
         """Hold the lock, unless all is done (so that a finished store may be read-only)."""
         if self.path is not None and (self.todo() or self.retry or not self._finished()):
-            self._lock.enter_context(results.locks.held(self.path))
+            self._held = self._lock.enter_context(results.locks.held(self.path))
             # somebody may have been at work until now
+            self._discard(results.store.damaged_chunks(self.path, self._damaged))
             self.look()
+            if self.todo() or self.retry:
+                results.store.resume(self.path)
         return self
+
+    def _discard(self, damaged: Mapping[ChunkIndex, Mapping[str, str]]) -> None:
+        """Take back chunks that are not what was written, and say so."""
+        assert self.path is not None, "only what is stored can be damaged"
+        for index in damaged:
+            results.store.discard(self.path, index)
+        if damaged:
+            name, what = next(iter(next(iter(damaged.values())).items()))
+            many = f"{len(damaged)} chunk{'s' * (len(damaged) > 1)}"
+            _log.warning("%s: %s computed again, since %s %s", self.path, many, name, what)
 
     def __exit__(self, *problem: object) -> None:
         """Give the lock back."""
@@ -89,24 +109,37 @@ class Target:
 
     def _finished(self) -> bool:
         assert self.path is not None, "only a store is finished by an earlier run"
-        return audits.ATTRIBUTE in results.store.attributes(self.path)
+        return audits.finished(results.store.attributes(self.path))
 
     def todo(self) -> list[ChunkIndex]:
         """Return the chunks that are not done, in order."""
-        cut = results.chunks.chunk_slices(self.at.plan.shape, self.chunks)
-        return [index for index, _ in cut if index not in self.done]
+        return [index for index in self._all() if index not in self.done]
+
+    def _all(self) -> list[ChunkIndex]:
+        return [index for index, _ in results.chunks.chunk_slices(self.at.plan.shape, self.chunks)]
+
+    def there(self) -> bool:
+        """Tell whether the store is still where it was."""
+        return self.path is not None and results.store.exists(self.path)
 
     def take(self, finished: Finished) -> None:
-        """Keep a chunk that no worker has written."""
+        """Keep a chunk that no worker has written; StoreBusy where another sweep has taken the store over."""
+        if self._held is not None:
+            self._held.check()
         self._notes[finished.index] = finished.note
         if finished.arrays is not None and self.path is None:
             self._memory.write_chunk(finished.index, finished.arrays)
             self.done.add(finished.index)
 
-    def look(self) -> None:
-        """Look what is done: a worker left over from a run that was killed may have taken back a chunk of ours."""
+    def look(self, *, again: bool = False) -> None:
+        """Look what is done: a worker left over from a run that was killed may have taken back a chunk of ours.
+
+        ``again``: after chunks were computed, so that few are missing; a listing that does not show them may be an
+        old one (network file systems keep them for a while).
+        """
         if self.path is not None:
             self.done = results.store.done(self.path)
+            self.done |= results.store.notes(self.path, self.todo()).keys() if again else set()
 
     def finish(self, study: Study, audit: int | None) -> xr.Dataset:
         """Tidy up, audit and return the dataset; ``audit``: see ``audits.wanted``."""
@@ -115,14 +148,22 @@ class Target:
             extra, _ = audits.timed(self.at, study, dataset, audits.wanted(self.at, audit))
             return dataset.assign_attrs(self._attributes(list(self._notes.values()), extra))
         count = audits.wanted(self.at, audit)
-        told = results.store.attributes(self.path).get(audits.ATTRIBUTE)
-        if told is not None and not self._notes and json.loads(told).get("solved_again", 0) >= count:
+        if audit is None:
+            # as many as an earlier run was asked for, so that a repaired store is the one that it was
+            count = max(count, results.store.remarked(self.path, AUDIT_NOTE).get(AGAIN, 0))
+        attributes = results.store.attributes(self.path)
+        enough = json.loads(attributes.get(audits.ATTRIBUTE, "{}")).get("solved_again", 0) >= count
+        if audits.finished(attributes) and not self._notes and enough:
             return results.store.open(self.path)
-        notes = list(results.store.notes(self.path).values())
+        notes = list(results.store.notes(self.path, self._all()).values())
         extra, seconds = audits.timed(self.at, study, results.store.open(self.path), count)
         found = self._attributes(notes, extra)
         results.store.annotate(self.path, found)
-        spent = {"seconds": sum(n.get("check_seconds", 0.0) for n in notes), "seconds_solved_again": seconds}
+        spent = {
+            "seconds": sum(n.get("check_seconds", 0.0) for n in notes),
+            "seconds_solved_again": seconds,
+            AGAIN: count,
+        }
         results.store.remark(self.path, AUDIT_NOTE, spent)
         results.store.tidy(self.path)
         return results.store.open(self.path)
@@ -131,7 +172,10 @@ class Target:
         found: dict[str, Any] = {audits.ATTRIBUTE: json.dumps(audits.figures(notes, extra))}
         if self.at.path is not None:
             found[SINGLY] = sum(int(n.get("alone", 0)) for n in notes)
-        return found
+        left = handover.merged(n.get(LEFT_OVER, {}) for n in notes)
+        if left:
+            _log.warning("points that a way for many at once left over: %s", handover.words(left))
+        return {**found, LEFT_OVER: json.dumps(left)}
 
 
 def audited(dataset: xr.Dataset) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
+from dse.streams import put, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,12 +17,8 @@ WIDTH = 100
 
 
 def say(text: str) -> None:
-    """Print to standard output; whoever reads it may stop reading at any time."""
-    try:
-        click.echo(text)
-    except BrokenPipeError:
-        # the rest goes nowhere, also what the interpreter flushes when it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Print plain text to standard output; control characters in it are spelled out."""
+    put(visible(text), sys.stdout)
 
 
 def say_json(value: Any) -> None:
@@ -39,7 +34,8 @@ def show(what: RenderableType) -> None:
     on_terminal = sys.stdout.isatty()
     width = None if on_terminal else WIDTH
     Console(file=page, force_terminal=on_terminal, width=width, highlight=False).print(what)
-    say("\n".join(line.rstrip() for line in page.getvalue().splitlines()))
+    # what is shown is made visible where it becomes text: here stand the colours
+    put("\n".join(line.rstrip() for line in page.getvalue().splitlines()), sys.stdout)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[str] = frozenset()) -> Any:
@@ -54,8 +50,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset
     found = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
     for place, name in enumerate(head):
         justify: Any = "right" if name in numbers else "left"
-        found.add_column(Text(name), justify=justify, overflow="fold", no_wrap=place == 0)
+        found.add_column(Text(visible(name)), justify=justify, overflow="fold", no_wrap=place == 0)
     for row in rows:
         # the others give way to the first; where even that is not enough it is broken, never cut off
-        found.add_row(*(Text(cell, no_wrap=False, overflow="fold") for cell in row))
+        found.add_row(*(Text(visible(cell), no_wrap=False, overflow="fold") for cell in row))
     return found

@@ -12,21 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zarr
 
-import results.checksums
 import results.chunks
 import results.identities
 import results.storage
 import results.store
 import scenarios
-from dse import audits, checking, chunk_work, targets
+from dse import audits, checking, chunk_work, sweeps, targets
 from dse.chunk_work import Ready, Study
 from dse.findings import Findings
 from dse.progress import Report, reporting
+from dse.version import VERSION
 from results.chunks import ChunkIndex
 from results.store import StoreError
-from results.trouble import explained
 from scenarios import Scenario
 
 POINTS = 20
@@ -55,14 +53,16 @@ class Verdict:
     """What became of a verification.
 
     ``points``: how many were judged; ``wrong``: how much is wrong, of which ``troubles`` are the first; ``pending``:
-    chunks that are not done; ``found``: the largest of what is allowed; ``again``: points answered again by other
-    means; ``notes``: what should be known and is not wrong.
+    chunks that are not done; ``damaged``: files or chunks that are missing or not what was written; ``found``: the
+    largest of what is allowed; ``again``: points answered again by other means; ``notes``: what should be known and is
+    not wrong.
     """
 
     store: str
     points: int = 0
     chunks: int = 0
     pending: int = 0
+    damaged: int = 0
     wrong: int = 0
     troubles: list[Trouble] = field(default_factory=list)
     found: Findings = field(default_factory=Findings)
@@ -123,11 +123,11 @@ def verify(
     # workers of the audit may have another working directory
     path = results.storage.absolute(store)
     attributes, identity = results.store.attributes(path), results.store.identity(path)
-    asked = scenario or scenarios.from_text(str(attributes["scenario"]), "the question in the store")
+    asked = scenario or _asked(attributes)
     at = chunk_work.ready(scenarios.grid(asked), _kept(asked, identity))
     verdict = Verdict(str(store))
     _identity(verdict, at, asked, identity, attributes)
-    _coordinates(verdict, at, path)
+    _metadata(verdict, at, path, identity)
     if verdict.wrong:
         # the numbers would be held against another question
         return verdict
@@ -146,6 +146,29 @@ def verify(
             [*verdict.found.doubtful[:audit], *audits.drawn(at, audit), *infeasible.places],
         )
     return verdict
+
+
+def _asked(attributes: Mapping[str, Any]) -> Scenario:
+    return scenarios.from_text(str(attributes["scenario"]), "the question in the store")
+
+
+def repair(
+    store: str | Path,
+    scenario: Scenario | None = None,
+    workers: int | None = None,
+    progress: bool | Report | None = None,
+) -> None:
+    """Compute what is missing of a store or damaged, and write damaged metadata anew, from its own question.
+
+    It is what the sweep does that is started again; what is sound is left as it is. ``scenario``: as in ``verify``.
+    Raises StoreError where nothing in the store says its question any more, where it belongs to another version or
+    other equations than those here, and where it cannot be written; ScenarioError as ``verify``.
+    """
+    path = results.storage.absolute(store)
+    attributes = results.store.origin(path)
+    asked = scenario or _asked(attributes)
+    identity = json.loads(attributes[results.store.IDENTITY])
+    sweeps.run(asked, scenarios.grid(asked), path, None, workers, progress, _kept(asked, identity))
 
 
 def _kept(asked: Scenario, identity: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -171,35 +194,45 @@ def _identity(
         verdict.tell(Trouble(None, None, "scenario", "the stored question is not the one that was swept"))
 
 
-def _coordinates(verdict: Verdict, at: Ready, path: str) -> None:
-    where = results.storage.folder(path)
-    with explained(where, "read"):
-        group = zarr.open_group(where.zarr(write=False), mode="r")
-    for coordinate in at.plan.coordinates:
+def _metadata(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any]) -> None:
+    """Hold metadata against what was written, and against what the question makes of them here."""
+    damaged = results.store.damaged_metadata(path)
+    verdict.damaged += len(damaged)
+    for name, what in damaged.items():
+        verdict.tell(Trouble(None, None, name.partition("/")[0], f"{name} {what}"))
+    if damaged:
+        return
+    group = results.store.group(path)
+    for variable in (*at.plan.coordinates, *at.plan.variables):
         try:
-            stored = np.asarray(group[coordinate.name][...]).tolist()
+            array = group[variable.name]
+            other = dict(array.attrs) != json.loads(json.dumps(dict(variable.attributes)))
+            values = None if variable.values is None else np.asarray(array[...]).tolist()
         except Exception as problem:  # a decoder may raise anything on damaged bytes
-            verdict.tell(Trouble(None, None, coordinate.name, f"cannot be read: {problem}"))
+            verdict.tell(Trouble(None, None, variable.name, f"cannot be read: {problem}"))
             continue
-        if stored != list(coordinate.values or ()):
-            verdict.tell(Trouble(None, None, coordinate.name, "its values are not those of the question"))
+        if values is not None and not results.identities.same(values, list(variable.values or ())):
+            verdict.tell(Trouble(None, None, variable.name, "its values are not those of the question"))
+        if other and identity.get("dse") == VERSION:
+            verdict.tell(Trouble(None, None, variable.name, "its attributes are not those of the question"))
 
 
 def _chunks(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any]) -> Iterator[ChunkIndex]:
     """Go through the chunks that are as they were written."""
-    where, notes = results.storage.folder(path), results.store.notes(path)
-    group = zarr.open_group(where.zarr(write=False), mode="r")
-    for index, _ in results.chunks.chunk_slices(at.plan.shape, identity[results.store.CHUNKS]):
-        if index not in notes:
+    done = results.store.done(path)
+    whole = [i for i, _ in results.chunks.chunk_slices(at.plan.shape, identity[results.store.CHUNKS])]
+    for index in whole:
+        if index not in done:
             verdict.pending += 1
+            verdict.damaged += 1
             verdict.tell(Trouble(index, None, "", "it is not done; run the sweep again"))
-            continue
+    for index, damage in results.store.verified(path, [i for i in whole if i in done]):
         verdict.chunks += 1
-        damage = results.checksums.damage(group, index, notes[index])
+        verdict.damaged += bool(damage)
         if damage:
-            name, _, what = damage.partition(" ")
+            name = damage.partition(" ")[0].partition("/")[0]
             known = name in identity["grid"]["variables"]
-            verdict.tell(Trouble(index, None, name if known else "", what if known else damage))
+            verdict.tell(Trouble(index, None, name if known else "", damage))
         else:
             yield index
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import over_grid
+from formulations import handover, over_grid
 from formulations.canonical import LOG_BOX, MARGIN, Array
 from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
@@ -29,6 +29,7 @@ from scenarios.question import Decision, Question
 Pair = tuple[Posynomial, Posynomial]
 Maker = Callable[[Spread, Region], object]
 FAR = math.log(1e25)
+NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +128,9 @@ def apart(grid: Grid, made: Maker | None = None) -> Spread:
 
 def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice, maker: Maker) -> bool:
     region = tuple(run if k == i else slice(s, s + 1) for k, s in enumerate(start))
-    try:
+    made = None
+    with handover.guarded(NOT_ARRAYS, run.stop - run.start, handover.ARITHMETIC):
         made = maker(along, region)
-    except Exception:  # whatever a model does with arrays: its points are then asked with plain numbers
-        return False
     return made is not None
 
 

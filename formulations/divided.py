@@ -241,7 +241,15 @@ def any_design(c: Canonical) -> Canonical:
 
 def kept(c: Canonical, wanted: Sequence[bool]) -> Canonical:
     """Return the same goal with the limits that are wanted only."""
-    rows = [0, *(k for k, w in enumerate(wanted, start=1) if w)]
+    return _ordered(c, [0, *(k for k, w in enumerate(wanted, start=1) if w)])
+
+
+def aimed(c: Canonical, which: int) -> Canonical:
+    """Return the same limits but one (its place among the keys), which becomes the goal instead."""
+    return _ordered(c, [which + 1, *(k for k in range(1, c.ptr.size - 1) if k != which + 1)])
+
+
+def _ordered(c: Canonical, rows: Sequence[int]) -> Canonical:
     columns = np.concatenate([np.arange(c.ptr[k], c.ptr[k + 1]) for k in rows])
     place = {k: i for i, k in enumerate(rows)}
     return replace(

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
@@ -17,6 +20,11 @@ from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 
 # powers of the elapsed time in the metrics that idling changes
 ELAPSED = {"time": 1, "energy_delay": 1, "power": -1, "power_per_processor": -1, "performance": -1}
+
+
+# ends of a search: what it begins with beside the model's own, and what it never goes beyond
+START = 1.0
+LEAST, MOST = 1e-300, 1e300
 
 
 class RowKey(NamedTuple):
@@ -41,6 +49,17 @@ def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
             product = product * (d.base / x[d.name])
         found["halvings"] = arithmetic.log2(product)
     return found
+
+
+def unraised(question: Question) -> Question:
+    """Return the question with its given numbers as NumPy has them.
+
+    Under ``np.errstate`` what overflows is then infinite, where Python's own floats raise.
+    """
+    given: dict[str, Any] = {
+        n: np.float64(v) if isinstance(v, float) else v for n, v in question.given.items()
+    }
+    return replace(question, given=given)
 
 
 def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> dict[RowKey, Any]:
@@ -89,12 +108,39 @@ def quantity(model: Model, name: str) -> Quantity:
     """The quantity behind a metric, an input or a machine parameter of that name."""
     if name in (HALVINGS.name, STRETCH.name):
         return HALVINGS if name == HALVINGS.name else STRETCH
-    parameters = model.parameters()
-    return parameters[name] if name in parameters else model.metric(name)
+    return _quantities(model)[name]
 
 
-def domain(q: Quantity) -> tuple[float, float]:
-    """The finite positive box of a decided quantity where the user set no bound."""
-    low = q.minimum if q.minimum > 0 else q.floor
-    high = q.maximum if math.isfinite(q.maximum) else q.ceiling
-    return low, high
+def _quantities(model: Model) -> Mapping[str, Quantity]:
+    """All quantities of a model by name; of the model asked about last they are kept."""
+    global _last  # noqa: PLW0603
+    known, found = _last
+    if known is not model:
+        found = {q.name: q for q in model.metrics} | model.parameters()
+        _last = (model, found)
+    return found
+
+
+_last: tuple[Model | None, Mapping[str, Quantity]] = (None, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What a decided quantity may be whatever the limits say; ``searched``: which ends only a search has.
+
+    The other ends are the quantity's own (p >= 1). The user's bounds play no part here.
+    """
+
+    low: float
+    high: float
+    searched: tuple[bool, bool]
+
+
+def box(question: Question, name: str) -> Box:
+    """The finite box of a decided quantity, in which a search can be made. No proof may rest on its searched ends."""
+    q = quantity(question.model, name)
+    searched = (q.minimum <= 0.0 < q.floor, not math.isfinite(q.maximum))
+    far = question.reach * START
+    low = max(q.floor / far, LEAST) if searched[0] else max(q.minimum, 0.0)
+    high = min(q.ceiling * far, MOST) if searched[1] else q.maximum
+    return Box(low, high, searched)

@@ -391,7 +391,8 @@ def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[Log
 def _variable(question: Question, d: Decision, known: tuple[float, float] | None) -> LogVariable:
     if d.choices is not None:
         raise ValueError(f"{d.name} is a choice among names: fix it first")
-    low, high = known or evaluation.domain(evaluation.quantity(question.model, d.name))
+    box = evaluation.box(question, d.name)
+    low, high = known or (box.low, box.high)
     if known is None and d.minimum is not None and d.minimum > 0:
         low = min(low, d.minimum)
     if known is None and d.maximum is not None:

@@ -206,13 +206,13 @@ def _case(
 
 
 def _variable(question: Question, d: Decision) -> Variable:
-    q = evaluation.quantity(question.model, d.name)
-    low, high = evaluation.domain(q)
+    box = evaluation.box(question, d.name)
+    low, high = box.low, box.high
     if d.minimum is not None and d.minimum > 0:
         low = min(low, d.minimum)
     if d.maximum is not None:
         high = max(high, d.maximum)
-    return Variable(d.name, low, high, q.minimum > 0, math.isfinite(q.maximum), d)
+    return Variable(d.name, low, high, not box.searched[0], not box.searched[1], d)
 
 
 def symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Row, ...]]:
@@ -268,11 +268,11 @@ def _affine(goal: Goal | None, rows: tuple[Row, ...]) -> bool:
 
 
 def _cleared(row: Row) -> tuple[Posynomial, Posynomial]:
-    """A row multiplied through by one variable where that makes c/x <= 1 linear."""
-    if row.denominator.same_as(posynomial.ONE) and row.numerator.is_monomial:
+    """A row multiplied through by one variable where that makes c/x <= d linear."""
+    if set(row.denominator.terms) == {()} and row.numerator.is_monomial:
         ((key, c),) = row.numerator.terms.items()
         if len(key) == 1 and key[0][1] == -1.0:
-            return posynomial.constant(c), Posynomial({((key[0][0], 1.0),): 1.0})
+            return posynomial.constant(c), Posynomial({((key[0][0], 1.0),): row.denominator.terms[()]})
     return row.numerator, row.denominator
 
 
@@ -287,3 +287,18 @@ def linear_rows(problem: Problem) -> tuple[tuple[RowKey, Posynomial, Posynomial]
     """The rows of an LP or MILP as affine ``numerator <= denominator``."""
     assert problem.rows is not None, "only problems with structure have linear rows"
     return tuple((r.key, *_cleared(r)) for r in problem.rows)
+
+
+def typical_size(problem: Problem, name: str) -> float:
+    """Estimate the typical size of a variable of an LP or MILP: its bounds' middle, or what limits make of it, or 1."""
+    d = next(v.decision for v in problem.variables if v.name == name)
+    ends = [e for e in (d.minimum, d.maximum) if e]
+    if d.values is not None:
+        ends += [v for v in d.values if v > 0]
+    for _, numerator, denominator in linear_rows(problem):
+        sides = (numerator.terms, denominator.terms)
+        own = max((t.get(((name, 1.0),), 0.0) for t in sides), default=0.0)
+        rest = max((t.get((), 0.0) for t in sides), default=0.0)
+        if own > 0 and rest > 0:
+            ends.append(rest / own)
+    return math.exp(sum(math.log(e) for e in ends) / len(ends)) if ends else 1.0

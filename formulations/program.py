@@ -29,7 +29,7 @@ from scenarios.question import Decision, Question
 
 Array = NDArray[np.float64]
 BIG = 1e7
-BOX = 1e12
+BOX, BOX_END = 1e12, 1e18
 HAIR = 1e-9
 PASSES = 6
 
@@ -44,7 +44,8 @@ class Program:
     ratio is then the reciprocal of the user's objective. ``ties``: the tie-breaking metrics as ratios. ``others``:
     the objectives beside ``goal``, in their order, each with its own goal, under and sign. ``amounts``: the rows
     that say of an amount whether there is any, with the column that says so and a bound of the amount that holds
-    without any limit.
+    without any limit. ``open``: some amounts have no end at all, and nothing says of them that there is any: the
+    program then only tells what is impossible.
     """
 
     question: Question
@@ -63,6 +64,7 @@ class Program:
     ties: tuple[tuple[str, Array, Array], ...]
     others: tuple[tuple[Array, Array, int], ...] = ()
     amounts: tuple[tuple[int, int, float], ...] = ()
+    open: bool = False
 
     @property
     def rows(self) -> Array:
@@ -70,13 +72,17 @@ class Program:
         return self.numerators - self.denominators
 
     @property
+    def endless(self) -> Array:
+        """The upper ends of the columns without those that are only there to have one."""
+        return np.where(self.boxed, np.inf, self.high)
+
+    @property
     def boxed(self) -> NDArray[np.bool_]:
         """The columns whose upper end is only there to have one."""
         found = np.zeros(len(self.columns), dtype=bool)
         for i, atom in enumerate(self.columns):
             if isinstance(atom, str):
-                q = evaluation.quantity(self.question.model, atom)
-                found[i] = bool((self.high[..., i] < q.maximum).all())
+                found[i] = evaluation.box(self.question, atom).searched[1]
         return found
 
     def column(self, name: str) -> Array:
@@ -136,6 +142,14 @@ def product(question: Question) -> Program | None:
     return _Builder(question, x).build(limits, one, 1, {}, [(other, 1)])
 
 
+def column_ends(question: Question, d: Decision) -> tuple[float, float]:
+    """The ends of a column; an end that only a search has, and that is too far to be of use, is none."""
+    box = evaluation.box(question, d.name)
+    if not box.searched[1]:
+        return box.low, box.high
+    return box.low, box.high if box.high <= min(BOX * question.reach, BOX_END) else math.inf
+
+
 def is_linear(question: Question) -> bool:
     """Whether a decided quantity may be 0 or picks from a menu, so that only this arithmetic has it."""
     quantities = [evaluation.quantity(question.model, d.name) for d in question.decide]
@@ -190,6 +204,7 @@ class _Builder:
             tuple((n, self.vector(r.numerator), self.vector(r.denominator)) for n, r in ties.items()),
             tuple((self.vector(g.numerator), self.vector(g.denominator), s) for g, s in others),
             tuple(self.amounts),
+            self.open,
         )
 
     def _matrix(self, forms: list[Affine]) -> Array:
@@ -233,6 +248,7 @@ class _Builder:
                 self.rows.append((None, entries, ONE, True))
 
     def _bounds(self) -> None:
+        self.decided = {d.name: d for d in self.question.decide}
         ends = [self._end(atom) for atom in self.columns]
         self.low: list[Any] = [e[0] for e in ends]
         self.high: list[Any] = [e[1] for e in ends]
@@ -247,11 +263,8 @@ class _Builder:
 
     def _end(self, atom: Atom) -> tuple[float, float, bool]:
         if isinstance(atom, str):
-            d = next(d for d in self.question.decide if d.name == atom)
-            q = evaluation.quantity(self.question.model, atom)
-            low = q.minimum if q.floor == 0.0 else max(q.minimum, q.floor)
-            box = q.ceiling if q.ceiling <= BOX else math.inf
-            return low, min(q.maximum, box), d.integer
+            d = self.decided[atom]
+            return *column_ends(self.question, d), d.integer
         if isinstance(atom, Maximum):
             return -math.inf, math.inf, False
         return 0.0, 1.0, not isinstance(atom, Differs)
@@ -277,10 +290,15 @@ class _Builder:
         if amounts and any(isinstance(c, Many) for c in self._numbers()):
             raise NotPosynomial("whether there is any of an amount, at many points at once")
         widest, ends = (self._own_ends(), self._implied()) if amounts else (np.zeros(0), np.zeros(0))
+        self.open = False
         for atom in amounts:
-            found = self._indicator(atom, atom in pulled, self._most(atom.amount, ends))
-            self.amounts.append((len(self.rows), self.place[atom], min(self._most(atom.amount, widest), BIG)))
-            self.rows += [(None, left, right, False) for left, right in found]
+            most, alone = (self._most(atom.amount, e) for e in (ends, widest))
+            self.open |= not math.isfinite(alone)
+            if math.isfinite(most) or self.question.reach == 1.0:
+                self.amounts.append((len(self.rows), self.place[atom], min(alone, self._big)))
+                self.rows.append((None, *self._there(atom, most), False))
+            if atom in pulled:
+                self.rows.append((None, *self._counted(atom), False))
 
     def _difference(self, atom: Differs) -> Iterator[tuple[Affine, Affine]]:
         one, other = (
@@ -304,17 +322,23 @@ class _Builder:
     def _decision(self, name: str) -> Decision:
         return next(d for d in self.question.decide if d.name == name)
 
-    def _indicator(self, atom: Some, pulled: bool, most: float) -> Iterator[tuple[Affine, Affine]]:
-        own = Affine({atom: 1.0})
-        if not most <= BIG:
+    @property
+    def _big(self) -> float:
+        return BIG * self.question.reach * max(evaluation.START, 1.0)
+
+    def _there(self, atom: Some, most: float) -> tuple[Affine, Affine]:
+        """The row that says that there is some of an amount, which is at most ``most``."""
+        if not most <= self._big:
             text = "whether there is any of an amount without an upper limit: give what it is made of a max"
             raise NotPosynomial(text)
-        yield atom.amount, own.times(most)
-        if pulled:
-            whole = all(self.integer[self.place[a]] and c >= 1 for a, c in atom.amount.terms.items())
-            # of what can be divided, more than what counts as none
-            least = 1.0 if whole and atom.amount.constant >= 0 else arithmetic.NONE * (1.0 + 1e-3)
-            yield own.times(least), atom.amount
+        return atom.amount, Affine({atom: most})
+
+    def _counted(self, atom: Some) -> tuple[Affine, Affine]:
+        """The row that says that there is some of an amount only where there is."""
+        whole = all(self.integer[self.place[a]] and c >= 1 for a, c in atom.amount.terms.items())
+        # of what can be divided, more than what counts as none
+        least = 1.0 if whole and atom.amount.constant >= 0 else arithmetic.NONE * (1.0 + 1e-3)
+        return Affine({atom: least}), atom.amount
 
     def _own_ends(self) -> Array:
         """Upper ends of all columns, those of a maximum from its arguments."""

@@ -13,7 +13,7 @@ from pyomo.core.expr.numvalue import NumericValue
 from dse.models import arithmetic
 from formulations.logprogram import Linear, LogProgram, LogRow, LogVariable, Term, log_program
 from formulations.posynomial import NotPosynomial, Posynomial
-from formulations.problem import Kind, Problem, linear_goal, linear_rows
+from formulations.problem import Kind, Problem, linear_goal, linear_rows, typical_size
 from formulations.program import Program, branch_count
 from formulations.program_model import goal_in_si, is_ratio, pyomo_program
 
@@ -63,7 +63,8 @@ def write(problem: Problem, path: Path, form: str, ratio: float | None = None) -
         model = pyomo_model(problem)
     except NotPosynomial as refusal:
         raise ValueError(f"the problem cannot be written: it turns on {refusal}") from None
-    _to_file(model, path, form, written_goal(problem) if form == "lp" else "")
+    note = {"lp": written_goal, "gams": logarithmic}.get(form)
+    _to_file(model, path, form, note(problem) if note else "")
     return (path,)
 
 
@@ -75,6 +76,19 @@ def written_goal(problem: Problem, ratio: float | None = None) -> str:
         return ""
     size = problem.goal.sign * linear_model(problem).goal_scale
     return f"objective in SI = {size!r} * that of the file"
+
+
+def logarithmic(problem: Problem) -> str:
+    """How the objective in SI follows from that of a written log program; empty for other problems."""
+    if problem.program is not None or problem.kind in {Kind.LP, Kind.MILP}:
+        return ""
+    program = log_program(problem.question)
+    if not program.goal:
+        return ""
+    value = f"{'-' if program.sign < 0 else ''}(that of the file)"
+    if program.plain:
+        return f"the variables y of the file are natural logarithms of SI numbers; objective in SI = {value}"
+    return f"the objective in the file is a natural logarithm: objective in SI = exp({value})"
 
 
 def _write_branches(p: Program, path: Path, form: str, ratio: float | None) -> tuple[Path, ...]:
@@ -92,12 +106,13 @@ def _write_branches(p: Program, path: Path, form: str, ratio: float | None) -> t
 
 
 def _to_file(model: pyo.ConcreteModel, path: Path, form: str, note: str) -> None:
-    """Write a model; ``note``: what a comment at the top of an lp file says."""
+    """Write a model; ``note``: what a comment at the top of an lp or gams file says (nl has no such line)."""
     # the GAMS writer fails on itself where it cannot open the file: what the system says is said here
     path.open("a", encoding="utf-8").close()
     model.write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})
     if note:
-        path.write_text(f"\\* {note} *\\\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+        comment = f"* {note}\n" if form == "gams" else f"\\* {note} *\\\n"
+        path.write_text(comment + path.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def linear_model(problem: Problem) -> pyo.ConcreteModel:
@@ -108,7 +123,7 @@ def linear_model(problem: Problem) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel()
     names = [v.name for v in problem.variables]
     rows = linear_rows(problem)
-    m.scale = {name: _size(problem, name) for name in names}
+    m.scale = {name: typical_size(problem, name) for name in names}
     m.x = pyo.Var(names, within=pyo.NonNegativeReals)
     si = {n: m.x[n] * m.scale[n] for n in names}
     for v in problem.variables:
@@ -144,21 +159,6 @@ def row_size(numerator: Posynomial, denominator: Posynomial, scale: Mapping[str,
 
 def _sum(p: Posynomial, si: Mapping[str, Any], factor: float) -> Any:
     return Posynomial({key: c * factor for key, c in p.terms.items()})(**si)
-
-
-def _size(problem: Problem, name: str) -> float:
-    """Estimate the typical size of a variable: its bounds' middle, or what the limits make of it, or one."""
-    d = next(v.decision for v in problem.variables if v.name == name)
-    ends = [e for e in (d.minimum, d.maximum) if e]
-    if d.values is not None:
-        ends += [v for v in d.values if v > 0]
-    for _, numerator, denominator in linear_rows(problem):
-        sides = (numerator.terms, denominator.terms)
-        own = max((t.get(((name, 1.0),), 0.0) for t in sides), default=0.0)
-        rest = max((t.get((), 0.0) for t in sides), default=0.0)
-        if own > 0 and rest > 0:
-            ends.append(rest / own)
-    return math.exp(sum(math.log(e) for e in ends) / len(ends)) if ends else 1.0
 
 
 def _whole(

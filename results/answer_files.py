@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse import files
 from results.facts import Alternative, LimitState, Status
 from results.solution import Solution
 from results.trouble import StoreError, explained
@@ -23,10 +24,10 @@ KEYS = frozenset({"status", "objective", "variables", "metrics", "limits", "scen
 def read(path: str | os.PathLike[str]) -> Solution:
     """Read an answer that ``dse solve --json`` printed into a file; StoreError where it holds none."""
     with explained(path, "read"):
-        text = Path(path).read_text(encoding="utf-8")
+        content = files.content(Path(path))
     try:
-        return from_json(json.loads(text))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return from_json(json.loads(content))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         told = f"{path} holds no answer: `dse solve FILE --json > {path}` writes one"
         raise StoreError(f"{told}; fronts and sweeps are read from .zarr and .nc") from None
 
@@ -39,68 +40,94 @@ def from_json(record: Mapping[str, Any]) -> Solution:
     """
     if not record.keys() >= KEYS:
         raise KeyError("not an answer")
-    units = record.get("units", {})
+    units = {str(n): _text(u) for n, u in record.get("units", {}).items()}
+    conflicts = tuple(tuple(map(_text, names)) for names in record.get("conflicts", ()))
     return Solution(
         status=Status(record["status"]),
-        objective=record["objective"],
-        bound=record.get("bound"),
-        gap=record.get("gap"),
-        variables=dict(record["variables"]),
+        objective=_known(record["objective"]),
+        bound=_known(record.get("bound")),
+        gap=_known(record.get("gap")),
+        variables={n: v if isinstance(v, str) else _number(v) for n, v in record["variables"].items()},
         metrics={n: _number(v) for n, v in record["metrics"].items()},
         limits={n: _limit(v, units.get(n, "")) for n, v in record["limits"].items()},
-        conflict=dict(record.get("conflict", {})),
-        conflicts=tuple(tuple(names) for names in record.get("conflicts", ())),
+        conflict={n: _known(v) for n, v in record.get("conflict", {}).items()},
+        conflicts=conflicts,
         ranges={n: (_number(low), _number(high)) for n, (low, high) in record.get("ranges", {}).items()},
-        parameters=dict(record.get("elasticities", {})),
-        one_sided=tuple(record.get("one_sided", ())),
+        parameters={n: _number(v) for n, v in record.get("elasticities", {}).items()},
+        one_sided=tuple(map(_text, record.get("one_sided", ()))),
         alternatives=tuple(_alternative(a) for a in record.get("alternatives", ())),
-        certificate=record.get("certificate", ""),
-        solver=record.get("solver", ""),
-        seconds=record.get("seconds") or 0.0,
-        message=record.get("message", ""),
-        objective_name=record.get("objective_name", ""),
-        units=dict(units),
-        title=record.get("title", ""),
-        scenario=record["scenario"],
-        maximize=record.get("maximize", False),
-        runaway=record.get("runaway", ""),
-        waived=tuple(record.get("waived", ())),
+        certificate=_text(record.get("certificate", "")),
+        solver=_text(record.get("solver", "")),
+        seconds=_known(record.get("seconds")) or 0.0,
+        message=_text(record.get("message", "")),
+        objective_name=_text(record.get("objective_name", "")),
+        units=units,
+        title=_text(record.get("title", "")),
+        scenario=_text(record["scenario"]),
+        maximize=_truth(record.get("maximize", False)),
+        runaway=_text(record.get("runaway", "")),
+        held={n: _text(v) for n, v in record.get("held", {}).items()},
+        waived=tuple(map(_text, record.get("waived", ()))),
     )
 
 
-def _number(value: float | None) -> float:
+def _known(value: Any) -> float | None:
+    return None if value is None else _number(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise TypeError(f"{value!r} is no number")
     return math.nan if value is None else float(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
 
 
 def _limit(told: Mapping[str, Any], unit: str) -> LimitState:
     return LimitState(
         value=_number(told["value"]),
         bound=_number(told["bound"]),
-        side=told["side"],
+        side=_text(told["side"]),
         unit=unit,
         slack=_number(told["slack"]),
-        binding=told["binding"],
-        elasticity=told.get("elasticity"),
-        one_sided=told.get("one_sided", False),
-        next_change=told.get("next_change"),
-        next_objective=told.get("next_objective"),
+        binding=_truth(told["binding"]),
+        elasticity=_known(told.get("elasticity")),
+        one_sided=_truth(told.get("one_sided", False)),
+        next_change=_known(told.get("next_change")),
+        next_objective=_known(told.get("next_objective")),
     )
 
 
 def _alternative(told: Mapping[str, Any]) -> Alternative:
-    return Alternative(
-        dict(told["choice"]), Status(told["status"]), told["objective"], dict(told.get("conflict", {}))
-    )
+    choice = {n: _text(v) for n, v in told["choice"].items()}
+    conflict = {n: _known(v) for n, v in told.get("conflict", {}).items()}
+    return Alternative(choice, Status(told["status"]), _known(told["objective"]), conflict)
 
 
-def as_dataset(solution: Solution) -> xr.Dataset:
+def question_in(place: str) -> str:
+    """Name the question that an answer holds, for messages."""
+    return f"the question in {place or 'the answer'}"
+
+
+def as_dataset(solution: Solution, place: str = "") -> xr.Dataset:
     """Lay out one answer as a dataset without axes, with the attributes and variables that a sweep of it has.
 
-    Raises ScenarioError where the question that the answer holds can no longer be read.
+    ``place``: the file that it was read from. Raises ScenarioError where the question that the answer holds can no
+    longer be read.
     """
     import scenarios
     from results import dataset
 
-    asked = scenarios.from_text(solution.scenario)
+    asked = scenarios.from_text(solution.scenario, question_in(place))
     plan = dataset.layout(scenarios.grid(asked), {"method": solution.certificate})
     return dataset.to_dataset(plan, dataset.to_arrays(plan, [solution], ()))

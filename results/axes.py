@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.quantities import show
+from dse.quantities import FAILURES, FIT_PER_FAILURE_RATE, show
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
 
@@ -124,7 +124,8 @@ def prefix_of(values: Any, unit: str) -> tuple[float, str]:
     if not unit or largest == 0:
         return 1.0, unit
     number, _, shown = show(largest, unit, 15).partition(" ")
-    return 10.0 ** (3 * round(math.log10(float(number) / largest) / 3)), shown
+    base = FIT_PER_FAILURE_RATE if unit == FAILURES else 1.0
+    return base * 10.0 ** (3 * round(math.log10(float(number) / (largest * base)) / 3)), shown
 
 
 def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) -> Scale:

@@ -110,7 +110,7 @@ def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None) -> Layou
     coordinates += [variables.labelled(dim) for dim in own.values()]
     found = (
         *variables.of_answer(question, dims),
-        *variables.per_limit(dims, limits),
+        *variables.per_limit(dims, limits, asked),
         *variables.named(variables.names(asked, indexed, own), question, dims),
     )
     about = provenance.attributes(grid, question) | dict(attributes or {})
@@ -191,6 +191,8 @@ def _reader(plan: Layout, variable: Variable) -> Any:
         return lambda s: [_elasticity(s, name) for name in plan.limits]
     if role == "binding":
         return lambda s: [_binding(s, name) for name in plan.limits]
+    if role == "would_do":
+        return lambda s: [_would_do(s, name) for name in plan.limits]
     if role == "family":
         shape = plan.beyond(variable)
         return lambda s: _elements(s, variable.elements, shape)
@@ -218,8 +220,21 @@ def _elasticity(solution: Solution, name: str) -> float:
     return math.nan if state is None or state.elasticity is None else state.elasticity
 
 
+def _conflicts(solution: Solution, name: str) -> bool:
+    """Whether a limit is in the first of the smallest conflicts, of which all are told where they are known."""
+    first = solution.conflicts[0] if solution.conflicts else tuple(solution.conflict)
+    return base_name(name) in first or name in first
+
+
+def _would_do(solution: Solution, name: str) -> float:
+    if not _conflicts(solution, name):
+        return math.nan
+    value = solution.conflict.get(base_name(name), solution.conflict.get(name))
+    return math.nan if value is None else value
+
+
 def _binding(solution: Solution, name: str) -> int:
-    if base_name(name) in solution.conflict or name in solution.conflict:
+    if _conflicts(solution, name):
         return CONFLICTING
     state = solution.limits.get(name)
     if state is None or math.isnan(state.value):

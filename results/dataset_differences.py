@@ -160,7 +160,7 @@ def _variables(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Itera
             yield Row(section, name, one, two, f"{_points(points)}{where and ', first ' + where}", (one, two))
         tally = tallies[name]
         if tally.points:
-            unit = _unit(first[columns[name].name])
+            unit = "" if columns[name].unit == "1" else columns[name].unit
             note = f"{_points(tally.points)}{tally.where and ', most ' + tally.where}"
             yield Row(section, name, *apart(*tally.sides, unit), note, tally.sides, unit)
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 # what a document or a picture has no room for, unless it is asked for
-LEFT_OUT = frozenset({"bound", "gap", "seconds", "message", "elasticity", "binding", "joined"})
+LEFT_OUT = frozenset({"bound", "gap", "seconds", "message", "elasticity", "binding", "would_do", "joined"})
 
 
 def in_short(dataset: xr.Dataset) -> list[str]:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse.streams import visible
 from results import flat
 from results.table import replacing
 
@@ -66,7 +67,7 @@ def to_latex(
     """
     head, rows, right = _table(dataset, columns)
     with replacing(path) as writing, writing.open("w", encoding="utf-8") as file:
-        file.write(f"% {' '.join(_origin(dataset).split())}\n% needs \\usepackage{{booktabs}}\n")
+        file.write(f"% {' '.join(visible(_origin(dataset)).split())}\n% needs \\usepackage{{booktabs}}\n")
         file.write("\\begin{table}\n  \\centering\n")
         file.write(f"  \\caption{{{_latex(_title(dataset))}}}\n" if _title(dataset) else "")
         file.write(f"  \\begin{{tabular}}{{{''.join('r' if r else 'l' for r in right)}}}\n    \\toprule\n")
@@ -132,7 +133,7 @@ def _origin(dataset: xr.Dataset) -> str:
 
 
 def _markdown(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    return _MARKDOWN.sub(r"\\\1", " ".join(visible(text).split()))
 
 
 def _latex(text: str) -> str:
@@ -141,4 +142,4 @@ def _latex(text: str) -> str:
     if power is not None:
         sign = "" if power[2] == "+" else "-"
         return f"${power[1]} \\times 10^{{{sign}{power[3]}}}$"
-    return "".join(_TEX.get(c, c) for c in " ".join(text.split()))
+    return "".join(_TEX.get(c, c) for c in " ".join(visible(text).split()))

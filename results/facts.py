@@ -87,7 +87,8 @@ class Facts(ByValue):
     lowest and highest optimal value of what is not unique. ``parameters``: percent of the objective per
     percent of each machine parameter; ``one_sided``: those of them whose worth holds only for the change that
     betters the objective. ``runaway``: the variable that an unbounded question sends to
-    infinity or zero. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ... mean in a
+    infinity or zero. ``held``: the variables that nothing but an end of what the model knows of them holds (p >= 1),
+    each with the side of that end. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ... mean in a
     metric that says which case holds.
 
     ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
@@ -119,6 +120,7 @@ class Facts(ByValue):
     scenario: str = ""
     maximize: bool = False
     runaway: str = ""
+    held: Mapping[str, str] = field(default_factory=dict)
     waived: tuple[str, ...] = ()
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     index: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=dict)

@@ -16,6 +16,7 @@ import numpy as np
 from results.axes import codes
 from results.chunks import block, chunk_slices
 from results.dataset import LIMIT
+from results.variables import LIMIT_UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,6 +48,8 @@ class Column:
     @property
     def unit(self) -> str:
         """Its unit, "1" for a plain number and "" where it is none."""
+        if LIMIT_UNITS in self.attributes and LIMIT in self.labels:
+            return str(json.loads(self.attributes[LIMIT_UNITS]).get(self.labels[LIMIT], "1"))
         return str(self.attributes.get("units", "" if self.text or self.words else "1"))
 
     @property
@@ -60,8 +63,7 @@ class Column:
     @property
     def heading(self) -> str:
         """Its label with the unit: "energy [J]"."""
-        unit = "" if LIMIT in self.labels or self.unit in {"", "1"} else f" [{self.unit}]"
-        return self.label + unit
+        return self.label + ("" if self.unit in {"", "1"} else f" [{self.unit}]")
 
 
 def points(dataset: xr.Dataset) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from results import designs, flat
 from results.reading import NEEDED, NETCDF
+from results.storage import local
 from results.table import replacing
 from results.trouble import StoreError, explained
 
@@ -70,7 +71,7 @@ def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[s
 
 def check(path: str | os.PathLike[str], columns: Iterable[str] | None = None) -> None:
     """Refuse, before anything is computed, a file that nobody could write; raises as ``write`` does."""
-    target = Path(path)
+    target = local(path)
     ending = target.suffix.lower()
     if ending not in WRITTEN:
         kinds = ", ".join(sorted(WRITTEN))

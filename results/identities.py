@@ -1,11 +1,15 @@
-"""What a sweep is: everything that determines its numbers, and how two of them differ."""
+"""What a sweep is: everything that determines its numbers, and how two of them differ.
+
+Numbers of an identity were computed: an axis with logarithmic steps and a unit with a power differ in the last digits
+between kinds of processors. They are the same within ``AGREES``, and no checksum is made of them.
+"""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
 import json
-import zlib
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,7 +19,10 @@ if TYPE_CHECKING:
 
 SCENARIO = "scenario"
 MOST_LINES = 22
+MOST_VALUES = 12
 SHORT = 12
+AGREES = 1e-12
+"""Relative difference of two numbers that stand for the same: a thousand times what exponentials differ by."""
 
 
 def complete(given: Mapping[str, Any], plan: Layout, chunks: tuple[int, ...]) -> dict[str, Any]:
@@ -24,24 +31,42 @@ def complete(given: Mapping[str, Any], plan: Layout, chunks: tuple[int, ...]) ->
     return dict(json.loads(json.dumps(found)))
 
 
-def digest(identity: Mapping[str, Any]) -> str:
-    """Return the one hash that stands for an identity."""
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+def digest(told: Mapping[str, Any]) -> str:
+    """Return one hash of JSON values, as a SHA-256, of which numbers count to twelve digits.
+
+    Numbers that were typed have fewer, so that two kinds of processors agree on them; those of an axis with
+    logarithmic steps may still fall to either side: what a store belongs to is for ``differences`` to say.
+    """
+    return hashlib.sha256(json.dumps(_twelve_digits(told), sort_keys=True).encode()).hexdigest()
+
+
+def _twelve_digits(told: Any) -> Any:
+    if isinstance(told, dict):
+        return {name: _twelve_digits(value) for name, value in told.items()}
+    if isinstance(told, list | tuple):
+        return [_twelve_digits(value) for value in told]
+    return float(f"{told:.12g}") if isinstance(told, float) else told
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two values of identities or coordinates mean the same, numbers within ``AGREES``."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=AGREES)
+    return bool(one == other)
 
 
 def _grid(plan: Layout) -> dict[str, Any]:
-    """Axes with their values (as checksums where long) and the names of limits and variables."""
-    axes = {
-        c.name: list(c.values or ())
-        if len(c.values or ()) <= 12
-        else f"{len(c.values or ())} values, {_sum(c)}"
-        for c in plan.coordinates
-    }
-    return axes | {"variables": [v.name for v in plan.variables]}
+    """Axes and the names of variables; of a long axis of numbers its ends, since the question says the rest."""
+    return {c.name: _axis(c) for c in plan.coordinates} | {"variables": [v.name for v in plan.variables]}
 
 
-def _sum(coordinate: Variable) -> str:
-    return f"checksum {zlib.crc32(json.dumps(coordinate.values).encode()):08x}"
+def _axis(coordinate: Variable) -> Any:
+    values = list(coordinate.values or ())
+    if len(values) <= MOST_VALUES or coordinate.dtype == "text":
+        return values
+    return {"values": len(values), "first": values[0], "last": values[-1]}
 
 
 def stranger(
@@ -75,7 +100,7 @@ def differences(asked: Any, stored: Any, prefix: str = "") -> Iterator[tuple[str
     if isinstance(asked, dict) and isinstance(stored, dict):
         for name in sorted(asked.keys() | stored.keys()):
             yield from differences(asked.get(name), stored.get(name), f"{prefix}.{name}".lstrip("."))
-    elif asked != stored:
+    elif not same(asked, stored):
         yield prefix, asked, stored
 
 

@@ -42,6 +42,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "seconds": solution.seconds,
         "message": solution.message,
         "runaway": solution.runaway,
+        "held": dict(solution.held),
         "waived": list(solution.waived),
         "units": _units(solution),
         "names": _names(solution),

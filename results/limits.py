@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +24,24 @@ def limit_names(question: Question) -> tuple[str, ...]:
     """
     rows: dict[evaluation.RowKey, None] = {}
     for _, chosen in combinations(question):
-        # any point will do: which limits there are does not depend on the values
-        x: dict[str, Any] = {d.name: _anywhere(d) for d in chosen.decide}
-        with np.errstate(all="ignore"):
-            found = evaluation.ratios(chosen, x, evaluation.metrics(chosen, x))
-        rows.update(dict.fromkeys(found))
+        rows.update(dict.fromkeys(_keys(chosen)))
     return tuple(dict.fromkeys(evaluation.label(key, rows) for key in rows))
+
+
+def _keys(question: Question) -> Collection[evaluation.RowKey]:
+    """Name the limits of a question in which no name is left to be chosen.
+
+    Which there are does not depend on the values, so any point will do, and a number that overflows is infinite. A
+    model that cannot be run even so (one of the user's, say) may have all of its own limits.
+    """
+    x: dict[str, Any] = {d.name: _anywhere(d) for d in question.decide}
+    try:
+        with np.errstate(all="ignore"):
+            at = evaluation.metrics(evaluation.unraised(question), x)
+    except Exception:  # whatever it is: each point that is answered will say so of itself
+        at = dict.fromkeys((m.name for m in question.model.metrics), math.nan)
+        at |= dict.fromkeys((own.name for own in question.model.limits), math.nan)
+    return evaluation.ratios(question, x, at)
 
 
 def _anywhere(decision: Decision) -> Any:

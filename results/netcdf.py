@@ -26,7 +26,7 @@ ENGINE = "h5netcdf"
 UNITS, NAME, AXIS, ORDER = "dse_units", "dse_name", "dse_axis", "dse_order"
 # what the dataset counts, which UDUNITS does not know; a cycle is 2 pi there, and here a count
 COUNTED = frozenset(
-    {"flop", "word", "message", "core", "access", "op", "operation", "instruction", "cycle", "USD", "FIT"}
+    {"flop", "word", "message", "core", "access", "op", "operation", "instruction", "cycle", "USD", "failure"}
 )
 _UNIT = re.compile(r"([*/]?)\s*([A-Za-zµμΩ%]+|1)(?:(?:\^|\*\*)(-?[0-9]+))?")
 _MEANING = re.compile(r"[^A-Za-z0-9_\-.+@]")

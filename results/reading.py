@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from results import store
-from results.storage import remote
-from results.trouble import StoreError, explained
+from results.storage import named, remote
+from results.trouble import StoreError, decoded, explained
 
 if TYPE_CHECKING:
     import os
@@ -27,7 +27,7 @@ def open(path: str | os.PathLike[str]) -> xr.Dataset:
     """
     if remote(path):
         return store.open(path)
-    target = Path(path)
+    target = Path(named(path))
     if target.suffix in NETCDF:
         return _netcdf(target)
     if target.is_dir() and _is_dataset(target):
@@ -35,7 +35,7 @@ def open(path: str | os.PathLike[str]) -> xr.Dataset:
 
         from results import netcdf
 
-        with explained(target, "read"):
+        with decoded(target):
             found = xr.open_zarr(str(target), consolidated=False, chunks=None).drop_encoding()
         return netcdf.in_order(found)
     return store.open(target)

@@ -7,6 +7,7 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
+from dse.streams import visible
 from results import family_tables, limit_rows, words
 from results.facts import Status
 from results.parts import PADDING, Part, cut
@@ -41,6 +42,10 @@ def head(solution: Facts) -> list[tuple[str, str]]:
         found.append((label, words.objective(solution)))
     if solution.runaway and solution.runaway not in solution.message:
         found.append(("runs away", solution.runaway))
+    if solution.held:
+        found.append(
+            ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()))
+        )
     if solution.waived:
         found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))
     found += [("because", solution.certificate), ("message", solution.message)]
@@ -163,12 +168,13 @@ def renderable(solution: Facts) -> RenderableType:
 
     pieces: list[RenderableType] = []
     if solution.title:
-        pieces.append(Text(solution.title, style="bold"))
+        pieces.append(Text(visible(solution.title), style="bold"))
     facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     facts.add_column(no_wrap=True, style="dim")
     facts.add_column()
     for label, text in head(solution):
-        facts.add_row(Text(label), Text(text, style=COLOURS[solution.status] if label == "status" else ""))
+        colour = COLOURS[solution.status] if label == "status" else ""
+        facts.add_row(Text(visible(label)), Text(visible(text), style=colour))
     pieces.append(facts)
     return Group(*pieces, *(_Cut(part) for part in parts(solution)))
 
@@ -184,7 +190,7 @@ class _Cut:
         from rich.text import Text
 
         for piece in cut(self.part, options.max_width - INDENT):
-            yield Text("\n" + piece.heading, style="bold")
+            yield Text("\n" + visible(piece.heading), style="bold")
             yield Padding(_drawn(piece), (0, 0, 0, INDENT))
 
 
@@ -196,10 +202,12 @@ def _drawn(part: Part) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, PADDING, 0, 0), pad_edge=False, show_edge=False)
     for place, column in enumerate(part.columns):
         side: JustifyMethod = "right" if column in part.numbers else "left"
-        table.add_column(Text(column, overflow="fold"), no_wrap=place == 0, justify=side, overflow="fold")
+        table.add_column(
+            Text(visible(column), overflow="fold"), no_wrap=place == 0, justify=side, overflow="fold"
+        )
     for row in part.rows:
         # the others give way to the names; where even that is not enough names are broken, never cut off
-        table.add_row(*(Text(cell, no_wrap=False, overflow="fold") for cell in row))
+        table.add_row(*(Text(visible(cell), no_wrap=False, overflow="fold") for cell in row))
     return table
 
 
@@ -237,4 +245,4 @@ def _table(part: Part) -> str:
 
 
 def _safe(text: str) -> str:
-    return html.escape(text, quote=True)
+    return html.escape(visible(text), quote=True)

@@ -13,8 +13,12 @@ import re
 import shutil
 import socket
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote
+
+from results.trouble import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,11 +26,16 @@ if TYPE_CHECKING:
 Place = str | os.PathLike[str]
 
 ROOT = "zarr.json"
+LOCAL = frozenset({"file", "local"})
+FLEETING = frozenset({"memory"})
 _URL = re.compile(r"^[a-z][a-z0-9+.-]+://")
 
 
 class Folder(Protocol):
     """All files of one store."""
+
+    def __fspath__(self) -> str:
+        """Return the path or the address."""
 
     def exists(self) -> bool:
         """Whether anything is there (an empty directory is nothing)."""
@@ -41,7 +50,10 @@ class Folder(Protocol):
         """Return those of the files that are there."""
 
     def names(self, below: str) -> list[str]:
-        """Return the names of the files directly below a name, without what stands before them."""
+        """Return the names of the files directly below a name, without what stands before them; none: no files."""
+
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of all files, by a listing: none is opened."""
 
     def put(self, name: str, data: bytes) -> None:
         """Write a file, or replace it."""
@@ -59,23 +71,53 @@ class Folder(Protocol):
         """Return what Zarr opens."""
 
 
+def named(place: Place) -> str:
+    """Return the path or the address that is meant: ``file:///x`` is the path /x.
+
+    Raises StoreError for an address at which nothing could be kept.
+    """
+    text = os.fspath(place)
+    kind, mark, rest = text.partition("://")
+    if not mark:
+        return text
+    if not _URL.match(text):
+        raise StoreError(f"{text} is no address of a store; one is s3://bucket/study.zarr")
+    if kind in LOCAL:
+        if not rest.startswith("/"):
+            raise StoreError(f"{text} names no path; write {kind}:///folder/study.zarr, or the path alone")
+        return unquote(rest)
+    if kind in FLEETING:
+        raise StoreError(f"{text} would be gone with this command; name a folder, such as study.zarr")
+    if not rest.strip("/"):
+        raise StoreError(f"{text} names no bucket; write {kind}://bucket/study.zarr")
+    return text
+
+
+def local(path: Place) -> Path:
+    """Return the path of a file to write; StoreError for an address."""
+    text = os.fspath(path)
+    if "://" in text:
+        raise StoreError(f"{text} is an address, and this writes a file of this machine: give a path")
+    return Path(text)
+
+
 def remote(place: Place) -> bool:
     """Whether a place is the address of an object store (``s3://bucket/study.zarr``)."""
-    return _URL.match(os.fspath(place)) is not None
+    return _URL.match(named(place)) is not None
 
 
 def absolute(place: Place) -> str:
     """Return a place such that other processes, with another working directory, find it too."""
-    return os.fspath(place).rstrip("/") if remote(place) else str(Path(place).absolute())
+    return named(place).rstrip("/") if remote(place) else str(Path(named(place)).absolute())
 
 
 def folder(place: Place) -> Folder:
-    """Return the folder at a path or address; StoreError where the library for it is not installed."""
+    """Return the folder at a path or address; StoreError where nothing could be kept there."""
     if remote(place):
         from results.object_storage import ObjectFolder
 
         return ObjectFolder(absolute(place))
-    return LocalFolder(Path(place))
+    return LocalFolder(Path(named(place)))
 
 
 class LocalFolder:
@@ -117,20 +159,51 @@ class LocalFolder:
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file."""
-        return (self.path / name).read_bytes()
+        try:
+            return (self.path / name).read_bytes()
+        except OSError as problem:
+            # on a network file system: replaced by another machine while it was open here
+            if problem.errno != errno.ESTALE:
+                raise
+            return (self.path / name).read_bytes()
 
     def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
         """Return those of the files that are there."""
-        return {name: self.read(name) for name in names if (self.path / name).exists()}
+        found = {}
+        for name in names:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                found[name] = self.read(name)
+        return found
 
     def names(self, below: str) -> list[str]:
         """Return the names of what is directly below."""
-        return [file.name for file in (self.path / below).iterdir()]
+        try:
+            return [file.name for file in (self.path / below).iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of all files, by a listing."""
+        found: dict[str, int] = {}
+        below = [""]
+        while below:
+            prefix = below.pop()
+            with suppress(OSError), os.scandir(self.path / prefix) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        below.append(f"{prefix}{entry.name}/")
+                    else:
+                        with suppress(OSError):
+                            found[prefix + entry.name] = entry.stat().st_size
+        return found
 
     def put(self, name: str, data: bytes) -> None:
         """Write a file under another name, see it on the disk, and rename it."""
         file = self.path / name
         writing = file.with_name(f"{file.name}.{uuid.uuid4().hex}.partial")
+        # what is lost of a store is made again, never a store that is gone
+        if self.path.is_dir():
+            file.parent.mkdir(parents=True, exist_ok=True)
         try:
             with writing.open("wb") as handle:
                 handle.write(data)

@@ -5,153 +5,176 @@ all chunked alike over the points; under ``chunks_done`` one small JSON file per
 checksums of what was written. Those files, not the data, say what is done: NaN is a legal answer. Everything
 appears as a whole or not at all, so that a process killed at any moment leaves a valid store.
 
+The root records every other file of metadata, a done marker every file of its chunk. Opening a store compares
+metadata byte for byte and the files of numbers by a listing; whatever is read is compared as it is read.
+
 A store is a directory, or in an object store (``s3://bucket/study.zarr``).
 """
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import identities
-from results.checksums import UNSIGNED, along, checksum, damage, region
+from results import checksums, identities, locks, markers, roots, seals, soundness
+from results.checksums import UNSIGNED, along, checksum, region
 from results.chunks import ChunkIndex, chunk_shape
+from results.markers import DONE
+from results.roots import IDENTITY
+from results.seals import ATTRIBUTES
+from results.soundness import AUDIT
 from results.storage import ROOT, Folder, Place, folder
-from results.trouble import NoRoom, StoreBusy, StoreError, explained
+from results.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, decoded, explained
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import xarray as xr
 
-    from results.dataset import Layout, Variable
+    from results.dataset import Layout
 
 __all__ = [
+    "AUDIT",
+    "DONE",
+    "IDENTITY",
     "NoRoom",
     "StoreBusy",
+    "StoreDamaged",
     "StoreError",
     "annotate",
     "attributes",
+    "check",
     "chunks_of",
     "create",
+    "damaged_chunks",
+    "damaged_metadata",
+    "discard",
     "done",
+    "exists",
     "explained",
     "forget",
+    "group",
     "identity",
     "is_done",
     "notes",
     "open",
+    "origin",
     "read_chunk",
     "remark",
     "remarked",
+    "resume",
     "shape",
     "tidy",
+    "verified",
     "verify",
     "write_chunk",
 ]
-DONE = "chunks_done"
-IDENTITY = "identity"
 CHUNKS = "chunks"
-FORMAT = "dse-sweep-1"
 
 
 def create(place: Place, plan: Layout, identity: Mapping[str, Any], kind: str = "point") -> tuple[int, ...]:
     """Create an empty store, or accept the one that is there if it belongs to the same question.
 
     ``identity``: what makes a sweep this sweep (say scenario hash and dse version), JSON values by name;
-    grid and chunks are added here. ``kind``: see ``chunk_shape``. Returns the chunk shape. Raises
-    StoreError for a store of another identity (naming what differs), for a place that holds something else
-    (which is never touched), and for a target that is read-only or full.
+    grid and chunks are added here. ``kind``: see ``chunk_shape``. Damaged metadata of a store of the same question
+    are written anew. Returns the chunk shape. Raises StoreError for a store of another identity (naming what
+    differs), for a place that holds something else (which is never touched), and for a target that is read-only
+    or full.
     """
     where = folder(place)
     chunks = chunk_shape(plan.shape, kind, plan.width)
     mine = identities.complete(identity, plan, chunks)
-    if not _exists(where):
+    if not exists(place):
         with explained(where, "create"):
-            where.create(_new(plan, mine, chunks))
-    attributes = _attributes(where)
-    theirs = _identity(where, attributes)
-    if theirs != mine:
-        texts = (str(a.get(identities.SCENARIO, "")) for a in (attributes, plan.attributes))
-        raise StoreError(identities.stranger(str(where), mine, theirs, *texts))
+            where.create(roots.new(plan, mine, chunks))
+    sound = False
+    try:
+        document = roots.root(where)
+        theirs = roots.identity(document)
+        if any(identities.differences(mine, theirs)):
+            texts = (str(a.get(identities.SCENARIO, "")) for a in (document[ATTRIBUTES], plan.attributes))
+            raise StoreError(identities.stranger(str(where), mine, theirs, *texts))
+        with explained(where, "read"):
+            sound = not roots.damage(where, document)
+    except StoreDamaged as problem:
+        if not roots.claimed(where, mine):
+            raise roots.unknown(where, problem) from problem
+    if not sound:
+        with locks.held(place), explained(where, "write to"):
+            roots.mend(where, roots.new(plan, mine, chunks))
     return chunks
 
 
-def _exists(where: Folder) -> bool:
+def exists(place: Place) -> bool:
+    """Whether anything is at a place; an empty folder is nothing."""
+    where = folder(place)
     with explained(where, "look at"):
         return where.exists()
 
 
-def _new(plan: Layout, identity: Mapping[str, Any], chunks: tuple[int, ...]) -> dict[str, bytes]:
-    """Return the files of an empty store, made in memory."""
-    import zarr
-
-    attributes = {**plan.attributes, "format": FORMAT, IDENTITY: json.dumps(identity, sort_keys=True)}
-    made = zarr.storage.MemoryStore()
-    group = zarr.create_group(made, zarr_format=3, attributes=attributes)
-    for variable in plan.coordinates:
-        array = _array(group, variable, plan, chunks)
-        array[...] = np.asarray(variable.values, dtype=variable.numpy_dtype)
-    for variable in plan.variables:
-        _array(group, variable, plan, chunks)
-    group.create_group(DONE, attributes={"long_name": "one JSON file per finished chunk, with checksums"})
-    return {name: data.to_bytes() for name, data in made._store_dict.items()}
-
-
-def _array(group: Any, variable: Variable, plan: Layout, chunks: tuple[int, ...]) -> Any:
-    from zarr.codecs import ZstdCodec
-
-    whole = None if variable.values is None else (len(variable.values),)
-    return group.create_array(
-        variable.name,
-        shape=whole or plan.shape_of(variable),
-        chunks=whole or plan.shape_of(variable, chunks),
-        dtype=_zarr_type(variable),
-        fill_value=variable.fill,
-        dimension_names=variable.dims,
-        attributes=dict(variable.attributes),
-        compressors=ZstdCodec(level=0, checksum=True),
-    )
-
-
-def _zarr_type(variable: Variable) -> Any:
-    from zarr.core.dtype import VariableLengthUTF8
-
-    return VariableLengthUTF8() if variable.dtype == "text" else variable.dtype
-
-
 def identity(place: Place) -> dict[str, Any]:
     """Return what the store at ``place`` says it belongs to; StoreError where there is no store of ours."""
-    return _identity(folder(place))
-
-
-def _identity(where: Folder, attributes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    told = _attributes(where) if attributes is None else attributes
-    if told.get("format") != FORMAT:
-        raise StoreError(f"{where} is no store of a dse sweep; it is left untouched, choose another path")
-    found: dict[str, Any] = json.loads(told[IDENTITY])
-    return found
+    return roots.identity(roots.root(folder(place)))
 
 
 def attributes(place: Place) -> dict[str, Any]:
     """Return the attributes of a store's dataset; StoreError where there is no store of ours."""
-    found = _attributes(folder(place))
-    _identity(folder(place), found)
+    return roots.attributes(roots.root(folder(place)))
+
+
+def origin(place: Place) -> dict[str, Any]:
+    """Return the attributes of a store's dataset; where its root is damaged, as they were when it was made.
+
+    Raises StoreError where there is no store of ours, or nothing in it says them any more.
+    """
+    return roots.origin(folder(place))
+
+
+def check(place: Place) -> None:
+    """Compare metadata byte for byte, and number and sizes of the files of numbers, with what is recorded.
+
+    That costs a listing, and reading the metadata and the markers; no file of numbers is opened. Of stores that an
+    older version made nothing is recorded. Raises StoreDamaged, and StoreError where there is no store of ours.
+    """
+    where = folder(place)
+    document = roots.root(where)
+    soundness.check(where, document, _order(document))
+
+
+def damaged_metadata(place: Place) -> dict[str, str]:
+    """Say which metadata are not what was written, by file; StoreError where there is no store of ours."""
+    where = folder(place)
+    document = roots.root(where)
+    with explained(where, "read"):
+        return roots.damage(where, document)
+
+
+def _order(document: Mapping[str, Any]) -> list[str]:
+    """Return the names of the variables, in order."""
+    found: list[str] = roots.identity(document)["grid"]["variables"]
     return found
 
 
-def _attributes(where: Folder) -> dict[str, Any]:
-    """Read the attributes of the group from its own file; a torn or foreign file gives none."""
+def damaged_chunks(
+    place: Place, only: Iterable[ChunkIndex] | None = None
+) -> dict[ChunkIndex, dict[str, str]]:
+    """Compare the files of finished chunks byte for byte; what is wrong with which file of damaged ones.
+
+    ``only``: these chunks (None: all).
+    """
+    where = folder(place)
     with explained(where, "read"):
-        if not where.exists():
-            raise StoreError(f"{where} does not exist, or is an empty folder")
-        try:
-            return dict(json.loads(where.read(ROOT))["attributes"])
-        except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
-            return {}
+        return soundness.by_bytes(where, only)
+
+
+def discard(place: Place, index: ChunkIndex) -> None:
+    """Take back a damaged chunk, its files included."""
+    where = folder(place)
+    order = _order(roots.root(where))
+    with explained(where, "write to"):
+        soundness.discard(where, index, order)
 
 
 def write_chunk(
@@ -168,25 +191,41 @@ def write_chunk(
     """
     import zarr
 
+    from results.checked import Written, opened
+
     where = folder(place)
-    own = _identity(where)
+    own = roots.identity(roots.root(where))
     with explained(where, "write to"):
-        group = zarr.open_group(where.zarr(write=True), mode="r+")
-        held = {name: group[name] for name in arrays}
+        written = Written(opened(where, write=True))
+        with decoded(where):
+            group = zarr.open_group(written, mode="r+")
+            held = {name: group[name] for name in arrays}
         fitting = {name: _fitting(name, values, held[name], index) for name, values in arrays.items()}
         sums = {name: checksum(values) for name, values in fitting.items() if name not in UNSIGNED}
+        before = markers.notes(where, [index]).get(index, {})
         # another process may have finished the same chunk: its marker stays true
-        same = _note(where.read_many([_marker(index)]).get(_marker(index))).get("checksums") == sums
-        if not same:
-            where.remove(_marker(index))
+        if before.get(markers.CHECKSUMS) == sums and not soundness.compared(where, index, before):
+            return
+        where.remove(markers.name(index))
+        files = {name: f"{name}/c/{'/'.join(map(str, along(index, held[name])))}" for name in arrays}
         # status last: a half-written chunk must not look answered
         for name in sorted(arrays, key=lambda n: n == "status"):
             held[name][region(index, held[name])] = fitting[name]
-            where.settle(f"{name}/c/{'/'.join(map(str, along(index, held[name])))}")
-        if not same:
-            record = {"index": list(index), "checksums": sums, CHUNKS: own[CHUNKS], "written": time.time()}
-            record |= {"statuses": _counts(fitting["status"])} if "status" in fitting else {}
-            where.put(_marker(index), json.dumps({**(note or {}), **record}, sort_keys=True).encode())
+            where.settle(files[name])
+        record = {"index": list(index), markers.CHECKSUMS: sums, CHUNKS: own[CHUNKS], "written": time.time()}
+        record |= {"statuses": _counts(fitting["status"])} if "status" in fitting else {}
+        record |= {markers.SWEEP: identities.digest(own)}
+        record |= {seals.FILES: {file: written.files.get(file) for file in files.values()}}
+        _mark(where, index, {**(note or {}), **record})
+
+
+def _mark(where: Folder, index: ChunkIndex, record: dict[str, Any]) -> None:
+    """Put the marker of a chunk; where another process wrote the same chunk meanwhile, with what is there now."""
+    where.put(markers.name(index), markers.dumped(record))
+    unsigned = [n for n in record[seals.FILES] if n.partition("/")[0] in UNSIGNED]
+    now = {n: seals.record(data) for n, data in where.read_many(unsigned).items()}
+    if any(record[seals.FILES][n] != told for n, told in now.items()):
+        where.put(markers.name(index), markers.dumped({**record, seals.FILES: record[seals.FILES] | now}))
 
 
 def _fitting(name: str, values: Any, array: Any, index: ChunkIndex) -> np.ndarray[Any, Any]:
@@ -203,40 +242,44 @@ def _counts(status: np.ndarray[Any, Any]) -> dict[str, int]:
 
 def read_chunk(place: Place, index: ChunkIndex) -> dict[str, np.ndarray[Any, Any]]:
     """Return one chunk of every variable as it is stored; StoreError where one cannot be read."""
+    where = folder(place)
+    opened = group(place)
+    with decoded(where):
+        arrays = {name: opened[name] for name in _order(roots.root(where))}
+        return {name: np.asarray(array[region(index, array)]) for name, array in arrays.items()}
+
+
+def group(place: Place) -> Any:
+    """Open a store as a Zarr group; every file is compared with what is recorded of it."""
     import zarr
 
     where = folder(place)
-    order = _identity(where)["grid"]["variables"]
-    with explained(where, "read"):
-        group = zarr.open_group(where.zarr(write=False), mode="r")
-        return {name: np.asarray(group[name][region(index, group[name])]) for name in order}
+    document = roots.root(where)
+    with decoded(where):
+        return zarr.open_group(_checked(where, document), mode="r")
 
 
-def _marker(index: ChunkIndex) -> str:
-    return f"{DONE}/{'-'.join(map(str, index))}.json"
+def _checked(where: Folder, document: Mapping[str, Any]) -> Any:
+    from results.checked import Checked, opened
+
+    axes = len(roots.identity(document)[CHUNKS])
+    metadata = seals.recorded(document) or {}
+    return Checked(opened(where, write=False), str(where), metadata, axes)
 
 
 def done(place: Place) -> set[ChunkIndex]:
     """Return the indices of the chunks that are finished."""
     where = folder(place)
-    _identity(where)
+    roots.root(where)
     with explained(where, "read"):
-        return {_index(name) for name in where.names(DONE) if _is_marker(name)}
-
-
-def _is_marker(name: str) -> bool:
-    return name.endswith(".json") and name != ROOT
-
-
-def _index(name: str) -> ChunkIndex:
-    return tuple(int(i) for i in name.removesuffix(".json").split("-"))
+        return markers.done(where)
 
 
 def is_done(place: Place, index: ChunkIndex) -> bool:
     """Whether a chunk is finished."""
     where = folder(place)
     with explained(where, "read"):
-        return bool(where.read_many([_marker(index)]))
+        return bool(markers.notes(where, [index]).get(index))
 
 
 def notes(place: Place, only: Iterable[ChunkIndex] | None = None) -> dict[ChunkIndex, dict[str, Any]]:
@@ -245,82 +288,87 @@ def notes(place: Place, only: Iterable[ChunkIndex] | None = None) -> dict[ChunkI
     ``only``: of these chunks, where they are finished (None: of all).
     """
     where = folder(place)
-    _identity(where)
+    roots.root(where)
     with explained(where, "read"):
-        found = done(place) if only is None else set(only)
-        texts = where.read_many(_marker(index) for index in found)
-        return {i: _note(texts[_marker(i)]) for i in sorted(found) if _marker(i) in texts}
+        return markers.notes(where, only)
 
 
-def _note(text: bytes | None) -> dict[str, Any]:
-    try:
-        return dict(json.loads(text or b""))
-    except (ValueError, TypeError):
-        return {}
+def verified(place: Place, chunks: Iterable[ChunkIndex]) -> Iterator[tuple[ChunkIndex, str]]:
+    """Compare finished chunks with their records and checksums, one after the other: what is damaged of each."""
+    where = folder(place)
+    opened = group(place)
+    for index in chunks:
+        with explained(where, "read"):
+            wrong = soundness.by_bytes(where, [index]).get(index)
+            note = markers.notes(where, [index]).get(index, {})
+        yield index, " ".join(next(iter(wrong.items()))) if wrong else checksums.damage(opened, index, note)
 
 
 def verify(place: Place) -> dict[ChunkIndex, str]:
     """Compare each finished chunk with its checksums; returns what is damaged, empty if all is well."""
-    import zarr
-
-    where = folder(place)
-    told = notes(place)
-    with explained(where, "read"):
-        group = zarr.open_group(where.zarr(write=False), mode="r")
-        found = {index: damage(group, index, told[index]) for index in sorted(told)}
-    return {index: problem for index, problem in found.items() if problem}
+    return {index: wrong for index, wrong in verified(place, sorted(done(place))) if wrong}
 
 
 def forget(place: Place, index: ChunkIndex) -> None:
     """Take back that a chunk is done, so that the sweep computes it again."""
+    resume(place)
     where = folder(place)
-    _identity(where)
     with explained(where, "write to"):
-        where.remove(_marker(index))
+        where.remove(markers.name(index))
+
+
+def resume(place: Place) -> None:
+    """Take back that a store is finished: what its audit said of all chunks goes, until they are done again."""
+    where = folder(place)
+    told = roots.root(where)
+    with explained(where, "write to"):
+        if told[ATTRIBUTES].pop(AUDIT, None) is not None:
+            where.put(ROOT, seals.dumped(told))
 
 
 def annotate(place: Place, attributes: Mapping[str, Any]) -> None:
     """Add attributes (say audit figures) to the dataset of a store, all at once; the same again writes nothing."""
     where = folder(place)
-    _identity(where)
+    told = roots.root(where)
     with explained(where, "write to"):
-        told = json.loads(where.read(ROOT))
-        if {**told["attributes"], **attributes} != told["attributes"]:
-            told["attributes"].update(attributes)
-            where.put(ROOT, json.dumps(told, indent=2).encode())
+        if {**told[ATTRIBUTES], **attributes} != told[ATTRIBUTES]:
+            # in an order of their own, so that the file is the same however often it was written
+            before = {name: value for name, value in told[ATTRIBUTES].items() if name not in attributes}
+            where.put(ROOT, seals.dumped({**told, ATTRIBUTES: {**before, **attributes}}))
 
 
 def remark(place: Place, name: str, told: Mapping[str, Any]) -> None:
     """Put a small JSON file among the markers (``name``: chunks_done/…, not ending in .json)."""
     where = folder(place)
     with explained(where, "write to"):
-        where.put(name, json.dumps(dict(told)).encode())
+        where.put(name, seals.dumped(told))
 
 
 def remarked(place: Place, name: str) -> dict[str, Any]:
-    """Return what ``remark`` has put there; empty where there is none."""
+    """Return what ``remark`` has put there; empty where there is none, or it cannot be read."""
     where = folder(place)
     with explained(where, "read"):
-        return _note(where.read_many([name]).get(name))
+        try:
+            return seals.loaded(markers.read(where, [name])[0].get(name))
+        except ValueError:
+            return {}
 
 
 def tidy(place: Place) -> None:
     """Remove what killed writers left half written; only to be called when nobody writes."""
     where = folder(place)
-    _identity(where)
+    roots.root(where)
     with explained(where, "write to"):
         where.tidy()
 
 
 def shape(place: Place) -> tuple[int, ...]:
     """Return the number of values on each swept axis."""
-    import zarr
-
     where = folder(place)
-    order, along_ = _identity(where)["grid"]["variables"], len(chunks_of(place))
-    with explained(where, "read"):
-        found = zarr.open_group(where.zarr(write=False), mode="r")[order[0]].shape
-    return tuple(int(n) for n in found[:along_])
+    document = roots.root(where)
+    with decoded(where):
+        found = group(place)[_order(document)[0]].shape
+    return tuple(int(n) for n in found[: len(chunks_of(place))])
 
 
 def chunks_of(place: Place) -> tuple[int, ...]:
@@ -329,11 +377,18 @@ def chunks_of(place: Place) -> tuple[int, ...]:
 
 
 def open(place: Place) -> xr.Dataset:
-    """Open a store as a lazily read dataset; a partial one has status 0 where nothing is computed."""
+    """Open a store as a lazily read dataset; a partial one has status 0 where nothing is computed.
+
+    Raises StoreDamaged where files are not what was written, as far as ``check`` sees; further ones as they are
+    read.
+    """
     import xarray as xr
 
     where = folder(place)
-    order: Iterable[str] = _identity(where)["grid"]["variables"]
-    with explained(where, "read"):
-        found = xr.open_zarr(where.zarr(write=False), consolidated=False, chunks=None).drop_encoding()
-        return found[[*order, *(n for n in found.data_vars if n not in order)]]
+    document = roots.root(where)
+    order = _order(document)
+    soundness.check(where, document, order)
+    with decoded(where):
+        found = xr.open_zarr(_checked(where, document), consolidated=False, chunks=None).drop_encoding()
+    found.attrs = roots.attributes(document)
+    return found[order]

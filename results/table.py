@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results import flat
+from results.storage import local
 from results.trouble import explained
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Raises StoreError where the file cannot be written.
     """
-    target = Path(path)
+    target = local(path)
     writing = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
     with explained(target, "write"):
         if target.is_dir():

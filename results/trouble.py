@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; what is stored stays valid, free some space and run it again",
@@ -36,6 +36,21 @@ class StoreBusy(StoreError):
     """Another sweep is filling the store."""
 
 
+class StoreDamaged(StoreError):
+    """Files of a store are not what was written."""
+
+
+def damaged(store: object, files: Mapping[str, str]) -> StoreDamaged:
+    """Return the error that names a store, the first of its damaged files, and what repairs it.
+
+    ``files``: what is wrong, by name.
+    """
+    (name, what), more = next(iter(files.items())), len(files) - 1
+    others = f" ({more} more {'file is' if more == 1 else 'files are'} damaged)" if more else ""
+    repair = f"`dse verify --repair {store}` repairs it, and so does `dse sweep FILE -o {store}`"
+    return StoreDamaged(f"{store} is damaged: {name} {what}{others}; {repair}")
+
+
 @contextmanager
 def explained(target: object, what: str) -> Iterator[None]:
     """Turn what the system says about a path into a StoreError that a user can act on."""
@@ -45,7 +60,22 @@ def explained(target: object, what: str) -> Iterator[None]:
         why = _REASONS.get(problem.errno or 0) or problem.strerror or str(problem)
         kind = NoRoom if problem.errno in _FULL else StoreError
         raise kind(f"cannot {what} {target}: {why}") from problem
+    except NotImplementedError as problem:
+        raise StoreError(f"cannot {what} {target}: this kind of address knows no such thing") from problem
     except Exception as problem:
         if type(problem).__module__.partition(".")[0] not in _FAR:
             raise
         raise StoreError(f"cannot {what} {target}: {problem}; what is stored stays valid") from problem
+
+
+@contextmanager
+def decoded(store: object) -> Iterator[None]:
+    """Turn whatever a decoder raises on damaged files into one StoreDamaged that says so."""
+    try:
+        with explained(store, "read"):
+            yield
+    except (StoreError, KeyboardInterrupt):
+        raise
+    except Exception as problem:
+        told = f"a file cannot be read ({type(problem).__name__}: {problem})"
+        raise damaged(store, {told: ""}) from problem

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from formulations.evaluation import quantity
+from results.limits import base_name
 from results.solution import Status
 from scenarios.question import HALVINGS
 
@@ -30,6 +31,8 @@ STATUS_CODES = {
 }
 NOT_APPLICABLE, SLACK, BINDING, CONFLICTING = -1, 0, 1, 2
 LIMIT = "limit"
+LIMIT_UNITS = "limit_units"
+"""Attribute of a variable whose numbers have a unit for each limit: JSON, unit by limit."""
 RESERVED = frozenset(
     {
         LIMIT,
@@ -39,6 +42,7 @@ RESERVED = frozenset(
         "status",
         "elasticity",
         "binding",
+        "would_do",
         "seconds",
         "message",
         "chunks_done",
@@ -163,8 +167,10 @@ def of_answer(question: Question, dims: tuple[str, ...]) -> Iterator[Variable]:
     )
 
 
-def per_limit(dims: tuple[str, ...], limits: tuple[str, ...]) -> Iterator[Variable]:
-    """Elasticity and state of every limit; nothing where there is none."""
+def per_limit(
+    dims: tuple[str, ...], limits: tuple[str, ...], questions: Sequence[Question]
+) -> Iterator[Variable]:
+    """Elasticity and state of every limit, and the value that would do; nothing where there is none."""
     if not limits:
         return
     percent = {"units": "1", "long_name": "percent of the objective per percent of the limit"}
@@ -175,6 +181,21 @@ def per_limit(dims: tuple[str, ...], limits: tuple[str, ...]) -> Iterator[Variab
         "flag_meanings": "not_applicable slack binding conflicting",
     }
     yield Variable("binding", "int8", (*dims, LIMIT), flags, "binding")
+    needed = {
+        "long_name": "value at which a limit in conflict would do, all others kept; of a model's own limit the "
+        "factor by which it is missed",
+        LIMIT_UNITS: json.dumps({name: _limit_unit(questions, name) for name in limits}),
+    }
+    yield Variable("would_do", "float64", (*dims, LIMIT), needed, "would_do")
+
+
+def _limit_unit(questions: Sequence[Question], limit: str) -> str:
+    """Return the unit of what is limited; "1" for a plain number and for a model's own limit."""
+    name = base_name(limit)
+    for asked in questions:
+        if name in {x.name for x in asked.limits} | {d.name for d in asked.decide}:
+            return quantity(asked.model, name).unit or "1"
+    return "1"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,12 @@ def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
     return amount if isinstance(amount, str) else show(float(amount), unit, digits)
 
 
+def end(solution: Facts, name: str, side: str) -> str:
+    """Say which end of its domain holds a variable, and where that is."""
+    which = "smallest" if side == "min" else "largest"
+    return f"{name} is at the {which} value that the model knows ({metric(solution, name, solution.variables[name])})"
+
+
 def metric(solution: Facts, name: str, amount: float | str) -> str:
     """Write a number by its name: the case it stands for, or the entry of a menu it picks, as such."""
     return named(solution, name, amount) or value(amount, solution.units.get(name, ""))

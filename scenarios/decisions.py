@@ -18,7 +18,7 @@ LEAST_POWER = 1e-30
 
 def roles(reader: Reader, key: str, entry: Decide) -> bool:
     """Whether the keys of one entry agree with each other; where not, the mistakes are noted."""
-    before = len(reader.findings.problems)
+    before = reader.findings.count
     add = reader.findings.add
     sets = [n for n in ("values", "powers_of", "max_halvings") if getattr(entry, n) is not None]
     if len(sets) > 1:
@@ -33,7 +33,7 @@ def roles(reader: Reader, key: str, entry: Decide) -> bool:
         )
     if entry.max_halvings is not None:
         _halving_roles(reader, key, entry, entry.max_halvings)
-    return len(reader.findings.problems) == before
+    return reader.findings.count == before
 
 
 def _halving_roles(reader: Reader, key: str, entry: Decide, halvings: float) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from dse.names import did_you_mean
+from dse.streams import visible
+
+MOST = 100
+"""So many mistakes are told in full; of the others how many there are."""
 
 
 class Problem(NamedTuple):
@@ -19,7 +23,7 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.key}: " if self.key else ""
-        return f"{place}{self.wrong}" + (f"\n    {self.right}" if self.right else "")
+        return visible(f"{place}{self.wrong}" + (f"\n    {self.right}" if self.right else ""))
 
 
 class ScenarioError(Exception):
@@ -33,7 +37,8 @@ class ScenarioError(Exception):
         count = len(self.problems)
         files = ", ".join(dict.fromkeys(p.file for p in self.problems))
         head = f"{count} mistake{'' if count == 1 else 's'} in {files}"
-        return "\n".join([head, *(f"  {p}" for p in self.problems)])
+        more = [f"  … and {count - MOST} more"] if count > MOST else []
+        return "\n".join([head, *(f"  {p}" for p in self.problems[:MOST]), *more])
 
 
 class Findings:
@@ -46,15 +51,28 @@ class Findings:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.problems: list[Problem] = []
-        self.broken: set[str] = set()
+        self._problems: dict[Problem, None] = {}
+        self.broken = Broken()
         self.places: dict[str, str] = {}
 
     def add(self, key: str, wrong: str, right: str) -> None:
         """Note one mistake; the same mistake at the same key is noted once."""
-        problem = Problem(self.file, self.places.get(key, key), wrong, right)
-        if problem not in self.problems:
-            self.problems.append(problem)
+        self._problems[Problem(self.file, self.places.get(key, key), wrong, right)] = None
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All mistakes in the order in which they were found."""
+        return tuple(self._problems)
+
+    @property
+    def count(self) -> int:
+        """How many mistakes were found."""
+        return len(self._problems)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are so many that no further one is told in full: nobody reads what would be right."""
+        return len(self._problems) >= MOST
 
     def missing(self, key: str, wrong: str, right: str) -> None:
         """Note that something is missing, unless it was there and could not be read."""
@@ -63,15 +81,37 @@ class Findings:
 
     def unreadable(self, key: str) -> bool:
         """Whether the entry at ``key``, or something in it, could not be read (which has been noted)."""
-        return any(_inside(key, b) or _inside(b, key) for b in self.broken)
+        return key in self.broken.outer or any(head in self.broken for head in _heads(key))
 
     def unknown(self, key: str, kind: str, name: str, known: Iterable[str]) -> None:
         """Note a name that does not exist, with what was probably meant and what there is."""
-        self.add(key, f"there is no {kind} {shown(name)}", meant(name, known))
+        self.add(key, f"there is no {kind} {shown(name)}", "" if self.many else meant(name, known))
 
 
-def _inside(key: str, outer: str) -> bool:
-    return key == outer or key.startswith((outer + ".", outer + "["))
+class Broken(set[str]):
+    """Keys of entries that could not be read; ``outer`` holds these and all that they are inside of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outer: set[str] = set()
+
+    def add(self, key: str) -> None:
+        """Note a key."""
+        super().add(key)
+        self.outer.update(_heads(key))
+
+    def update(self, *keys: Iterable[str]) -> None:
+        """Note several keys."""
+        for key in (k for some in keys for k in some):
+            self.add(key)
+
+
+def _heads(key: str) -> Iterator[str]:
+    """Go through a key and all that it is inside of: a.b[0], a.b, a."""
+    yield key
+    for i in range(len(key) - 1, 0, -1):
+        if key[i] in ".[":
+            yield key[:i]
 
 
 def meant(name: str, known: Iterable[str]) -> str:

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dse import files
 from dse.names import did_you_mean
+from dse.streams import controls, visible
 from scenarios import machine_files, shape
 from scenarios.errors import Findings, Problem, ScenarioError, shown
 from scenarios.questions import check
@@ -36,18 +38,19 @@ def load(source: str | Path | Mapping[str, Any]) -> Scenario:
 def from_text(text: str, file: str = NAMELESS) -> Scenario:
     """Read and check a scenario from a file's text; ``file`` names it in messages. Raises as ``load``."""
     try:
-        data = tomllib.loads(text.removeprefix("\ufeff"))
+        data = files.toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError([_syntax(str(error), text, file)]) from None
-    except RecursionError:
-        wrong = "the file nests lists or tables too deeply"
-        raise ScenarioError([Problem(file, "", wrong, "a scenario needs three levels at most")]) from None
+    except files.Unreadable as error:
+        place = f"line {error.line}" if error.line else ""
+        raise ScenarioError([Problem(file, place, error.wrong, error.right)]) from None
     return _checked(data, file, text)
 
 
 def _checked(data: dict[str, Any], file: str, text: str | None) -> Scenario:
     findings = Findings(file)
     data, text = machine_files.pinned(data, file, text, findings)
+    _printable(data, findings)
     shaped = shape.check(data, findings)
     if shaped is not None:
         check(shaped, findings)
@@ -56,13 +59,29 @@ def _checked(data: dict[str, Any], file: str, text: str | None) -> Scenario:
     return scenario(data, file, text)
 
 
+def _printable(data: dict[str, Any], findings: Findings) -> None:
+    """Note texts with control characters: a terminal that shows them would obey them."""
+    open_ones: list[tuple[str, Any]] = [("", data)]
+    while open_ones:
+        key, value = open_ones.pop()
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                below = f"{key}.{visible(str(name))}" if key else visible(str(name))
+                open_ones += [(below, str(name))] if controls(str(name)) else [(below, inner)]
+        elif isinstance(value, list):
+            open_ones += [(f"{key}[{i}]", inner) for i, inner in enumerate(value)]
+        elif isinstance(value, str) and controls(value):
+            wrong = f"control characters stand in {visible(shown(value))}"
+            findings.add(key, wrong, "leave them out: they are for terminals, and cannot be read")
+
+
 def _read(source: str | Path) -> str:
     path = Path(source)
     name = str(source)
     try:
         if name in library() and not path.exists():
             return library()[name].read_text(encoding="utf-8")
-        return path.read_text(encoding="utf-8")
+        return files.text(path)
     except FileNotFoundError:
         near = did_you_mean(path.stem, library()).removeprefix("; ")
         wrong = "there is no such file"

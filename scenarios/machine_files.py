@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dse import files
 from dse.machines import is_file
 from scenarios.errors import Findings
 from scenarios.toml_text import to_toml
@@ -59,7 +60,7 @@ def pinned(
 
 def _digest(path: str) -> str | None:
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return hashlib.sha256(files.content(path)).hexdigest()
     except OSError:
         # whoever reads the machine says so, with its key
         return None
@@ -71,7 +72,7 @@ def _rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str
         for mark in "\"'":
             text = text.replace(f"{mark}{path}{mark}", json.dumps(absolute, ensure_ascii=False))
     try:
-        same = tomllib.loads(text.removeprefix("\ufeff")) == data
+        same = files.toml(text) == data
     except tomllib.TOMLDecodeError:
         same = False
     return text if same else to_toml(data)

@@ -127,7 +127,7 @@ def _own(value: Any, findings: Findings, key: str) -> Settings | None:
 
 
 def _setting(entry: Mapping[str, Any], findings: Findings, key: str) -> Mapping[str, Any] | None:
-    before = len(findings.problems)
+    before = findings.count
     found: dict[str, Any] = {}
     for name, value in entry.items():
         q = menu.QUANTITIES.get(name)
@@ -141,7 +141,7 @@ def _setting(entry: Mapping[str, Any], findings: Findings, key: str) -> Mapping[
             findings.unknown(f"{key}.{name}", "number of a setting", name, known_names)
         elif q is not None and not q.minimum <= found[name] <= q.maximum:
             findings.add(f"{key}.{name}", f"{found[name]:.12g} is out of range", f"{q.meaning}: at least 0")
-    return found if len(findings.problems) == before else None
+    return found if findings.count == before else None
 
 
 def _named(findings: Findings, found: Settings) -> Settings | None:

@@ -18,6 +18,10 @@ from scenarios.schema import Shape
 _AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
+Names = Mapping[str, None]
+"""Names in file order, each there once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Roles:
     """Every name of a scenario that exists and has one role.
@@ -27,9 +31,9 @@ class Roles:
     """
 
     reader: Reader
-    given: tuple[str, ...]
-    decide: tuple[str, ...]
-    limits: tuple[str, ...]
+    given: Names
+    decide: Names
+    limits: Names
     objectives: tuple[Objective, ...]
     targets: Mapping[str, Target]
     machines: Mapping[str, tuple[str, ...]]
@@ -42,8 +46,8 @@ class Roles:
 
 def resolve(reader: Reader, shape: Shape, *, swept: bool) -> Roles:
     """Find out every name's role, noting all mistakes."""
-    given = _given(reader, shape)
-    decide = tuple(n for n in shape.decide if _decided(reader, shape, n))
+    given = dict.fromkeys(_given(reader, shape))
+    decide = dict.fromkeys(n for n in shape.decide if _decided(reader, shape, n))
     targets = _targets(reader, shape) if swept else {}
     limits = tuple(n for n in shape.limits if _limited(reader, shape, n, targets))
     fresh = [t.name for t in targets.values() if t.kind == "limit" and t.name not in limits]
@@ -53,7 +57,7 @@ def resolve(reader: Reader, shape: Shape, *, swept: bool) -> Roles:
         reader,
         given,
         decide,
-        (*limits, *dict.fromkeys(fresh)),
+        dict.fromkeys((*limits, *fresh)),
         _objectives(reader, shape),
         targets,
         {n: _machines(reader, shape, n) for n in decide if reader.is_machine(n)},

@@ -51,6 +51,8 @@ def partless(shape: Shape, roles: Roles) -> None:
     every = [(choices, unused(choices)) for choices in _combinations(shape, roles)]
     ranked = {o.name for o in roles.objectives}
     for name in (u.name for u in reader.model.unknowns):
+        if not any(name in names for _, names in every):
+            continue
         without = [choices for choices, names in every if name in names]
         places = _places(shape, roles, name)
         if not without or not places or (len(without) < len(every) and name not in ranked):

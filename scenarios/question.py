@@ -92,6 +92,8 @@ class Question:
     "machine.energy_per_flop"); decided ones are absent from it. ``objectives``: none (any feasible point),
     one, or several (a front). ``machines``: for a categorical choice of whole machines, each choice's
     parameters by name, under ``machine_key``. ``search``: None where it is answered with a proof if possible.
+    ``reach``: how many times farther than the model's own ends a search goes where neither the user nor
+    mathematics ends a decided quantity (see ``formulations.evaluation.box``).
     """
 
     model: Model
@@ -107,6 +109,7 @@ class Question:
     scenario_text: str = ""
     scenario_hash: str = ""
     search: Search | None = None
+    reach: float = 1.0
 
 
 def machine_key(decision: str, machine: str) -> str:

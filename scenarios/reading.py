@@ -161,6 +161,8 @@ class Reader:
 
     def almost(self, wrong: str) -> str | None:
         """Return the input that a misspelt name most probably means."""
+        if self.findings.many:
+            return None
         hint = did_you_mean(wrong, self.inputs)
         return next((n for n in self.inputs if repr(n) in hint), None)
 

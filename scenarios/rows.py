@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,12 +61,20 @@ def read(
         named = _entries(table, given.get(table.name, []), findings)
         found.sound &= named is not None
         entries[table.name] = named or []
-    names = {t: [e.name for e in listed] for t, listed in entries.items()}
+    names = {t: dict.fromkeys(e.name for e in listed) for t, listed in entries.items()}
+    elsewhere = {head for n in elsewhere for head in _heads(n)}
     for name, listed in entries.items():
         found.rows[name] = tuple(_row(e, names, settings, elsewhere, findings, found) for e in listed)
         if listed and listed[0].table.whole:
             _whole(listed, elsewhere, findings)
     return found
+
+
+def _heads(name: str) -> Iterator[str]:
+    """Go through a dotted name and all that it is inside of: a.b.c, a.b, a."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
 
 
 def _whole(listed: Sequence[_Entry], elsewhere: Collection[str], findings: Findings) -> None:
@@ -108,7 +116,7 @@ def _entries(table: Table, value: Any, findings: Findings) -> list[_Entry] | Non
         right = f"write {header} in double brackets above each {table.dimension}"
         findings.add(key, f"{table.name} is a list of tables, one for each {table.dimension}", right)
         return None
-    found: list[_Entry] = []
+    found: dict[str, _Entry] = {}
     for i, row in enumerate(value):
         if not isinstance(row, dict):
             findings.add(f"{key}[{i}]", f"{shown(row)} is not a table", f"write {header}, or {{ … }}")
@@ -116,13 +124,13 @@ def _entries(table: Table, value: Any, findings: Findings) -> list[_Entry] | Non
         name = row.get("name", str(i + 1))
         if not is_label(findings, f"{key}[{i}].name", name, table.dimension):
             continue
-        twice = next((e for e in found if e.name == name), None)
+        twice = found.get(name)
         if twice is not None:
             wrong = f"{table.dimension} {shown(name)} stands in the list twice, at {twice.key} as well"
             findings.add(f"{key}[{i}].name", wrong, "give every one a name of its own (or none at all)")
             continue
-        found.append(_Entry(table, f"{key}[{i}]", name, row))
-    return found if len(found) == len(value) else None
+        found[name] = _Entry(table, f"{key}[{i}]", name, row)
+    return list(found.values()) if len(found) == len(value) else None
 
 
 def _example(table: Table) -> str:
@@ -136,7 +144,7 @@ def _necessary(q: Quantity) -> bool:
 
 def _row(
     entry: _Entry,
-    names: Mapping[str, list[str]],
+    names: Mapping[str, Collection[str]],
     settings: Sequence[str] | None,
     elsewhere: Collection[str],
     findings: Findings,
@@ -167,10 +175,9 @@ def _stated(
 ) -> bool:
     """Whether a number of a row has a value, which is put among the flat ones; else it is noted as missing."""
     flat, key = f"{entry.table.name}.{entry.name}.{q.name}", f"{entry.key}.{q.name}"
-    others = [n for n in elsewhere if n == flat or n.startswith(f"{flat}.")]
     if q.name not in entry.data:
-        if others or not _necessary(q):
-            return bool(others)
+        if flat in elsewhere or not _necessary(q):
+            return flat in elsewhere
         _lacking(entry, q, flat, findings)
         return True
     if q.name in entry.table.per_setting:
@@ -251,7 +258,7 @@ def _flag(entry: _Entry, column: Column, findings: Findings) -> bool:
 
 
 def _reference(
-    entry: _Entry, column: Column, names: Mapping[str, list[str]], findings: Findings
+    entry: _Entry, column: Column, names: Mapping[str, Collection[str]], findings: Findings
 ) -> str | None:
     key, known = f"{entry.key}.{column.name}", names[column.refers]
     if column.name not in entry.data:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dse.names import did_you_mean
-from scenarios.errors import Findings, Problem, meant, shown
+from scenarios.errors import MOST, Findings, Problem, meant, shown
 from scenarios.schema import Bounds, Decide, Front, Goal, Part, Searching, Shape, Sweep, flattened
 
 Place = tuple[str | int, ...]
@@ -36,7 +36,7 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
         try:
             return Shape.model_validate(rest)
         except ValidationError as error:
-            broken = list(problems_of(error, rest, findings.file))
+            broken = list(problems_of(error, rest, findings.file, full=not findings.many))
         for _, problem in broken:
             if problem.key not in findings.broken:
                 findings.add(problem.key, problem.wrong, problem.right)
@@ -48,10 +48,13 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
 
 
 def problems_of(
-    error: ValidationError, data: Mapping[str, Any], file: str
+    error: ValidationError, data: Mapping[str, Any], file: str, *, full: bool = True
 ) -> Iterator[tuple[Place, Problem]]:
-    """Yield each mistake with the place that must go for the rest to be readable."""
-    for found in error.errors(include_url=False):
+    """Yield each mistake with the place that must go for the rest to be readable.
+
+    Unless ``full``, and after MOST of them, what was probably meant is not looked for.
+    """
+    for number, found in enumerate(error.errors(include_url=False)):
         place: Place = found["loc"]
         kind, context = found["type"], found.get("ctx", {})
         if kind == "scenario":
@@ -60,7 +63,8 @@ def problems_of(
         elif kind == "extra_forbidden" and _twice(place, data):
             wrong, right = f"{shown(dotted(place[1:]))} stands there twice", "keep one of the two"
         elif kind == "extra_forbidden":
-            wrong, right = _unknown(place)
+            near = full and number < MOST
+            wrong, right = _unknown(place) if near else (f"unknown key {shown(str(place[-1]))}", "")
         elif kind == "missing":
             wrong, right = _missing(place, file)
         else:

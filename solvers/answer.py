@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dse import models
-from formulations import evaluation
+from formulations import evaluation, failures
 from formulations.evaluation import RowKey
-from formulations.problem import Kind, formulate, no_halvings
-from formulations.program import Program
+from formulations.problem import Kind, Problem, formulate, no_halvings
 from results import families
 from results.solution import LimitState, Solution, Status
 from results.store import StoreError
@@ -26,11 +25,14 @@ from solvers import (
     methods,
     milp_conflicts,
     programs,
+    scan,
     structured,
     subsets,
+    wider,
 )
 from solvers.outcome import Conflicts, Outcome
 from solvers.sensitivity import bound_of
+from solvers.wider import Tried
 
 HOLDS = 1e-8
 BINDS = 1e-7
@@ -46,12 +48,15 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
     """
     began = time.perf_counter()
     try:
-        solution = _answer(question, neighbours)
+        # what overflows shows in the answer, or in its message
+        with np.errstate(all="ignore"):
+            solution = _answer(question, neighbours)
     except StoreError:
         raise
     except Exception as problem:
         solution = _failed(question, problem)
-    solution = dataclasses.replace(solution, seconds=time.perf_counter() - began)
+    held = wider.held(question, solution) if solution.status is Status.OPTIMAL else {}
+    solution = dataclasses.replace(solution, held=held, seconds=time.perf_counter() - began)
     return called_by_name(question, solution, units(question))
 
 
@@ -61,10 +66,9 @@ def _failed(question: Question, problem: Exception) -> Solution:
     if question.decide and not models.built_in(model.name) and not model.black_box:
         box = dataclasses.replace(model, black_box=f"raises {type(problem).__name__}: {problem}")
         return answer(dataclasses.replace(question, model=box))
-    message = f"{type(problem).__name__}: {problem}"
-    if isinstance(problem, ZeroDivisionError):
-        message = "the objective or a limit divides by zero at every design: is a cost parameter 0?"
-    return Solution(Status.ERROR, message=message, certificate="the solver failed")
+    return Solution(
+        Status.ERROR, message=failures.in_words(question, problem), certificate="the solver failed"
+    )
 
 
 def called_by_name(question: Question, solution: Solution, units: Mapping[str, str]) -> Solution:
@@ -105,38 +109,38 @@ def _answer(question: Question, neighbours: bool, *, brief: bool = False) -> Sol
     problem = formulate(question)
     if problem.kind is Kind.EVALUATION:
         return _evaluated(question)
-    if problem.program is not None:
-        return _of_program(problem.program, neighbours, brief)
-    split = cases.apply_to(problem)
-    structure = problem.rows is not None or split
-    if split:
-        found = cases.optimise(problem)
-    elif structure:
-        found = structured.optimise(problem)
-    else:
-        found = structured.Optimum(methods.unstructured(question))
-    outcome = found.outcome
-    if outcome.x is None:
-        return _without_design(
-            question,
-            outcome,
-            lambda: conflicts.explain(problem) if structure else subsets.conflicts(question),
-            told=told,
-        )
+    tried = wider.settled(_tried(problem, brief=brief), lambda farther: _tried(farther, brief=brief))
+    outcome = tried.outcome
+    if outcome.x is None or outcome.status is Status.UNBOUNDED:
+        return _without_design(question, outcome, lambda: _why(tried), told=told)
     solution = _checked(question, outcome)
-    if solution.status in (Status.OPTIMAL, Status.FEASIBLE) and not brief:
-        solution = explanation.explained(problem, solution, found, neighbours)
-    return solution
+    if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return solution
+    if isinstance(tried.found, programs.Settled):
+        assert tried.problem.program is not None, "this is how programs are settled"
+        return programs.explained(tried.problem.program, tried.found, solution, neighbours)
+    return explanation.explained(tried.problem, solution, tried.found, neighbours)
 
 
-def _of_program(p: Program, neighbours: bool, brief: bool) -> Solution:
-    """Answer a question whose arithmetic is affine."""
-    found = programs.optimise(p, ties=not brief)
-    if found.outcome.x is None:
-        why = neighbours or not brief
-        return _without_design(p.question, found.outcome, lambda: milp_conflicts.explain(p), told=why)
-    solution = _checked(p.question, found.outcome)
-    return solution if brief else programs.explained(p, found, solution, neighbours)
+def _tried(problem: Problem, *, brief: bool) -> Tried:
+    """Search a problem in its own box."""
+    if problem.program is not None and scan.few(problem.question):
+        every = scan.tried(problem.question)
+        return Tried(problem, structured.Optimum(every.outcome, ranges=every.ranges), structured=False)
+    if problem.program is not None:
+        return Tried(problem, programs.optimise(problem.program, ties=not brief), True)
+    if cases.apply_to(problem):
+        return Tried(problem, cases.optimise(problem), True)
+    if problem.rows is not None:
+        return Tried(problem, structured.optimise(problem), True)
+    return Tried(problem, structured.Optimum(methods.unstructured(problem.question)), False)
+
+
+def _why(tried: Tried) -> Conflicts:
+    problem = tried.problem
+    if problem.program is not None and tried.structured:
+        return milp_conflicts.explain(problem.program, wider.ended(problem) if problem.program.open else ())
+    return conflicts.explain(problem) if tried.structured else subsets.conflicts(problem.question)
 
 
 def _without_design(
@@ -150,7 +154,7 @@ def _without_design(
             limits=asked_limits(question),
             conflict=clash.would_do,
             conflicts=clash.minimal,
-            certificate=outcome.certificate,
+            certificate="; ".join(t for t in (outcome.certificate, clash.certificate) if t),
             solver=outcome.solver,
         )
     return Solution(

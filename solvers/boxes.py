@@ -6,7 +6,6 @@ certain: they come from intervals rounded outwards.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -124,9 +123,8 @@ def space(question: Question) -> Space:
 
 
 def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, bool]]:
-    q = evaluation.quantity(question.model, d.name)
-    low, high = evaluation.domain(q)
-    own = (q.minimum <= 0 < low, not math.isfinite(q.maximum))
+    box = evaluation.box(question, d.name)
+    low, high, own = box.low, box.high, box.searched
     if d.minimum is not None and d.minimum > 0:
         low, own = d.minimum * (1 - FEASIBLE), (False, own[1])
     if d.maximum is not None:

@@ -35,7 +35,9 @@ class Terms:
     def exponents(self, y: Array) -> Array:
         """Return the log of every term at y, (B, K)."""
         if self.A.ndim == 2:
-            return self.logc + y @ self.A.T
+            # a BLAS product over all instances adds up in an order that depends on how many there are
+            heights: Array = np.einsum("bn,kn->bk", y, self.A)
+            return self.logc + heights
         return self.logc + (self.A @ y[:, :, None])[:, :, 0]
 
     def at(self, y: Array) -> tuple[Array, Array]:
@@ -43,7 +45,7 @@ class Terms:
         Z = self.exponents(y)
         top = np.maximum.reduceat(Z, self.starts, axis=1)
         E = np.exp(Z - top[:, self.row_of])
-        total = E @ self.member.T
+        total = np.add.reduceat(E, self.starts, axis=1)
         return top + np.log(total), E / total[:, self.row_of]
 
     def slopes(self, W: Array) -> Array:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers import supports
+from solvers import large_numbers, supports
+
+if TYPE_CHECKING:
+    import highspy
 
 Array = NDArray[np.float64]
 
@@ -111,6 +114,9 @@ def _whole(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
     """One search of HiGHS over whole numbers, then the linear program that they leave."""
     if not n.integer.any():
         return _linear(n, cost)
+    large = large_numbers.minimise(n, cost, gap, _linear, _whole)
+    if large is not None:
+        return large
     found = _run(n, cost, gap)
     if (n.high - n.low)[n.integer].max() > WIDE:
         found = _agreed(n, cost, found, _run(n, cost, gap, tight=False))
@@ -177,6 +183,8 @@ def _run(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
     """
     if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()):
         return Result(End.FAILED)
+    import highspy  # only where there is a program to solve: it takes longer than most answers
+
     row, column = _balance(n)
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
     h = _model(n, cost, row, column, size, gap)
@@ -198,6 +206,8 @@ def _run(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
 
 
 def _model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: float) -> highspy.Highs:
+    import highspy
+
     h = highspy.Highs()
     for name, value in {
         "output_flag": False,
@@ -228,6 +238,8 @@ def _model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap:
 
 
 def _end(h: highspy.Highs) -> End:
+    import highspy
+
     status, ends = h.getModelStatus(), highspy.HighsModelStatus
     if status == ends.kUnboundedOrInfeasible:
         h.setOptionValue("presolve", "off")

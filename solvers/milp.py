@@ -60,11 +60,12 @@ def numbers(
     """
     scale = np.array([(factors or {}).get(k, 1.0) if k else 1.0 for k in p.keys])
     rows = p.numerators - p.denominators * scale[:, None]
+    kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
     if drop or factors:
         # what bounds an amount may be the very limit that gives
         for row, column, most in p.amounts:
             rows[row, column] = -most
-    kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
+            kept[row] = math.isfinite(most)
     whole = np.array([not (isinstance(c, str) and c in drop) for c in p.columns], dtype=bool)
     n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole)
     return n.with_rows(*more) if more else n

@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
 from formulations.evaluation import RowKey
 from formulations.program import Program, branches
 from solvers import highs, milp
-from solvers.conflicts import minimal_sets
+from solvers.conflicts import CONFLICT, MET, UNKNOWN, minimal_conflicts, singly, told
 from solvers.highs import Array
 from solvers.outcome import Conflicts
 from solvers.sensitivity import bound_of
 
-FEW = 10
 ABOVE_ZERO = 1e-300
 ENOUGH = 1e-7
 # no limit is missed by more; an end keeps the bound finite
 MOST = 1e9
 
-Feasible = Callable[[frozenset[str]], bool]
 
-
-def explain(p: Program) -> Conflicts:
+def explain(p: Program, ended: Sequence[Program] = ()) -> Conflicts:
     """Conflicts of a program that has no design: every minimal set where limits are few, else one.
 
-    Where even divisible numbers do not help, whole numbers are no part of any set that is told.
+    Where even divisible numbers do not help, whole numbers are no part of any set that is told. ``ended``: the same
+    question with ends far out, nearest first, for the values that would do where the program itself is open.
     """
     names = limit_names(p)
     rows_only = tuple(n for n in names if not _whole(p, n))
-    if not _feasible(p, frozenset(rows_only)):
+    if _feasible(p, frozenset(rows_only)) == CONFLICT:
         names = rows_only
-    minimal = sets(names, lambda kept: _feasible(p, kept))
-    first = minimal[0] if minimal else ()
-    return Conflicts(tuple(minimal), {n: would_do(p, n) for n in first})
+    ask = singly(lambda kept: _feasible(p, frozenset(itertools.compress(names, kept))))
+    found = minimal_conflicts(1, len(names), ask, every=True)
+    return told(found, names, lambda n: value_that_would_do(ended or (p,), n))
 
 
-def sets(names: tuple[str, ...], feasible: Feasible) -> list[tuple[str, ...]]:
-    """Minimal sets of limits that contradict each other, if ``feasible`` tells which can hold together.
-
-    All where limits are few, else one.
-    """
-    if len(names) <= FEW:
-        return minimal_sets(names, lambda asked: [feasible(s) for s in asked])
-    return [_one_set(names, feasible)]
+def value_that_would_do(programs: Sequence[Program], name: str) -> float | None:
+    """The value that would do by the first program whose ends do not hold it."""
+    for p in programs:
+        value, u = would_do(p, name)
+        if u is None or not (p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_END))).any():
+            return value
+    return None
 
 
 def limit_names(p: Program) -> tuple[str, ...]:
@@ -63,28 +61,13 @@ def _whole(p: Program, name: str) -> bool:
     return not any(k is not None and k.name == name for k in p.keys)
 
 
-def _one_set(names: tuple[str, ...], feasible: Feasible) -> tuple[str, ...]:
-    """One minimal set, by halves: most limits play no part, and go many at a time (Junker's QuickXplain)."""
-
-    def needed(background: tuple[str, ...], fresh: bool, open_names: tuple[str, ...]) -> tuple[str, ...]:
-        if fresh and not feasible(frozenset(background)):
-            return ()
-        if len(open_names) == 1:
-            return open_names
-        half = len(open_names) // 2
-        left, right = open_names[:half], open_names[half:]
-        of_right = needed((*background, *left), bool(left), right)
-        of_left = needed((*background, *of_right), bool(of_right), left)
-        return (*of_left, *of_right)
-
-    found = set(needed((), False, names))
-    return tuple(n for n in names if n in found)
-
-
-def _feasible(p: Program, kept: frozenset[str]) -> bool:
+def _feasible(p: Program, kept: frozenset[str]) -> int:
     n = milp.numbers(p, drop=frozenset(limit_names(p)) - kept)
     nothing = np.zeros(len(p.columns) + 1)
-    return milp.least(p, n, nothing, _unit(len(nothing))).u is not None
+    found = milp.least(p, n, nothing, _unit(len(nothing)))
+    if found.u is not None:
+        return MET
+    return CONFLICT if found.end is highs.End.INFEASIBLE else UNKNOWN
 
 
 def _unit(size: int) -> Array:
@@ -93,24 +76,25 @@ def _unit(size: int) -> Array:
     return found
 
 
-def would_do(p: Program, name: str) -> float | None:
-    """The value of one limit at which, all else kept, designs exist; None where another conflict remains.
+def would_do(p: Program, name: str) -> tuple[float | None, Array | None]:
+    """The value of one limit at which, all else kept, designs exist, and such a design; None: another conflict remains.
 
     For a model's own limit the factor by which it is missed; for whole numbers the value that the variable then has.
     """
     if _whole(p, name):
         column = p.column(name)
         found = highs.minimise(milp.numbers(p, drop=[name]), column)
-        return None if found.u is None else float(column @ found.u)
+        return None if found.u is None else float(column @ found.u), found.u
     factors = []
     for i, key in enumerate(p.keys):
         if key is not None and key.name == name:
             best = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[i], p.denominators[i])
             if best.u is not None:
-                factors.append((best.ratio, key))
+                factors.append((best.ratio, key, best.u))
     if not factors:
-        return None
-    return _as_value(p, *min(factors))
+        return None, None
+    factor, key, u = min(factors, key=lambda f: f[:2])
+    return _as_value(p, factor, key), u
 
 
 def _as_value(p: Program, factor: float, key: RowKey) -> float:
@@ -124,10 +108,11 @@ def _as_value(p: Program, factor: float, key: RowKey) -> float:
     return bound * factor if key.side == "max" else bound / factor
 
 
-def least_violation(p: Program) -> float:
+def least_violation(p: Program, *, whole: bool = True) -> float:
     """Proven lower bound of the largest ratio by which some limit is missed, over all designs (0: none known).
 
-    A program of its own: every limit may give by the same amount, which is minimised.
+    A program of its own: every limit may give by the same amount, which is minimised. ``whole``: whether to go on
+    with whole numbers where divisible ones say nothing.
     """
     named = np.array([k is not None for k in p.keys], dtype=bool)
     give = np.where(named, -np.maximum(np.abs(p.denominators).max(axis=1, initial=0.0), ABOVE_ZERO), 0.0)
@@ -142,7 +127,7 @@ def least_violation(p: Program) -> float:
 
     # where even divisible numbers do not help, that is proved at once
     divided = least(n.relaxed())
-    return divided if divided > ENOUGH or not n.integer.any() else least(n)
+    return divided if divided > ENOUGH or not whole or not n.integer.any() else least(n)
 
 
 def _violation(n: highs.Numbers, give: Array) -> float:

@@ -154,7 +154,7 @@ def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | No
     n = milp.numbers(p, drop=[key], more=(better,))
     i = p.keys.index(key)
     first = milp.least(p, n, p.numerators[i], p.denominators[i])
-    if first.u is None or first.bound <= 1.0 - PAST:
+    if first.u is None or first.bound <= 1.0 - PAST or not math.isfinite(first.ratio):
         return None
     factor = max(first.ratio, 1.0)
     there = milp.least(p, milp.numbers(p, factors={key: factor * (1.0 + PAST)}), p.goal, p.under)

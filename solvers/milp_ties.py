@@ -75,7 +75,7 @@ def _chosen(p: Program, best: Best) -> Chosen:
 def _no_worse(p: Program, best: Best) -> Array:
     assert p.goal is not None, "only with an objective is one design worse"
     assert p.under is not None, "only with an objective is one design worse"
-    return p.goal - best.ratio * (1.0 + KEEP) * p.under
+    return p.goal - (best.ratio + KEEP * abs(best.ratio)) * p.under
 
 
 def _rest(p: Program, n: Numbers, u: Array) -> Chosen | None:
@@ -165,6 +165,8 @@ def _ranges(p: Program, n: Numbers, by: float = APART) -> dict[str, tuple[float,
         column = p.column(d.name)
         ends = [highs.minimise(n, s * column) for s in (1.0, -1.0)]
         low, high = (None if e.u is None else float(column @ e.u) for e in ends)
+        if ends[1].end is End.UNBOUNDED:
+            high = math.inf
         if low is None or high is None:
             continue
         if ends[1].u is not None and _boxed(p, ends[1].u):

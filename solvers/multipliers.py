@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from formulations import canonical as canon
+from formulations.batch import Table
 from formulations.canonical import Array, Canonical
 from solvers import gp
+from solvers.crossover import crossover
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ def at(c: Canonical, y: Array) -> Multipliers:
     """Solve the program whose divisors are their tangents at y; an optimal y is optimal there, multipliers and all."""
     a, b = canon.restriction(c, y[None])
     r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
+    if r.status[0] == gp.OPTIMAL and not c.divisors:
+        r, _ = crossover(Table(c.exponents, c.logc[None], c.ptr), c.low[None], c.high[None], r)
     return Multipliers(
         r.y[0], r.multipliers[0], r.lower_multipliers[0], r.upper_multipliers[0], bool(r.status[0] == 0)
     )

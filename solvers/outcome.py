@@ -28,14 +28,27 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """All minimal sets of limits that no design meets, by the user's names.
+    """Minimal sets of limits that no design meets, by the user's names.
 
     ``would_do``: for each limit in one of the sets, the value that would do with all others kept (for a
     model's own limit the least ratio, i.e. the factor by which it is missed), or None where another conflict
     remains. ``certain``: False where some set could neither be met nor refuted within the work allowed; it
-    then counts as met.
+    then counts as met. ``every``: whether these are all minimal sets there are.
     """
 
     minimal: tuple[tuple[str, ...], ...]
     would_do: dict[str, float | None]
     certain: bool = True
+    every: bool = True
+
+    @property
+    def certificate(self) -> str:
+        """Say how many of the minimal sets are told; nothing where there are none."""
+        if not any(self.minimal):
+            return ""
+        sets = (
+            "every minimal conflict is named"
+            if self.every
+            else "one minimal conflict is named of perhaps several"
+        )
+        return sets if self.certain else f"{sets}, as far as searches were closed"

@@ -90,7 +90,7 @@ class Proof:
     def bound(self, b: float) -> float:
         """What it proves of the first coordinate of designs whose second is at most ``b``; infinite: there are none."""
         if self.wa <= 0:
-            return math.inf if self.wb * (b + BARELY * abs(b)) < self.least else -math.inf
+            return self.a if self.wb * (b + BARELY * abs(b)) < self.least else -math.inf
         if b > self.b:
             return -math.inf
         return min(self.a, (self.least - self.wb * b) / self.wa)

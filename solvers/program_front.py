@@ -120,15 +120,23 @@ def searched(
     ``most``: after how many sets of whole numbers the search stops; ``report`` is called again and again. None
     where the objectives have no denominator in common. Raises ArithmeticError where HiGHS finds no answer.
     """
+    common = senses(owners)
+    if common is None:
+        return None
+    found = [_found(o, k, common, most, report) for k, o in enumerate(owners)]
+    made = _assembled(owners, common, found)
+    return made if all(_finite(made, piece) for piece in made.pieces) else None
+
+
+def senses(owners: tuple[Owner, ...]) -> tuple[Sense, Sense] | None:
+    """The coordinates that all owners have in common; None where they have none, or are too many programs each."""
     open_ = [o for o in owners if o.program is not None]
-    senses = [(o.pair.a.sense, o.pair.b.sense) for o in open_ if o.pair is not None]
-    if len(senses) < len(open_) or any(s != senses[0] for s in senses):
+    found = [(o.pair.a.sense, o.pair.b.sense) for o in open_ if o.pair is not None]
+    if len(found) < len(open_) or any(s != found[0] for s in found):
         return None
     if any(branch_count(o.program) > BRANCHES for o in open_ if o.program is not None):
         return None
-    found = [_found(o, k, senses[0], most, report) for k, o in enumerate(owners)]
-    made = _assembled(owners, senses[0], found)
-    return made if all(_finite(made, piece) for piece in made.pieces) else None
+    return found[0]
 
 
 def _found(owner: Owner, k: int, senses: tuple[Sense, Sense], most: int, report: Callable[[], None]) -> Found:
@@ -136,15 +144,24 @@ def _found(owner: Owner, k: int, senses: tuple[Sense, Sense], most: int, report:
         return program_search.curves(owner.program, owner.pair, k, most, report)
     # one design: its two objectives are all there is to know
     found = Found()
-    for piece in program_enumeration.points(Menus(owner.question, ()), k, report):
+    vertex = alone(owner, k, senses)
+    report()
+    if vertex is not None:
+        found.curves.append((vertex,))
+        found.proofs.append([Proof(1.0, 0.0, vertex.a), Proof(0.0, 1.0, vertex.b)])
+    return found
+
+
+def alone(owner: Owner, k: int, senses: tuple[Sense, Sense]) -> Vertex | None:
+    """The one design of an owner with nothing left to decide; None where it breaks a limit."""
+    for piece in program_enumeration.points(Menus(owner.question, ()), k, lambda: None):
         values = [
             -c if g.maximize else c
             for c, g in zip((piece.left.a, piece.left.b), owner.question.objectives, strict=True)
         ]
         a, b = (s.coordinate(v) for s, v in zip(senses, values, strict=True))
-        found.curves.append((Vertex(a, b, piece.left.at, k),))
-        found.proofs.append([Proof(1.0, 0.0, a), Proof(0.0, 1.0, b)])
-    return found
+        return Vertex(a, b, piece.left.at, k)
+    return None
 
 
 def _finite(front: ProgramFront, piece: Piece) -> bool:
@@ -174,7 +191,7 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
     method = f"{COMPLETE}: all {count} combinations were evaluated"
     own = tuple(replace(o, pair=None) for o in owners)
     return ProgramFront(
-        question, own, (first, second), tuple(pieces), (), COMPLETE, method, True, 0, _units(owners)
+        question, own, (first, second), tuple(pieces), (), COMPLETE, method, True, 0, units(owners)
     )
 
 
@@ -202,11 +219,12 @@ def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: li
         method,
         not (unproven or stopped),
         solves,
-        _units(owners),
+        units(owners),
     )
 
 
-def _units(owners: tuple[Owner, ...]) -> dict[str, str]:
+def units(owners: tuple[Owner, ...]) -> dict[str, str]:
+    """The units of all metrics and decided quantities."""
     found = {HALVINGS.name: HALVINGS.unit}
     for o in owners:
         parameters = o.question.model.parameters()

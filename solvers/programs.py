@@ -89,10 +89,18 @@ def _to_user(p: Program, ratio: float) -> float | None:
     return 1.0 / ratio if ratio > 0 else None
 
 
+def impossible(p: Program, *, whole: bool = False) -> Outcome | None:
+    """The proof that a program has no design, even were all numbers divisible unless ``whole``; None without one."""
+    missed = milp_conflicts.least_violation(p, whole=whole)
+    if missed <= SLACK:
+        return None
+    return Outcome(Status.INFEASIBLE, certificate=NO_DESIGN.format(missed), solver=SOLVER)
+
+
 def _infeasible(p: Program) -> Outcome:
-    missed = milp_conflicts.least_violation(p)
-    if missed > SLACK:
-        return Outcome(Status.INFEASIBLE, certificate=NO_DESIGN.format(missed), solver=SOLVER)
+    proved = impossible(p, whole=True)
+    if proved is not None:
+        return proved
     message = "HiGHS finds no design, and no bound proves that there is none"
     return Outcome(Status.ERROR, solver=SOLVER, message=message)
 

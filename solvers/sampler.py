@@ -17,6 +17,7 @@ from results.solution import Status
 from scenarios.question import ONE_OBJECTIVE, Question, Search
 from solvers import boxes, descent
 from solvers.boxes import Array
+from solvers.cma_states import CmaEs
 from solvers.outcome import Outcome
 from solvers.trials import FAR, MOST_TIGHTENED, Design, Designs, Worth, worth
 
@@ -118,7 +119,7 @@ def made(asked: Search, worker: int, already: int) -> optuna.samplers.BaseSample
         "TPE": lambda: optuna.samplers.TPESampler(seed=seed, constant_liar=asked.workers > 1),
         "NSGA-II": lambda: optuna.samplers.NSGAIISampler(seed=seed, population_size=population),
         "NSGA-III": lambda: optuna.samplers.NSGAIIISampler(seed=seed, population_size=population),
-        "CMA-ES": lambda: optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
+        "CMA-ES": lambda: CmaEs(seed=seed, warn_independent_sampling=False),
         "random": lambda: optuna.samplers.RandomSampler(seed=seed),
     }
     return kinds[asked.sampler]()

@@ -34,16 +34,21 @@ class Grid:
     @property
     def size(self) -> int:
         """Number of combinations."""
-        return math.prod(len(a) for a in self.axes)
+        return math.prod(map(_count, self.axes))
 
     def at(self, number: NDArray[np.int64]) -> Array:
         """Return the combinations of these numbers as rows, SI."""
         columns: list[Array] = []
         for axis in reversed(self.axes):
-            number, place = np.divmod(number, len(axis))
+            number, place = np.divmod(number, _count(axis))
             first = axis.start + place if isinstance(axis, range) else axis[place]
             columns.append(np.asarray(first, dtype=float))
         return np.stack(columns[::-1], axis=1)
+
+
+def _count(axis: Array | range) -> int:
+    """How many values an axis has; ``len`` of a range ends at 2**63."""
+    return max(axis.stop - axis.start, 0) if isinstance(axis, range) else len(axis)
 
 
 def grid(question: Question, target: float = math.inf) -> Grid | None:
@@ -51,19 +56,25 @@ def grid(question: Question, target: float = math.inf) -> Grid | None:
 
     None where a decided variable is continuous or a choice among names.
 
-    Whole numbers are bounded by the user, by the quantity's domain, and by what intervals prove about the
-    limits. ``target``: combinations that are certainly worse are left out, too (of what is minimised, see
-    boxes.enclose).
+    Whole numbers are bounded by the user, by the quantity's domain, and, where that leaves more than one chunk, by
+    what intervals prove about the limits: to try a few designs that break one costs less than such a proof.
+    ``target``: combinations that are certainly worse are left out, too (of what is minimised, see boxes.enclose).
     """
     if not question.decide or any(d.choices is not None for d in question.decide):
         return None
     where = boxes.space(question)
     if not np.all(where.discrete):
         return None
+    every = _every(where)
+    if every is not None and every.size <= CHUNK:
+        return every
     kept = boxes.tighten(question, where, target=target)
-    if kept is None:
-        return Grid(where.names, (range(0),) * len(where.names))
-    return Grid(where.names, tuple(_axis(where, j, *kept) for j in range(len(where.names))))
+    return Grid(where.names, (range(0),) * len(where.names)) if kept is None else _between(where, *kept)
+
+
+def _between(where: Space, low: Array, high: Array) -> Grid:
+    """Every combination between two ends."""
+    return Grid(where.names, tuple(_axis(where, j, low, high) for j in range(len(where.names))))
 
 
 def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
@@ -73,13 +84,47 @@ def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
     return np.asarray(allowed[(allowed >= low[j]) & (allowed <= high[j])])
 
 
+def few(question: Question) -> bool:
+    """Whether there are so few combinations in all that trying them is the shortest way."""
+    if not question.decide or any(d.choices is not None for d in question.decide):
+        return False
+    where = boxes.space(question)
+    if not np.all(where.discrete) or any(own for _, own in where.ends):
+        # an end that is only there to have one proves nothing
+        return False
+    every = _every(where)
+    return every is not None and every.size <= CHUNK
+
+
+def _every(where: Space) -> Grid | None:
+    """Every combination there is, whatever limits say; None where something has no end."""
+    ends = where.low, where.high
+    return _between(where, *ends) if np.isfinite(ends).all() else None
+
+
 def enumerable(question: Question) -> int | None:
     """Count the combinations that ``scan`` would try; None where they cannot be enumerated at any price."""
     found = grid(question)
     return None if found is None else found.size
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The answer of an enumeration, with the lowest and highest optimal value of what is not unique.
+
+    Where very many designs are equally good (more than POOL), ranges may be too narrow.
+    """
+
+    outcome: Outcome
+    ranges: dict[str, tuple[float, float]]
+
+
 def scan(question: Question, tie_order: tuple[str, ...] = TIES) -> Outcome:
+    """Try every combination: see ``tried``."""
+    return tried(question, tie_order).outcome
+
+
+def tried(question: Question, tie_order: tuple[str, ...] = TIES) -> Tried:
     """Try every combination: the exact optimum of the first objective, or infeasible.
 
     Ties (within 1e-9 relative) go to the least of the metrics in ``tie_order`` that the model has, then to
@@ -99,14 +144,17 @@ def scan(question: Question, tie_order: tuple[str, ...] = TIES) -> Outcome:
             pool = _first(pool)
     if not pool.size:
         text = "every combination breaks a limit, by enumeration and interval bounds"
-        return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
+        return Tried(Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER), {})
     best = _first(pool)[:, 0]
     x = dict(zip(combinations.names, map(float, best[-len(combinations.names) :]), strict=True))
     if not question.objectives:
-        return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
+        text = "a design that meets all limits"
+        return Tried(Outcome(Status.FEASIBLE, x, certificate=text, solver=SOLVER), {})
     bound = float(pool[0].min()) * (-1.0 if question.objectives[0].maximize else 1.0)
     text = f"all combinations enumerated ({combinations.size} not excluded by interval bounds)"
-    return Outcome(Status.OPTIMAL, x, bound, text, SOLVER)
+    ends = zip(x, pool[-len(x) :].min(axis=1), pool[-len(x) :].max(axis=1), strict=True)
+    ranges = {name: (float(low), float(high)) for name, low, high in ends if low < high}
+    return Tried(Outcome(Status.OPTIMAL, x, bound, text, SOLVER), ranges)
 
 
 def _chunks(question: Question, combinations: Grid, tie_order: tuple[str, ...]) -> Iterator[Array]:

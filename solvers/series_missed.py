@@ -58,7 +58,8 @@ def out_of_reach(
 def _with_nothing_else(p: Program) -> float:
     """Proven end of what is limited where nothing else is: no other limit, and whole numbers divided."""
     goal, under, sign = p.others[0]
-    free = milp.numbers(p, drop=milp_conflicts.limit_names(p))
+    # nor any end that only a search has
+    free = replace(milp.numbers(p, drop=milp_conflicts.limit_names(p)), high=p.endless)
     best = milp.least(replace(p, goal=goal, under=under, sign=sign), free, goal, under)
     ratio = best.bound if best.u is not None else 0.0
     if sign > 0:

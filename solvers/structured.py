@@ -126,8 +126,8 @@ def _search(problem: Problem, cutoff: float) -> Searched:
     goal = stated or next(iter(ties.tie_goals(problem, "")), None)
     c = canon.canonical(problem, goal)
     done: Optimum | None = None
-    if problem.kind in (Kind.LP, Kind.MILP) and c.divisors:
-        done = _linear(problem, c)
+    if stated is not None and problem.kind in (Kind.LP, Kind.MILP) and c.divisors:
+        done = _linear(problem, stated, c)
     if done is None and stated is not None:
         done = _at_its_limit(problem, goal, c)
     if done is not None:
@@ -154,7 +154,9 @@ def settle(s: Searched) -> Optimum:
     problem, goal, c = s.problem, s.goal, s.c
     y, known = _sharpened(problem, goal, c, s.found.y)
     pinned = _pinned(problem, goal, c, known.rows) if goal is not None else None
-    chosen = ties.choose(problem, goal, y, known=known) if pinned is None else pinned
+    # of any feasible design nobody is told how far the others range
+    ranged = _stated(problem) is not None
+    chosen = ties.choose(problem, goal, y, known=known, ranged=ranged) if pinned is None else pinned
     x = _values(problem, c, chosen.y)
     if goal is None or _stated(problem) is None:
         return Optimum(_any_design(problem, x, s.outcome.solver), chosen.y)
@@ -231,20 +233,16 @@ def _searched(problem: Problem, c: Canonical, cutoff: float) -> tuple[Outcome, b
     return Outcome(status, certificate=text, solver=solver), found
 
 
-def _linear(problem: Problem, c: Canonical) -> Optimum | None:
-    """HiGHS through Pyomo for what is linear; None where its answer is not one to build on."""
-    from solvers import linear, linear_ties
+def _linear(problem: Problem, goal: Goal, c: Canonical) -> Optimum | None:
+    """The vertex of a problem that is linear and divides by sums; None where there is none to build on."""
+    from solvers import vertices
 
-    outcome = linear.solve(problem)
-    if outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return Optimum(outcome)
-    if outcome.status is not Status.OPTIMAL or outcome.x is None or problem.goal is None:
+    found = vertices.optimum(problem, goal)
+    if found is None or found.outcome.x is None:
         return None
-    x, ranges = linear_ties.choose(problem, problem.goal, outcome.x)
-    if any(v <= 0 for v in x.values()):
-        return None
-    x = _values(problem, c, np.log(np.array([x[n] for n in c.names])))
-    return Optimum(dataclasses.replace(outcome, x=x), np.log(np.array(list(x.values()))), ranges)
+    y = np.log(np.array([found.outcome.x[n] for n in c.names]))
+    x = _values(problem, c, y)
+    return Optimum(dataclasses.replace(found.outcome, x=x), _logs(x), found.ranges)
 
 
 def _unbounded(name: str, solver: str) -> Outcome:

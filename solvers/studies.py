@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import math
 import tempfile
 import time
@@ -16,9 +14,11 @@ from typing import Any
 import optuna
 
 from dse.version import VERSION
+from results import identities
 from results.store import StoreError
 from scenarios.question import Question, Search
 from solvers import sampler
+from solvers.cma_states import UnreadableState
 from solvers.sampler import Found
 from solvers.trials import Designs, worth
 
@@ -75,6 +75,8 @@ def _kept(question: Question, asked: Search) -> Found:
                 work(study, storage, sampler.objective(designs, asked), asked.trials)
             _close(study, storage)
             return sampler.read(designs, asked, study)
+        except UnreadableState as problem:
+            raise StudyError(f"{asked.storage}: the study {asked.study!r}: {problem}") from problem
         finally:
             storage.remove_session()
             storage.engine.dispose()
@@ -187,7 +189,7 @@ def identity(question: Question) -> str:
         "idle": question.idle,
         "machines": {name: dict(m) for name, m in question.machines.items()},
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return identities.digest(told)
 
 
 def finished(study: optuna.Study, storage: optuna.storages.RDBStorage) -> int:

@@ -19,9 +19,9 @@ from results.solution import Status
 from scenarios.question import Decision, Objective, Question
 from solvers import boxes, interval, milp_conflicts, scan
 from solvers.boxes import FEASIBLE
+from solvers.conflicts import CONFLICT, FEW, FEW_SEARCHED, MET, UNKNOWN, minimal_conflicts, singly
 from solvers.outcome import Conflicts, Outcome
 
-MOST = 12
 ENUMERATED = 2_000_000
 WORK = 20_000
 SECONDS = 10.0
@@ -36,7 +36,6 @@ class _Known:
 
     names: tuple[str, ...]
     broken: set[int] = field(default_factory=set)
-    certain: bool = True
     complete: bool = False
 
     def met(self, kept: int) -> bool:
@@ -84,22 +83,26 @@ def without(question: Question, names: Iterable[str]) -> Question:
 
 
 def conflicts(question: Question) -> Conflicts:
-    """Find every minimal set of limits of an infeasible question that contradict each other.
+    """Find the minimal sets of limits of an infeasible question that contradict each other.
 
-    Sets are examined by size; a set is met when a known design breaks only limits outside it, and otherwise
-    decided by interval branch and bound. Beyond 12 limits one minimal set is found by leaving out limits in
-    turn. Empty where the question is feasible.
+    A set is met when a known design breaks only limits outside it, and otherwise decided by interval branch and
+    bound (see ``conflicts.minimal_conflicts``). Empty where the question is feasible.
     """
-    linear = _linear(question)
+    names = limit_names(question)
+    quick = scan.few(question) and not any(d.name in names for d in question.decide)
+    linear = None if quick else _linear(question)
     if linear is not None and linear.minimal:
         return linear
-    names = limit_names(question)
     known = _Known(names)
     _sample(question, known)
-    minimal = (_by_size if len(names) <= MOST else _by_deletion)(question, known)
-    sets = tuple(tuple(n for i, n in enumerate(names) if kept >> i & 1) for kept in minimal)
-    would_do = {name: value_that_would_do(question, name) for name in dict.fromkeys(itertools.chain(*sets))}
-    return Conflicts(sets, would_do, known.certain)
+    ask = singly(lambda kept: _can_meet(question, known, sum(1 << int(i) for i in np.flatnonzero(kept))))
+    few = FEW if known.complete else FEW_SEARCHED
+    found = minimal_conflicts(1, len(names), ask, every=True, few=few)
+    sets = found.names(names)
+    # of a program the first set is told, as where its conflicts are searched for
+    told = sets[:1] if quick and is_linear(question) else sets
+    would_do = {name: value_that_would_do(question, name) for name in dict.fromkeys(itertools.chain(*told))}
+    return Conflicts(sets, would_do, bool(found.sure[0]), bool(found.every[0]))
 
 
 def _linear(question: Question) -> Conflicts | None:
@@ -112,41 +115,17 @@ def _linear(question: Question) -> Conflicts | None:
         return None
 
 
-def _by_size(question: Question, known: _Known) -> list[int]:
-    minimal: list[int] = []
-    for size in range(1, len(known.names) + 1):
-        for members in itertools.combinations(range(len(known.names)), size):
-            kept = sum(1 << i for i in members)
-            if not any(kept & m == m for m in minimal) and not _can_meet(question, known, kept):
-                minimal.append(kept)
-    return minimal
-
-
-def _by_deletion(question: Question, known: _Known) -> list[int]:
-    kept = (1 << len(known.names)) - 1
-    if _can_meet(question, known, kept):
-        return []
-    for i in range(len(known.names)):
-        if not _can_meet(question, known, kept & ~(1 << i)):
-            kept &= ~(1 << i)
-    return [kept]
-
-
-def _can_meet(question: Question, known: _Known, kept: int) -> bool:
+def _can_meet(question: Question, known: _Known, kept: int) -> int:
     """Whether some design meets the limits ``kept``; a new design is remembered."""
     if known.met(kept) or known.complete:
-        return known.met(kept)
+        return MET if known.met(kept) else CONFLICT
     dropped = [n for i, n in enumerate(known.names) if not kept >> i & 1]
     found = solve(replace(without(question, dropped), objectives=()))
-    if found.status is Status.INFEASIBLE:
-        return False
     if found.x is None:
-        known.certain = False
-        known.broken.add(((1 << len(known.names)) - 1) & ~kept)
-        return True
+        return CONFLICT if found.status is Status.INFEASIBLE else UNKNOWN
     x = np.array([[found.x[d.name] for d in question.decide]])
     known.broken |= {int(mask) & ~kept for mask in broken(question, known.names, x)}
-    return True
+    return MET
 
 
 def _sample(question: Question, known: _Known) -> None:
@@ -203,9 +182,9 @@ def value_that_would_do(question: Question, name: str) -> float | None:
     """Return the value of one limit that would make the question feasible with all others kept, or None.
 
     For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
-    numbers kept; listed values give way to the nearest value in between or beyond.
+    numbers, powers or listed values kept; only where none of them does, to the least value of any kind.
     """
-    for relaxed, goal in _relaxations(question, name):
+    for relaxed, goal in relaxations(question, name):
         found = solve(replace(relaxed, objectives=(goal,)))
         if found.x is not None:
             x = {d.name: np.array(found.x[d.name]) for d in question.decide}
@@ -215,7 +194,7 @@ def value_that_would_do(question: Question, name: str) -> float | None:
     return None
 
 
-def _relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:
+def relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:
     """Questions with one side of the limit open, each with what then measures how far it has to move."""
     down, up = Objective(name), Objective(name, maximize=True)
     out: list[tuple[Question, Objective]] = []
@@ -239,9 +218,9 @@ def _relaxations(question: Question, name: str) -> list[tuple[Question, Objectiv
 def _moved(d: Decision) -> list[tuple[Decision, Objective]]:
     down, up = Objective(d.name), Objective(d.name, maximize=True)
     out = []
-    if d.maximum is not None and d.values is None:
+    if d.maximum is not None:
         out.append((replace(d, maximum=None), down))
-    if d.minimum is not None and d.values is None:
+    if d.minimum is not None:
         out.append((replace(d, minimum=None), up))
     if _gaps(d):
         out.append((replace(d, integer=False, values=None, minimum=None, maximum=None), down))

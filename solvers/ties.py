@@ -76,10 +76,13 @@ def choose(
     y: Array,
     stages: Sequence[Goal] | None = None,
     known: Multipliers | None = None,
+    *,
+    ranged: bool = True,
 ) -> Chosen:
     """Break ties among the designs that are as good as ``y``; ``stages``: what decides, by default the tie rule.
 
-    ``known``: multipliers of the goal's optimum, where they are at hand.
+    ``known``: multipliers of the goal's optimum, where they are at hand. ``ranged``: whether anybody asks how far whole
+    numbers and forms range, each of which is two searches.
 
     Whole numbers and the forms that make a problem signomial are settled first by branching, the rest in the face.
     """
@@ -87,7 +90,7 @@ def choose(
     stages = tie_goals(problem, goal.name if goal else "") if stages is None else stages
     ranges: dict[str, tuple[float, float]] = {}
     if c.allowed or c.divisors:
-        y, ranges = _settle(problem, goal, c, stages, y)
+        y, ranges = _settle(problem, goal, c, stages, y, ranged)
     fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
     settled = canon.canonical(problem, goal, fixed=fixed) if fixed else c
     flat = _face(
@@ -107,7 +110,7 @@ def choose(
 
 
 def _settle(
-    problem: Problem, goal: Goal | None, c: Canonical, stages: Sequence[Goal], y: Array
+    problem: Problem, goal: Goal | None, c: Canonical, stages: Sequence[Goal], y: Array, ranged: bool
 ) -> tuple[Array, dict[str, tuple[float, float]]]:
     """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching.
 
@@ -115,8 +118,8 @@ def _settle(
     this leaves the feasible set as wide as it is.
     """
     ranges: dict[str, tuple[float, float]] = {}
-    loose = False
-    for direction in [*np.eye(len(c.names))[list(c.allowed)], *c.forms]:
+    loose = not ranged
+    for direction in [*np.eye(len(c.names))[list(c.allowed)], *c.forms] if ranged else ():
         low, high = (sign * _reach(problem, goal, c, sign * direction, y) for sign in (1.0, -1.0))
         alone = np.flatnonzero(direction)
         whole = alone.size == 1 and int(alone[0]) in c.allowed

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import optuna
 
-from formulations import evaluation
+from formulations import evaluation, handover
 from scenarios.question import Decision, Question, combinations, fixed
 from solvers import boxes
 from solvers.boxes import FEASIBLE, LIFT, Array
@@ -128,11 +128,14 @@ def _kept(question: Question, names: Sequence[str], box: tuple[Array, Array]) ->
         return box
     low, high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
     for _, left in every:
-        try:
-            where = boxes.space(left)
-            kept = boxes.tighten(left, where) if left.decide else (where.low, where.high)
-        except Exception:  # intervals refuse: nothing is known, and nothing is cut off
+        found = None
+        with handover.guarded("intervals before a search by sampling", 1, handover.ARITHMETIC):
+            space = boxes.space(left)
+            found = space, boxes.tighten(left, space) if left.decide else (space.low, space.high)
+        if found is None:
+            # intervals refuse: nothing is known, and nothing is cut off
             return box
+        where, kept = found
         for j, name in enumerate(names):
             if kept is None:
                 break

@@ -27,6 +27,7 @@ from formulations import batch
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from solvers.batched import divided, evaluated, geometric, line, linear, tables, whole
+from solvers.batched.path import SHARE
 
 DATA = Path(__file__).parent / "data"
 EXACT = 1e-6
@@ -67,11 +68,13 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
     def answer(asked: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> Answered | None:
         sweep = {f"axis{i}": {"path": path, "values": list(v)} for i, (path, v) in enumerate(axes.items())}
         grid = scenarios.grid(dse.load({**asked, "sweep": sweep}))
-        found = evaluated.way(grid)
+        found = evaluated.way(grid).path
         if found is None and geometric._structured(grid):
             found = geometric.Geometric(batch.apart(grid), compiled=False)
         for way in (divided.way, tables.way, whole.way, linear.way, line.way):
-            found = found or way(grid)
+            if found is None:
+                offer = way(grid)
+                found = offer.path if offer.share >= SHARE else None
         if found is None:
             return None
         return Answered(*found.solve(results.dataset.layout(grid), tuple(slice(0, n) for n in grid.shape)))

@@ -1,16 +1,11 @@
 """The pages about exports and models of one's own say what the code does."""
 
 import re
-import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from pages import ROOT, follow, shortened
 
-from dse.cli import main
-
-ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "docs" / "examples" / "multicore"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -51,19 +46,8 @@ def test_the_page_on_exports_names_every_ending_and_section():
 @pytest.mark.slow
 def test_the_page_on_exports_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     duckdb = pytest.importorskip("duckdb")
-    text = (ROOT / "scenarios" / "library" / "nbody_deadline_sweep.toml").read_text(encoding="utf-8")
-    assert "num     = 41" in text
-    (tmp_path / "short.toml").write_text(text.replace("num     = 41", "num     = 3"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": "page"}
-    for kind, text in blocks("exporting.md"):
-        if kind == "python":
-            exec(compile(text, "exporting.md", "exec"), names)
-        elif kind == "console":
-            for line in text.splitlines():
-                words = shlex.split(line.removeprefix("$ dse ").replace("nbody_deadline_sweep", "short.toml"))
-                done = CliRunner().invoke(main, words)
-                assert done.exit_code == 0, f"{line}: {done.output}"
-        elif kind == "sql":
-            for query in text.strip().split("\n"):
-                assert duckdb.sql(query.replace("study.parquet", str(tmp_path / "study.parquet"))).fetchall()
+    follow(shortened((ROOT / "docs" / "exporting.md").read_text(encoding="utf-8")))
+    for _, text in (block for block in blocks("exporting.md") if block[0] == "sql"):
+        for query in text.strip().split("\n"):
+            assert duckdb.sql(query.replace("study.parquet", str(tmp_path / "study.parquet"))).fetchall()

@@ -34,6 +34,8 @@ def fit(
     in percent, else in joules (dvfs). ``date``: of the fit (default: today). Raises FittingError for data that
     cannot be fitted, with everything that is wrong; UnknownName for a model that cannot be.
     """
+    from numpy.linalg import LinAlgError
+
     from dse.fitting import dvfs, roofline
     from dse.fitting.reading import read
 
@@ -46,9 +48,13 @@ def fit(
     if model == "roofline" and (folds is not None or not relative):
         raise ValueError("folds and absolute errors are for the model dvfs")
     runs = read(data, dvfs.COLUMNS if model == "dvfs" else roofline.COLUMNS)
-    if model == "dvfs":
-        found = dvfs.fit(runs, called, day, folds, confidence, relative=relative)
-    else:
-        found = roofline.fit(runs, called, day, confidence)
+    try:
+        if model == "dvfs":
+            found = dvfs.fit(runs, called, day, folds, confidence, relative=relative)
+        else:
+            found = roofline.fit(runs, called, day, confidence)
+    except (ArithmeticError, LinAlgError) as problem:
+        wrong = f"the numbers allow no fit: {problem} (columns that differ by many powers of ten?)"
+        raise FittingError(runs.source, [wrong]) from problem
     left = (f"columns not used: {', '.join(runs.unused)}",) if runs.unused else ()
     return replace(found, notes=(*found.notes, *left))

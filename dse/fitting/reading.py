@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse import files
 from dse.fitting.errors import FittingError
 from dse.names import did_you_mean
 from dse.quantities import UnitError, to_si
@@ -24,6 +25,8 @@ _Table = tuple[str, str, list[str], list[Sequence[Any]], Sequence[int]]
 _HEAD = re.compile(r"\s*([^\[\](){}]*?)\s*(?:[\[(]\s*([^\[\]()]*?)\s*[\])])?\s*")
 _NO_UNIT = frozenset({"", "1", "-"})
 _SHOWN = 3
+# of squares of a product of four numbers none overflows
+_FARTHEST = 1e30
 IN_PYTHON = "the data"
 
 
@@ -60,7 +63,7 @@ def read(data: Any, columns: Sequence[Column]) -> Measurements:
 
     A header is a name and a unit in brackets, such as "time [ms]"; without a unit, numbers are SI. Raises
     FittingError with everything wrong at once: missing columns, units of another dimension, cells that are no
-    numbers, negative or non-finite values.
+    numbers, negative or non-finite values, and values so far from 1 that a fit would overflow.
     """
     source, digest, heads, cells, lines = _table(data)
     problems: list[str] = []
@@ -107,7 +110,10 @@ def _listed(name: str, values: Any) -> list[Any]:
 
 def _file(path: Path) -> _Table:
     source = str(path)
-    content = path.read_bytes()
+    try:
+        content = files.content(path, files.MOST_NUMBERS)
+    except OSError as error:
+        raise FittingError(source, [f"the file cannot be read: {error.strerror}"]) from None
     digest = hashlib.sha256(content).hexdigest()
     try:
         text = content.decode("utf-8-sig")
@@ -178,10 +184,12 @@ def _numbers(
     least = "a positive number" if column.positive else "a number, 0 or more"
     with np.errstate(invalid="ignore"):
         right = np.isfinite(values) & ((values > 0) if column.positive else (values >= 0))
-    wrong = np.flatnonzero(~right)
+        near = (values == 0) | ((values >= 1 / _FARTHEST) & (values <= _FARTHEST))
+    wrong = np.flatnonzero(~(right & near))
     for i in wrong[:_SHOWN]:
         where = f"run {i + 1} (line {lines[i]})" if lines else f"run {i + 1}"
-        problems.append(f"{head!r} of {where} is {_shown(cells[i])}, not {least}")
+        what = f"not {least}" if not right[i] else "too far from 1 to be computed with: is the unit right?"
+        problems.append(f"{head!r} of {where} is {_shown(cells[i])}, {what}")
     if wrong.size > _SHOWN:
         problems.append(f"… and {wrong.size - _SHOWN} more in column {head!r}")
     return None if wrong.size else values

@@ -117,9 +117,10 @@ class Fit:
 
     def save(self, path: str | Path) -> Path:
         """Write the machine file; raises StoreError where it cannot be written."""
-        from results.store import explained
+        from results.storage import local
+        from results.trouble import explained
 
-        target = Path(path)
+        target = local(path)
         with explained(target, "write"):
             target.write_text(self.machine(), encoding="utf-8")
         return target

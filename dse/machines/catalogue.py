@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from importlib.resources import files
+from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any
 
+from dse import files
 from dse.machines import settings
 from dse.models import machine_parameter, machine_parameters, plugins
 from dse.names import UnknownName, did_you_mean, unknown
@@ -48,7 +47,7 @@ class Machine:
 @lru_cache(maxsize=1)
 def _own() -> Mapping[str, Traversable]:
     """Return the files of this package by the names of their machines."""
-    entries = {e.name: e for e in files("dse.machines").iterdir() if e.name.endswith(_SUFFIX)}
+    entries = {e.name: e for e in resources("dse.machines").iterdir() if e.name.endswith(_SUFFIX)}
     return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
 
 
@@ -128,19 +127,19 @@ def _read(name: str) -> Machine:
 
 def _from_file(path: str) -> Machine:
     try:
-        return _parse(path, Path(path).read_text(encoding="utf-8"))
+        return _parse(path, files.text(path))
     except OSError as error:
         raise MachineError(f"machine file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise MachineError(f"machine file {path} is not UTF-8 text (byte {error.start})") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise MachineError(f"machine file {path}: {error}") from None
 
 
 @lru_cache(maxsize=256)
 def _parse(name: str, text: str) -> Machine:
     """Read a machine file's text; raises ValueError where it is none (TOML's and units' errors are such)."""
-    data = tomllib.loads(text.removeprefix("\ufeff"))
+    data = files.toml(text)
     stated = data.get("parameters", {})
     menu = data.get("settings", [])
     if not isinstance(stated, dict) or not isinstance(menu, list) or not (stated or menu):

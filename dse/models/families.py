@@ -6,7 +6,7 @@ element of a family is "share.a.cpu" (``Quantity.at``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -41,6 +41,19 @@ def column(table: Table, name: str) -> Quantity:
 def row(g: Any, table: str, name: str) -> SimpleNamespace:
     """Return the numbers of one row of a table as attributes, by their plain names."""
     return _below(g, f"{table}.{name}.")
+
+
+def rows(g: Any, table: str, names: Sequence[str]) -> list[SimpleNamespace]:
+    """Return the numbers of several rows of a table as ``row`` does, in one pass over all that is there."""
+    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    start = f"{table}."
+    for key, value in vars(g).items():
+        if key.startswith(start):
+            # names of rows hold no dots
+            name, _, number = key.removeprefix(start).partition(".")
+            if name in found:
+                found[name][number] = value
+    return [SimpleNamespace(**found[name]) for name in names]
 
 
 def entry(g: Any, name: str) -> SimpleNamespace:

@@ -69,6 +69,8 @@ class Work:
         return self.processors[:-1]
 
 
+SHORT = 64
+"""Sums of so few terms are made from left to right."""
 SUMS = (
     sum_of(
         "energy",
@@ -178,7 +180,7 @@ def _whole(kind: Quantity, region: str) -> str:
 def equations(work: Work, g: Any) -> Mapping[str, Any]:
     """Times by (14)-(17), energy by (24), on any arithmetic; every number but the last few is affine in shares."""
     machines = [families.entry(g, p) for p in work.processors]
-    rows = [families.row(g, "regions", r.name) for r in work.regions]
+    rows = families.rows(g, "regions", [r.name for r in work.regions])
     flops, data = _sum([r.flops for r in rows]), _sum([r.bytes for r in rows])
     fractions = _fractions(g, work, machines, flops, data)
     placed = [[_placed(g, r, kind, work, fractions) for kind in (OF_FLOPS, OF_BYTES)] for r in work.regions]
@@ -299,7 +301,11 @@ def _wholes(g: Any, work: Work, placed: Sequence[Sequence[Sequence[Any]]]) -> di
 
 
 def _sum(terms: Sequence[Any]) -> Any:
-    return reduce(add, terms)
+    """Sum; halves of long lists apart, so that no term is copied more often than the list can be halved."""
+    if len(terms) <= SHORT:
+        return reduce(add, terms)
+    middle = len(terms) // 2
+    return _sum(terms[:middle]) + _sum(terms[middle:])
 
 
 def _template() -> Model:

@@ -87,7 +87,7 @@ CARDS = Table(
 
 
 def _rate(name: str, what: str) -> Quantity:
-    return Quantity(name, "λ", "1/s", f"failure rate of {what}", f"{SOURCE}, section 4.6", default=0.0)
+    return Quantity(name, "λ", "failure/s", f"failure rate of {what}", f"{SOURCE}, section 4.6", default=0.0)
 
 
 INPUTS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.quantities import show
 from results import axes, flat
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import fronts
@@ -17,6 +19,7 @@ from results.page.fronts import FRONT, Place, Progress
 from results.page.insides import Insides
 from results.page.insides import of_dataset as insides_of
 from results.solution import Status
+from results.variables import LIMIT_UNITS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 DIGITS = 6
 MOST_POINTS = 20_000
 STRUCTURE = frozenset(
-    {"status", "seconds", "message", "elasticity", "binding", "joined", "gap", "exchange_rate"}
+    {"status", "seconds", "message", "elasticity", "binding", "would_do", "joined", "gap", "exchange_rate"}
 )
 Array = np.ndarray[Any, Any]
 
@@ -210,4 +213,17 @@ def _telling_limits(dataset: xr.Dataset, dims: Sequence[str], kept: Array) -> tu
     codes = dataset["binding"].transpose(*dims, LIMIT).values.reshape(-1, len(names))[kept]
     telling: list[list[bool]] = np.isin(codes, (BINDING, CONFLICTING)).tolist()
     told: list[tuple[str, ...]] = [tuple(itertools.compress(names, row)) for row in telling]
+    if "would_do" in dataset:
+        units = json.loads(str(dataset["would_do"].attrs.get(LIMIT_UNITS, "{}")))
+        needed = dataset["would_do"].transpose(*dims, LIMIT).values.reshape(-1, len(names))[kept]
+        for point in np.flatnonzero(np.isfinite(needed).any(-1)).tolist():
+            values = dict(zip(names, needed[point].tolist(), strict=True))
+            told[point] = tuple(_with_needed(n, values[n], units.get(n, "")) for n in told[point])
     return tuple(told)
+
+
+def _with_needed(name: str, value: float, unit: str) -> str:
+    """A limit in conflict with the value that would do, where one would."""
+    if not math.isfinite(value):
+        return name
+    return f"{name} ({show(value, '' if unit == '1' else unit, 4)} would do)"

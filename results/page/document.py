@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse.streams import visible
 from results.page.insides import Insides
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def html(page: Page) -> str:
     from plotly.offline import get_plotlyjs
 
     own = files("results.page")
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-        own.joinpath("page.html").read_text(encoding="utf-8")
-    )
+    template = Environment(
+        autoescape=True, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+    ).from_string(own.joinpath("page.html").read_text(encoding="utf-8"))
     shown = page.insides if page.table is None else page.table.insides
     drawn = page.table is not None or bool(page.rates or shown.sums or shown.roofs)
     library = get_plotlyjs().replace("</script", "<\\/script") if drawn else ""
@@ -71,6 +72,11 @@ def html(page: Page) -> str:
     )
 
 
+def _shown(value: Any) -> Any:
+    """Return text without control characters; what is markup of ours stays."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
 def save(page: Page, file: str | Path) -> Path:
     """Write the page to a file; raises OSError where that cannot be written."""
     target = Path(file)
@@ -83,7 +89,7 @@ def _embedded(page: Page, room: int) -> str:
     data: dict[str, Any] = {"rates": dict(page.rates), "title": page.title, "insides": page.insides}
     if page.table is not None:
         data = {"title": page.title, "rates": {}} | _of_table(page.table, room)
-    return _json(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return visible(_json(data)).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _json(data: Any) -> str:

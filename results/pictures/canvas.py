@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dse.streams import visible
 from results import axes
+from results.storage import local
 from results.trouble import StoreError, explained
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ def sheet(
     whole = max(SIZE[0], PANEL[0] * across), max(SIZE[1], PANEL[1] * down)
     figure = Picture(figsize=size or (SIZE if count == 1 else whole), layout="constrained")
     grid = figure.subplots(down, across, sharex=True, sharey=sharey, squeeze=False)
-    title = textwrap.fill(axes.shorten(about, 130), TITLE_WIDTH)
+    title = textwrap.fill(axes.shorten(visible(about), 130), TITLE_WIDTH)
     # a title from a file is text, not mathematics
     if count == 1:
         grid[0, 0].set_title(title, fontsize=LARGE, loc="left", parse_math=False)
@@ -136,7 +138,7 @@ def save(figure: Figure, path: str | os.PathLike[str], about: Mapping[str, Any] 
     ``about``: the attributes of the dataset it shows; its title, scenario and versions go into the file.
     Raises StoreError where it cannot be written.
     """
-    target = Path(path)
+    target = local(path)
     try:
         with explained(target, "write the picture"):
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -5,5 +5,7 @@
 
 from __future__ import annotations
 
-from solvers.batched.path import Path as Path
+from solvers.batched.offers import Choice as Choice
+from solvers.batched.offers import Path as Path
+from solvers.batched.path import chosen as chosen
 from solvers.batched.path import path as path

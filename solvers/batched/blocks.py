@@ -11,16 +11,19 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import handover
 from formulations.many import Differ, Many, Points
 from results.dataset import layout
 from scenarios.axes import Target
 from scenarios.grids import Grid
 from scenarios.question import Decision, Limit, Question
+from solvers.batched.offers import Offer, Path
 
+WAY = "many numbers at once"
+APART = "points whose numbers lead to structures of their own"
+UNSURE = "an optimum or a conflict that is not certain (a tie, a degenerate vertex, a limit just missed)"
 GROUPS = 64
 """So many times may the points of a group be told apart by their numbers."""
-SHARE = 0.5
-"""Of points tried, those that must be answered for a way to be worth taking."""
 FEWEST = 2
 """Fewer points than that are as well solved one by one."""
 
@@ -100,18 +103,24 @@ def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Point
     while waiting:
         now, number = waiting.pop(), number + 1
         if len(now) < FEWEST or number > GROUPS:
+            handover.hand_over(APART, len(now))
             yield now
             continue
-        try:
-            yield now[~answer(now)]
-        except Differ as told:
-            holds = told.holds.reshape(len(told.holds), -1)
-            if len(holds) != len(now) or (holds != holds[:, :1]).any():
-                yield now
-            else:
-                waiting += [now[holds[:, 0]], now[~holds[:, 0]]]
-        except Exception:  # whatever it is, the points are then solved (and fail) one by one
-            yield now
+        missed = now
+        with handover.guarded(WAY, len(now), handover.ARITHMETIC):
+            try:
+                with handover.collected() as inside:
+                    missed = now[~answer(now)]
+                inside.complete(len(missed), UNSURE)
+                inside.pass_on()
+            except Differ as told:
+                holds = told.holds.reshape(len(told.holds), -1)
+                if len(holds) != len(now) or (holds != holds[:, :1]).any():
+                    handover.hand_over(APART, len(now))
+                else:
+                    waiting += [now[holds[:, 0]], now[~holds[:, 0]]]
+                    continue
+        yield missed
 
 
 def part(question: Question, mask: Mask) -> Question:
@@ -129,6 +138,13 @@ def part(question: Question, mask: Mask) -> Question:
         limits=tuple(bounds(x) for x in question.limits),
         decide=tuple(bounds(d) for d in question.decide),
     )
+
+
+def some(question: Question, points: Points, count: int) -> Question:
+    """Return the question at some of its ``count`` points, by their places in order."""
+    mask = np.zeros(count, dtype=bool)
+    mask[points] = True
+    return part(question, mask)
 
 
 def thinned(grid: Grid) -> Grid:
@@ -173,9 +189,13 @@ def _bound(held: Held, aim: Target, number: Any) -> Held:
     return held if held.minimum is None and isinstance(held, Limit) else replace(held, minimum=number)
 
 
-def worthwhile(of_few: Any) -> bool:
-    """Whether a way, made for a ``thinned`` grid, answers at least half of its points."""
+def offered(way: Path, of_few: Any) -> Offer:
+    """Offer a way with the share of points that it answers of a ``thinned`` grid; ``of_few``: the same way for that."""
     few: Grid = of_few.grid
     plan = layout(few)
-    _, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
-    return bool(left.mean() <= 1.0 - SHARE)
+    with handover.collected() as tally:
+        _, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
+    tally.pass_on()
+    why = handover.words(tally.reasons)
+    reason = f"{way.method}: {int(left.sum())} of {left.size} points tried are left over: {why}"
+    return Offer(way, reason if left.any() else "", float(1.0 - left.mean()))

@@ -220,13 +220,13 @@ def _cut(s: _State, nodes: _Nodes, y: Array) -> _Nodes:
         return nodes
     errors = _errors(s, nodes, y)
     missing = np.maximum(s.value[nodes.point] - nodes.bound, 0.0)
-    by_form = errors.max(1) > np.minimum(COARSE, SHARE * missing)
+    by_form = errors.max(1, initial=0.0) > np.minimum(COARSE, SHARE * missing)
     parts = []
     for v, d in s.discrete.items():
         down, up = neighbours(d, y[:, v], nodes.low[:, v], nodes.high[:, v])
         between = ~by_form & (up > down + 1e-13)
         parts += [_between(nodes.take(between), v, down[between], up[between])]
-        width = (nodes.high - nodes.low)[:, s.forms].max(1)
+        width = (nodes.high - nodes.low)[:, s.forms].max(1, initial=0.0)
         whole = ~by_form & ~between & (width <= SAME) & (nodes.high[:, v] - nodes.low[:, v] > 1e-13)
         parts += [_around(nodes.take(whole), v, d, down[whole])]
         by_form = ~between & ~whole

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import evaluation
 from formulations.affine import Linear
 from formulations.evaluation import RowKey
 from formulations.forms import Affine, Atom, Some, atoms
 from formulations.many import Array, Many
-from formulations.program import BOX
+from formulations.program import column_ends
 from formulations.stated import stated
 from scenarios.question import Question
 from solvers.batched import least
@@ -38,10 +37,11 @@ Ends = dict[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit as ``form <= 0``; ``key``: which one."""
+    """A limit as ``form <= 0``; ``key``: which one; ``ratio``: what must be at most 1."""
 
     key: RowKey
     form: Affine
+    ratio: Linear
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,23 @@ def counts(question: Question, count: int) -> Counts:
     if s.goal is None or s.others:
         raise NotLeast("there is not one objective")
     cost, over = _cost(s.goal)
-    limits = tuple(Limit(key, r.numerator.plus(r.denominator, -1.0)) for key, r in s.limits.items())
+    limits = tuple(Limit(key, r.numerator.plus(r.denominator, -1.0), r) for key, r in s.limits.items())
     ties = tuple(_plain(r) for r in s.ties.values())
     forms = [cost, *ties, *(x.form for x in limits)]
     some = tuple(a for a in atoms(forms) if isinstance(a, Some))
     if any(not isinstance(a, str | Some) for a in atoms(forms)) or any(not _whole(a) for a in some):
         raise NotLeast("the rows hold more than whole numbers and whether there are any")
     return Counts(question, count, _ends(question), some, limits, cost, ties, s.sign, over)
+
+
+def aimed(c: Counts, which: int) -> Counts:
+    """The same numbers with the ratio of one limit (by its place) as what is minimised, and the others as limits.
+
+    Raises NotLeast where it is a ratio of two things that are decided.
+    """
+    cost, over = _cost(c.limits[which].ratio)
+    others = tuple(x for k, x in enumerate(c.limits) if k != which)
+    return replace(c, limits=others, cost=cost, ties=(), sign=1, over=over)
 
 
 def _cost(goal: Linear) -> tuple[Affine, bool]:
@@ -110,11 +120,9 @@ def _whole(some: Some) -> bool:
 def _ends(question: Question) -> Ends:
     found: Ends = {}
     for d in question.decide:
-        q = evaluation.quantity(question.model, d.name)
-        box = q.ceiling if q.ceiling <= BOX else math.inf
-        low = q.minimum if q.floor == 0.0 else max(q.minimum, q.floor)
-        found[d.name] = (math.ceil(low), min(q.maximum, box))
-    if not all(math.isfinite(e) for ends in found.values() for e in ends):
+        low, high = column_ends(question, d)
+        found[d.name] = (math.ceil(low), high)
+    if not all(math.isfinite(high) for _, high in found.values()):
         raise NotLeast("a number has no end")
     return found
 

@@ -7,13 +7,12 @@ model. Large grids are worth a compiler, smaller ones are solved by the same ker
 from __future__ import annotations
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, divided, over_grid
+from formulations import batch, divided, handover, over_grid
 from formulations.over_grid import Region, Spread
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
@@ -22,8 +21,11 @@ from solvers.batched import blocks
 from solvers.batched.divided_answers import answered
 from solvers.batched.geometric import threads
 from solvers.batched.geometric_ties import Solver
+from solvers.batched.offers import OTHER_KIND, Offer, cut_up, too_few
 from solvers.batched.told import Told
 
+WAY = "ratios of sums searched together"
+KIND = "ratios of sums"
 FEWEST = 50
 """Points from which a grid is solved together."""
 PIECE = 2048
@@ -32,16 +34,18 @@ COMPILED = 5000
 """Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
 
 
-def way(grid: Grid) -> Divided | None:
+def way(grid: Grid) -> Offer:
     """Return this way if every point's question divides by sums of few variables, and most have plain answers."""
-    if grid.size < FEWEST or not _structured(grid):
-        return None
+    if not _structured(grid):
+        return OTHER_KIND
+    if grid.size < FEWEST:
+        return too_few(FEWEST, KIND)
     found = Divided(batch.apart(grid, divided.divided), grid.size >= COMPILED)
     if found.spread.runs * FEWEST > grid.size:
         # most of the work would be in setting up blocks of a few points
-        return None
+        return cut_up(KIND)
     few = Divided(batch.apart(blocks.thinned(grid), divided.divided), compiled=False)
-    return found if blocks.worthwhile(few) else None
+    return blocks.offered(found, few)
 
 
 def _structured(grid: Grid) -> bool:
@@ -80,18 +84,19 @@ class Divided:
             left.reshape(-1)[points] = ~self._answered(told, piece, points)
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
-        with ThreadPoolExecutor(threads()) as crowd:
-            list(crowd.map(answer, batch.pieces(self.spread, region, PIECE)))
+        handover.side_by_side(answer, batch.pieces(self.spread, region, PIECE), threads())
         return told.arrays, left
 
     def _answered(self, told: Told, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        try:
+        good, made = np.zeros(points.size, bool), None
+        with handover.guarded(batch.NOT_ARRAYS, points.size, handover.ARITHMETIC):
             made = divided.divided(self.spread, piece)
-            if made is not None:
-                return answered(told, made, points, self._solver())
-        except Exception:  # whatever it is, the points are then answered (and fail) one by one
-            pass
-        return np.zeros(points.size, bool)
+            if made is None:
+                handover.hand_over(batch.NOT_ARRAYS, points.size)
+        if made is not None:
+            with handover.guarded(WAY, points.size):
+                good = answered(told, made, points, self._solver())
+        return good
 
     def _solver(self) -> Solver:
         if not self.compiled:

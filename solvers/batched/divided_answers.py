@@ -7,25 +7,44 @@ divisors are their tangents at the design. Wherever the single path has a case o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
-from formulations import divided, evaluation
+from formulations import divided, evaluation, handover
 from formulations.canonical import Array, Canonical
 from formulations.divided import Divided, Indices
 from formulations.evaluation import RowKey
 from scenarios.question import Decision
 from solvers import gp
 from solvers.answer import BINDS
-from solvers.batched import branching, divided_conflicts, geometric_ties, geometric_whole
+from solvers.batched import branching, divided_conflicts, geometric_ties, geometric_whole, relaxed_limits
 from solvers.batched.branching import Searched
-from solvers.batched.geometric_answers import DEPENDENT, EDGE, si_values
+from solvers.batched.geometric_answers import (
+    AT_EDGE,
+    CONFLICT,
+    DEPENDENT,
+    EDGE,
+    IN_DOUBT,
+    MISSED,
+    NOT_FINITE,
+    NOT_UNIQUE,
+    OTHER_TIES,
+    PINNED,
+    TIED,
+    UNSOLVED,
+    WHOLE,
+    Reasons,
+    si_values,
+)
 from solvers.batched.geometric_conflicts import neighbours
 from solvers.batched.geometric_ties import Solver, Stages
 from solvers.batched.told import Designs, Told
+from solvers.crossover import doubtful
+from solvers.patterns import groups
 from solvers.sensitivity import ACTIVE
 from solvers.structured import STRAINED
 from solvers.ties import SAME, TIE
@@ -33,8 +52,9 @@ from solvers.unbounded import FALLS
 
 Bools = NDArray[np.bool_]
 
-UNCLEAR, SURELY = 1e-5, 1e-9
-"""Where a multiplier and its slack are both between these, it is not told which of the two is nothing."""
+UNCLEAR = 1e-5
+"""Above this a slack or a multiplier tells whether a limit binds: the design has been sharpened."""
+WIDE = "designs equally good that lie far from each other"
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
 STEPS = 3
@@ -45,15 +65,18 @@ def answered(told: Told, d: Divided, points: NDArray[np.int64], solve: Solver) -
     discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
     sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
     found = branching.minimise(divided.take(d.arrays, sound), solve, discrete)
-    good = np.zeros(d.size, bool)
+    good, why = np.zeros(d.size, bool), np.full(d.size, NOT_FINITE, object)
+    why[sound] = np.where(found.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none = sound[found.status == gp.INFEASIBLE]
     for members, conflict in divided_conflicts.first_minimal(d, none, solve, discrete):
-        told.none(points[members], conflict)
+        told.none(points[members], relaxed_limits.of_divided(d, members, conflict, solve, discrete))
         good[members] = True
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         own = sound[best]
-        good[own] = _optima(told, d, own, points, _part(found, best), solve, discrete)
+        good[own], why[own] = _optima(told, d, own, points, _part(found, best), solve, discrete)
+    for reason, count in Counter(why[~good]).items():
+        handover.hand_over(reason, count)
     return good
 
 
@@ -69,18 +92,23 @@ def _optima(
     found: Searched,
     solve: Solver,
     discrete: Mapping[int, Decision],
-) -> Bools:
-    """Settle the design of points ``own`` that have an optimum, and say what it is worth; tells for which."""
+) -> tuple[Bools, Reasons]:
+    """Settle the design of points ``own`` that have an optimum, and say what it is worth; tells for which, and why not
+    for the others.
+    """  # noqa: D205
+    why = np.full(own.size, "", object)
     clear = (found.high - found.low)[:, d.forms].max(1) <= SAME
     c = divided.take(d.arrays, own)
+    _mark(why, clear, WIDE)
     y = _sharpened(c, found.y, solve, discrete)
     held = d.held(own, y[:, d.forms])
     rule = geometric_ties.stages(held, solve)
     if rule is None:
-        return np.zeros(own.size, bool)
+        return np.zeros(own.size, bool), np.full(own.size, OTHER_TIES, object)
     t, everyone = held.table, np.arange(own.size)
     r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
     clear &= r.status == gp.OPTIMAL
+    _mark(why, clear, UNSOLVED)
     if discrete:
         some = everyone[clear]
         y[some], _, sure = geometric_whole.settled(rule, some, geometric_ties.taken(r, some))
@@ -90,12 +118,20 @@ def _optima(
     else:
         y, sure = geometric_ties.choose(rule, everyone, r)
         clear &= sure
-    worth = _worth(d, c, y, solve, clear, discrete)
+    _mark(why, clear, WHOLE if discrete else TIED)
+    worth = _worth(d, c, y, solve, clear, discrete, why)
     x = {v.name: si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
     bound = np.exp(np.minimum(goal.sign * found.bound, 700.0))
-    return told.best(held.question, points[own], Designs(x, bound, elasticities=worth), clear)
+    good = told.best(held.question, points[own], Designs(x, bound, elasticities=worth), clear)
+    _mark(why, good, MISSED)
+    return good, why
+
+
+def _mark(why: Reasons, good: Bools, reason: str) -> None:
+    """Note the first reason for which points are not answered."""
+    why[(why == "") & ~good] = reason
 
 
 def _beside(
@@ -153,26 +189,36 @@ def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Dec
 
 
 def _worth(
-    d: Divided, c: Canonical, y: Array, solve: Solver, clear: Bools, discrete: Mapping[int, Decision]
+    d: Divided,
+    c: Canonical,
+    y: Array,
+    solve: Solver,
+    clear: Bools,
+    discrete: Mapping[int, Decision],
+    why: Reasons,
 ) -> dict[str, Array]:
-    """Elasticity of the objective for every limit of the user's; takes points off ``clear`` where it has none."""
+    """Elasticity of the objective for every limit of the user's; takes points off ``clear`` where it has none, and
+    notes ``why``.
+    """  # noqa: D205
     a, b = canon.restriction(c, y)
     low, high = c.low.copy(), c.high.copy()
     for v in discrete:
         low[:, v] = high[:, v] = y[:, v]
     r = solve(a, b, c.ptr, low, high)
     clear &= ~_at_edge(d, c, y, r)
+    _mark(why, clear, AT_EDGE)
     if discrete:
         # what changes by leaps has no rate
         return {}
     f = canon.values(c, y)
-    clear &= (r.status == gp.OPTIMAL) & ~r.penalised & (np.abs(r.value - f[:, 0]) <= AGREES)
-    clear &= r.multipliers.max(1, initial=0.0) <= STRAINED
-    room = -f[:, 1:]
-    clear &= ~((np.maximum(r.multipliers, room) < UNCLEAR) & (np.minimum(r.multipliers, room) > SURELY)).any(
-        1
-    )
+    clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)
+    _mark(why, clear, UNSOLVED)
+    clear &= ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
+    _mark(why, clear, PINNED)
+    clear &= ~doubtful(-f[:, 1:], r.multipliers, UNCLEAR).any(1)
+    _mark(why, clear, IN_DOUBT)
     clear &= _unique(d, c, y, a, b, f)
+    _mark(why, clear, NOT_UNIQUE)
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
     asked = evaluation.bounds(d.question).items()
@@ -208,7 +254,7 @@ def _unique(d: Divided, c: Canonical, y: Array, a: Array, b: Array, f: Array) ->
     ends = (y - c.low < ACTIVE) | (c.high - y < ACTIVE)
     asked = np.array([key.side != "model" for key in c.keys], dtype=bool)
     good = np.ones(len(y), bool)
-    for which, kind in geometric_ties.groups(np.concatenate([f[:, 1:] > -ACTIVE, ends], axis=1)):
+    for which, kind in groups(np.concatenate([f[:, 1:] > -ACTIVE, ends], axis=1)):
         bound, fixed = kind[: asked.size], kind[asked.size :]
         rows = np.flatnonzero(bound)
         if not (bound & asked).any():

@@ -5,7 +5,6 @@ What ``solvers.conflicts`` does for one point; whether limits can hold together 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -15,10 +14,9 @@ from numpy.typing import NDArray
 from formulations import divided
 from formulations.divided import Divided, Indices
 from scenarios.question import Decision
-from solvers import gp
+from solvers import conflicts, gp
 from solvers.batched import branching
-from solvers.batched.geometric_conflicts import MOST
-from solvers.batched.geometric_ties import Solver, groups
+from solvers.batched.geometric_ties import Solver
 from solvers.structured import SLACK
 
 Bools = NDArray[np.bool_]
@@ -33,26 +31,19 @@ def first_minimal(
     granted, and far out of the box.
     """
     names = limit_names(d, discrete)
-    if not points.size or len(names) > MOST:
+    if not points.size:
         return
     every = np.ones(len(names), bool)
     points = points[_met(d, points, names, every, solve, discrete, far=True) == gp.INFEASIBLE]
-    # a limit without which there is a design is part of every conflict
-    needed = np.zeros((points.size, len(names)), bool)
-    for i in range(len(names)):
-        without = np.arange(len(names)) != i
-        needed[:, i] = _met(d, points, names, without, solve, discrete) != gp.INFEASIBLE
-    members, open_ones = needed.copy(), np.ones(points.size, bool)
-    for size in range(1, len(names) + 1):
-        for chosen in itertools.combinations(range(len(names)), size):
-            kept = np.isin(np.arange(len(names)), chosen)
-            asked = np.flatnonzero(open_ones & (needed <= kept).all(1))
-            if asked.size:
-                none = asked[_met(d, points[asked], names, kept, solve, discrete) == gp.INFEASIBLE]
-                members[none], open_ones[none] = kept, False
-    done = np.flatnonzero(~open_ones)
-    for which, kind in groups(members[done]):
-        yield points[done[which]], tuple(n for n, k in zip(names, kind, strict=True) if k)
+
+    def ask(own: Indices, kept: Bools) -> conflicts.Codes:
+        return conflicts.codes(_met(d, points[own], names, kept, solve, discrete))
+
+    found = conflicts.minimal_conflicts(
+        points.size, len(names), conflicts.by_set(ask), every=False, few=conflicts.FEW_SEARCHED
+    )
+    for members, conflict in found.certain(names):
+        yield points[members], conflict
 
 
 def limit_names(d: Divided, discrete: Mapping[int, Decision]) -> tuple[str, ...]:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import evaluation, over_grid
+from formulations import evaluation, handover, over_grid
 from formulations.evaluation import RowKey
+from formulations.handover import ARITHMETIC
 from formulations.over_grid import Region, Spread
 from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout
 from results.limits import base_name
@@ -24,7 +25,9 @@ from results.variables import Variable
 from scenarios.grids import Grid
 from scenarios.question import Question
 from solvers.answer import BINDS, HOLDS
+from solvers.batched.offers import OTHER_KIND, Offer
 
+EXTREME = "no number with arrays"
 PIECE = 32_768
 """Points of a piece: its dozen arrays of 256 kB stay in a cache of a few MB."""
 FEW = 64
@@ -33,15 +36,19 @@ AGREE = 1e-12
 """Arrays and floats may round differently in a few dozen operations."""
 
 
-def way(grid: Grid) -> Evaluated | None:
+def way(grid: Grid) -> Offer:
     """Return this way if nothing is decided at any point and the model's equations take arrays.
 
     A black box does not: it is asked once for each point, in processes of its own.
     """
     if any(question.decide or question.model.black_box for question in _corners(grid)):
-        return None
+        return OTHER_KIND
     spread = over_grid.spread(grid)
-    return Evaluated(spread) if _takes_arrays(spread) else None
+    if _takes_arrays(spread):
+        return Offer(Evaluated(spread))
+    return Offer(
+        reason="evaluation: the model's equations take plain numbers only; write them so that arrays pass"
+    )
 
 
 def _corners(grid: Grid) -> Iterator[Question]:
@@ -58,12 +65,12 @@ def _takes_arrays(spread: Spread) -> bool:
     with np.errstate(all="ignore"):
         try:
             plain = evaluation.metrics(spread.grid.question((0,) * len(region)), {})
-        except Exception:  # whatever it is: what happens at this point is no reason to refuse the others
+        except ARITHMETIC:  # what happens at this point is no reason to refuse the others
             return True
         try:
             found = evaluation.metrics(spread.question(region), {})
             firsts = {n: float(np.ravel(v)[0]) for n, v in found.items()}
-        except Exception:
+        except ARITHMETIC:
             return False
     return plain.keys() == firsts.keys() and all(
         np.isclose(firsts[n], float(plain[n]), rtol=AGREE, atol=0.0, equal_nan=True) for n in plain
@@ -104,14 +111,14 @@ class Evaluated:
         question = self.spread.question(piece)
         if not judged:
             with np.errstate(all="ignore"):
-                yield piece, Found(question, evaluation.metrics(question, {}), {})
+                yield piece, Found(question, evaluation.metrics(evaluation.unraised(question), {}), {})
             return
         found = None
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
                 at = evaluation.metrics(question, {})
                 found = Found(question, at, evaluation.ratios(question, {}, at))
-        except Exception:  # whatever it is, the points at which it happens are answered (and fail) one by one
+        except ARITHMETIC as problem:  # the points at which it happens are answered (and fail) one by one
             sides = [s.stop - s.start for s in piece]
             longest = int(np.argmax(sides))
             if np.prod(sides) > FEW:
@@ -120,6 +127,7 @@ class Evaluated:
                     part = (*piece[:longest], half, *piece[longest + 1 :])
                     yield from self._numbers(part, judged=judged)
                 return
+            handover.hand_over(f"{EXTREME}: {type(problem).__name__}: {problem}", int(np.prod(sides)))
         yield piece, found
 
 
@@ -183,6 +191,7 @@ def _fill_family(variable: Variable, found: Found, array: Any) -> None:
 def _judge(plan: Layout, found: Found, into: Mapping[str, Any]) -> None:
     """Say at each point whether all limits hold, and the state of each of them."""
     states = next((into[v.name] for v in plan.variables if v.role == "binding"), None)
+    needed = next((into[v.name] for v in plan.variables if v.role == "would_do"), None)
     clash = next(into[v.name] for v in plan.variables if v.role == "status")
     broken: Any = np.zeros(clash.shape, bool)
     places = {name: i for i, name in enumerate(plan.limits)}
@@ -198,6 +207,8 @@ def _judge(plan: Layout, found: Found, into: Mapping[str, Any]) -> None:
                 # that another side of the same name is in conflict was said before
                 here[...] = np.where(here == CONFLICTING, CONFLICTING, state)
             _tell_conflict(states, new, base_name(name), plan.limits)
+            if needed is not None:
+                _tell_needed(needed, new, base_name(name), plan.limits, _reached(found, key))
         broken |= new
     clash[...] = np.where(broken, STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.EVALUATED])
 
@@ -207,6 +218,20 @@ def _tell_conflict(states: Any, where: Any, name: str, limits: tuple[str, ...]) 
     for i, other in enumerate(limits):
         if name in {other, base_name(other)}:
             states[..., i][np.broadcast_to(where, states.shape[:-1])] = CONFLICTING
+
+
+def _tell_needed(needed: Any, where: Any, name: str, limits: tuple[str, ...], value: Any) -> None:
+    """Give the limit that is broken first the value at which it would hold, under all its names."""
+    for i, other in enumerate(limits):
+        if name in {other, base_name(other)}:
+            needed[..., i] = np.where(where, value, needed[..., i])
+
+
+def _reached(found: Found, key: RowKey) -> Any:
+    """Return what a limit limits; of a model's own limit the factor by which it is missed."""
+    if key.side == "model":
+        return found.ratios[key]
+    return found.at.get(key.name, found.question.given.get(key.name, np.nan))
 
 
 def _applies(found: Found, key: RowKey) -> Any:

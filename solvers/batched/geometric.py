@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, evaluation
+from formulations import batch, evaluation, handover
 from formulations.batch import Batch
 from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
@@ -28,13 +28,16 @@ from results.solution import Status
 from results.variables import Variable
 from scenarios.grids import Grid
 from solvers import gp
-from solvers.batched import geometric_near, geometric_ties
+from solvers.batched import geometric_near, geometric_ties, relaxed_limits
 from solvers.batched.evaluated import blank
-from solvers.batched.geometric_answers import Answers, answered, binding, elasticity
+from solvers.batched.geometric_answers import OTHER_TIES, Answers, answered, binding, elasticity
 from solvers.batched.geometric_near import Anchors, Found
 from solvers.batched.geometric_ties import Solver, Stages
+from solvers.batched.offers import OTHER_KIND, Offer, cut_up, too_few
 from solvers.gp_terms import Array
 
+WAY = "geometric programs solved together"
+KIND = "geometric program"
 FEWEST = 500
 """Points from which a grid is solved together: below, the path of a single question is quick enough and says more."""
 COMPILED = 20_000
@@ -43,21 +46,19 @@ PIECE = 50_000
 """Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk."""
 FEWEST_NEAR = 8
 """Points for each that is answered in full from which the others start from those."""
-PROBES = 16
-"""Points that are tried before a grid goes this way."""
-LEFT = 0.2
-"""Where more of these are left over, little would be won."""
 
 
-def way(grid: Grid) -> Geometric | None:
-    """Return this way if every point's question is a geometric program and the most of them are plain ones."""
-    if grid.size < FEWEST or not _structured(grid):
-        return None
+def way(grid: Grid) -> Offer:
+    """Return this way if every point's question is a geometric program."""
+    if not _structured(grid):
+        return OTHER_KIND
+    if grid.size < FEWEST:
+        return too_few(FEWEST, KIND)
     found = Geometric(batch.apart(grid), grid.size >= COMPILED)
     if found.spread.runs * COMPILED > max(grid.size, 1) * FEWEST:
         # most of the work would be in setting up blocks of a few points
-        return None
-    return found if found.tried() <= LEFT else None
+        return cut_up(KIND)
+    return Offer(found)
 
 
 def _structured(grid: Grid) -> bool:
@@ -89,44 +90,35 @@ class Geometric:
 
         def answer(piece: Region) -> None:
             at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
-            made = self._batch(piece)
-            found = None if made is None else self._answered(made, self._anchors(piece))[0]
-            if made is not None and found is not None:
+            size = math.prod(s.stop - s.start for s in piece)
+            with handover.guarded(WAY, size):
+                made = self._batch(piece)
+                if made is None:
+                    return
+                found = self._answered(made, self._anchors(piece))[0]
+                if found is None:
+                    handover.hand_over(OTHER_TIES, size)
+                    return
+                _fill(plan, made, found, {name: a[at] for name, a in arrays.items()}, self._solver(made))
+                for reason, points in Counter(found.why[found.status == 0]).items():
+                    handover.hand_over(reason, points)
                 left[at] = (found.status == 0).reshape(made.shape)
-                _fill(plan, made, found, {name: a[at] for name, a in arrays.items()})
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
-        with ThreadPoolExecutor(threads()) as crowd:
-            list(crowd.map(answer, batch.pieces(self.spread, region, PIECE)))
+        handover.side_by_side(answer, batch.pieces(self.spread, region, PIECE), threads())
         return arrays, left
 
-    def tried(self) -> float:
-        """Share of points, spread over the grid, that would be left over; NumPy alone is asked."""
-        left: list[NDArray[np.bool_]] = []
-        for some in self._probes():
-            made = self._batch(some)
-            found = None if made is None else answered(made, gp.solve)
-            left.append(np.ones(1, bool) if found is None else found.status == 0)
-        return float(np.concatenate(left).mean())
-
-    def _probes(self) -> Iterator[Region]:
-        """Go through a few points: all of them at once where the grid has one structure."""
-        grid = self.spread.grid
-        whole = tuple(slice(0, n) for n in grid.shape)
-        together = 2 ** len(whole) <= 2 * PROBES and not any(self.spread.apart)
-        if together and batch.runs(self.spread, whole) == whole:
-            side = max(2, round(PROBES ** (1 / len(whole))))
-            yield tuple(slice(0, n, max(1, (n - 1) // (side - 1))) for n in grid.shape)
-            return
-        places = np.unique(np.linspace(0, grid.size - 1, PROBES).astype(np.int64))
-        for place in zip(*np.unravel_index(places, grid.shape), strict=True):
-            yield tuple(slice(int(i), int(i) + 1) for i in place)
-
     def _batch(self, piece: Region) -> Batch | None:
-        try:
-            return batch.batch(self.spread, piece)
-        except Exception:  # whatever it is, the points are then answered (and fail) one by one
-            return None
+        """Run the model's arithmetic for a piece; None, with a reason, where that is not the same as for one point."""
+        size = math.prod(
+            len(range(*s.indices(n))) for s, n in zip(piece, self.spread.grid.shape, strict=True)
+        )
+        made = None
+        with handover.guarded(batch.NOT_ARRAYS, size, handover.ARITHMETIC):
+            made = batch.batch(self.spread, piece)
+            if made is None:
+                handover.hand_over(batch.NOT_ARRAYS, size)
+        return made
 
     def _anchors(self, piece: Region, steps: tuple[int, ...] | None = None) -> Anchors | None:
         """Answer a few points around a piece, for the others to start from; None where that is not worth it.
@@ -184,7 +176,7 @@ def threads() -> int:
     return int(CPU_COUNT)
 
 
-def _fill(plan: Layout, made: Batch, found: Answers, into: Mapping[str, Any]) -> None:
+def _fill(plan: Layout, made: Batch, found: Answers, into: Mapping[str, Any], solve: Solver) -> None:
     """Put the answers of a piece where they belong; what is left over stays blank."""
     status = found.status.reshape(made.shape)
     best = status == STATUS_CODES[Status.OPTIMAL]
@@ -206,6 +198,12 @@ def _fill(plan: Layout, made: Batch, found: Answers, into: Mapping[str, Any]) ->
                 if name in numbers:
                     array[(..., *place)] = np.where(best, numbers[name], np.nan)
     _fill_limits(plan, made, found, into, best)
+    needed = _of_role(plan, into, "would_do")
+    if needed is not None and found.names:
+        values = relaxed_limits.of_batch(made, found.names, found.conflict, solve)
+        for i, limit in enumerate(plan.limits):
+            if base_name(limit) in found.names:
+                needed[..., i] = values[:, found.names.index(base_name(limit))].reshape(made.shape)
 
 
 def _fill_limits(plan: Layout, made: Batch, found: Answers, into: Mapping[str, Any], best: Any) -> None:

@@ -27,16 +27,30 @@ from solvers.answer import BINDS, HOLDS
 from solvers.batched import geometric_conflicts, geometric_ties, geometric_whole
 from solvers.batched.geometric_near import Found
 from solvers.batched.geometric_ties import Solver, Stages, taken
+from solvers.crossover import crossover
 from solvers.gp_terms import Array
+from solvers.patterns import groups
 from solvers.sensitivity import ACTIVE
 from solvers.structured import STRAINED
 from solvers.unbounded import FALLS, runaway
 
 Bools = NDArray[np.bool_]
+Reasons = NDArray[np.object_]
 
+NOT_FINITE = "a coefficient that is no finite number"
+UNSOLVED = "the interior point ended without a proof"
+CONFLICT = "a conflict that was not proved to be minimal, or that an end of the search box has part in"
+PINNED = "limits without a common interior"
+AT_EDGE = "an optimum held by an end of the search box"
+IN_DOUBT = "limits of which it is not settled whether they bind"
+TIED = "designs equally good between which the tie rule did not decide"
+NOT_UNIQUE = "multipliers that are not unique"
+OTHER_TIES = "a tie rule that asks for what is no posynomial"
+WHOLE = "whole numbers that one branching does not settle"
+MISSED = "a design that misses a limit, or a gap that is not closed"
 EDGE = 1e-6
 DEPENDENT = 1e-6
-"""Gradients of binding limits that are nearer to being dependent than this have no unique multipliers."""
+"""Gradients of binding limits whose combination is smaller than this are dependent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +59,8 @@ class Answers:
 
     ``status``: its code at each point, 0 where the point is left over. The rest at points that are optimal: ``x`` by
     name, metrics ``at`` them and limits' ``ratios``, ``objective``, ``bound`` and ``gap``, ``multipliers`` (N, limits).
-    ``conflict``: (N, names) the limits of ``names`` that stand in the conflict of an infeasible point.
+    ``conflict``: (N, names) the limits of ``names`` that stand in the conflict of an infeasible point. ``why``: for
+    what reason a point is left over.
     """
 
     status: NDArray[np.int8]
@@ -58,6 +73,7 @@ class Answers:
     multipliers: Array
     names: tuple[str, ...]
     conflict: Bools
+    why: Reasons
 
 
 def answered(
@@ -78,7 +94,7 @@ def answered(
     if rule is None:
         return None
     t, size = batch.table, batch.size
-    status = np.zeros(size, np.int8)
+    status, why_left = np.zeros(size, np.int8), np.full(size, NOT_FINITE, object)
     y = np.full((size, t.exponents.shape[1]), np.nan)
     multipliers = np.zeros((size, len(batch.keys)))
     value = np.full(size, np.nan)
@@ -88,6 +104,7 @@ def answered(
         y[near.best], value[near.best], multipliers[near.best] = near.y, near.bound, near.multipliers
     points = np.flatnonzero(np.isfinite(t.logc).all(1) & (status == 0))
     r = solve(t.exponents, t.logc[points], t.ptr, batch.low[points], batch.high[points])
+    why_left[points] = np.where(r.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     best, regular = points[r.status == gp.OPTIMAL], taken(r, r.status == gp.OPTIMAL)
     names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status, why=why)
     if near is not None:
@@ -95,9 +112,10 @@ def answered(
     if runaway(_first(batch), batch.problem.variables):
         status[best] = STATUS_CODES[Status.UNBOUNDED]
     else:
-        good = _regular(batch, best, regular, strained)
-        _settle(rule, best[good], taken(regular, good), status, y, value, multipliers)
-    return _checked(batch, status, y, value, multipliers, names, conflict)
+        why_left[best] = _irregular(batch, best, regular, strained)
+        good = why_left[best] == ""
+        _settle(rule, best[good], taken(regular, good), status, y, value, multipliers, why_left)
+    return _checked(batch, status, y, value, multipliers, names, conflict, why_left)
 
 
 def _settle(
@@ -108,18 +126,20 @@ def _settle(
     y: Array,
     value: Array,
     multipliers: Array,
+    why: Reasons,
 ) -> None:
-    """Put designs by the tie rule, bounds and multipliers of the optima ``best`` into place."""
+    """Put designs by the tie rule, bounds and multipliers of the optima ``best`` into place, or why there are none."""
     batch = rule.batch
     if batch.discrete is not None:
         y[best], value[best], clear = geometric_whole.settled(rule, best, regular)
+        why[best] = WHOLE
     else:
-        regular, told = geometric_ties.cleared(
-            rule.solve, batch.table.take(best), batch.low[best], batch.high[best], regular
-        )
+        regular, told = crossover(batch.table.take(best), batch.low[best], batch.high[best], regular)
         y[best], sure = geometric_ties.choose(rule, best, regular)
         multipliers[best], value[best] = regular.multipliers, regular.bound
-        clear = told & sure & _unique(batch, best, y[best])
+        unique = _unique(batch, best, y[best])
+        clear = told & sure & unique
+        why[best] = np.select([~told, ~sure], [IN_DOUBT, TIED], NOT_UNIQUE)
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
 
 
@@ -148,24 +168,27 @@ def _refuted(
     return names, conflict
 
 
-def _regular(batch: Batch, points: NDArray[np.intp], r: gp.Result, strained: float) -> Bools:
-    """Optima that need no case of their own."""
+def _irregular(batch: Batch, points: NDArray[np.intp], r: gp.Result, strained: float) -> Reasons:
+    """Why optima need a case of their own; empty text where they do not."""
     low, high = batch.low[points], batch.high[points]
-    plain = ~r.penalised & (r.multipliers.max(1, initial=0.0) <= strained)
+    why = np.full(points.size, "", object)
+    why[r.penalised | (r.multipliers.max(1, initial=0.0) > strained)] = PINNED
     for i, v in enumerate(batch.problem.variables):
         if v.decision.values is not None and not v.decision.endless:
             continue
         pull = np.maximum(r.lower_multipliers[:, i], r.upper_multipliers[:, i]) > FALLS
         at_low = (r.y[:, i] - low[:, i] < EDGE) & (not v.real_low and v.decision.minimum is None)
         at_high = (high[:, i] - r.y[:, i] < EDGE) & (not v.real_high and v.decision.maximum is None)
-        plain &= ~((at_low | at_high) & pull)
-    return np.asarray(plain)
+        why[(at_low | at_high) & pull & (why == "")] = AT_EDGE
+    return why
 
 
 def _unique(batch: Batch, points: NDArray[np.intp], y: Array) -> Bools:
     """Whether the multipliers of the user's limits that bind at the designs are unique.
 
-    They are where the gradients of all that binds are independent; where only the model's limits bind, all are 0.
+    ``sum_k l_k grad F_k = -grad F_0`` over all that binds leaves the multiplier of a limit open where the gradients
+    have a vanishing combination in which that limit has a part. Where only the model's limits bind, all of the user's
+    are 0.
     """
     t = batch.table.take(points)
     f = gp.evaluate(t.exponents, t.logc, t.ptr, y)[:, 1:]
@@ -173,19 +196,21 @@ def _unique(batch: Batch, points: NDArray[np.intp], y: Array) -> Bools:
     ends = (y - low < ACTIVE) | (high - y < ACTIVE)
     asked = np.array([key.side != "model" for key in batch.keys], dtype=bool)
     good = np.ones(points.size, bool)
-    for which, kind in geometric_ties.groups(np.concatenate([f > -ACTIVE, ends], axis=1)):
+    for which, kind in groups(np.concatenate([f > -ACTIVE, ends], axis=1)):
         bound, fixed = kind[: f.shape[1]], kind[f.shape[1] :]
         rows = np.flatnonzero(bound)
         if not (bound & asked).any():
             continue
-        if rows.size + fixed.sum() > y.shape[1]:
-            good[which] = False
-            continue
         part = t.take(which)
         g = gp.gradients(part.exponents, part.logc, part.ptr, y[which])[:, 1:][:, rows][:, :, ~fixed]
-        alone = rows.size == 1
-        least = np.linalg.norm(g[:, 0], axis=1) if alone else np.linalg.svd(g, compute_uv=False).min(1)
-        good[which] = least > DEPENDENT
+        if rows.size == 1:
+            good[which] = np.linalg.norm(g[:, 0], axis=1) > DEPENDENT
+            continue
+        left, size, _ = np.linalg.svd(g)
+        vanishing = np.ones((which.size, rows.size), bool)
+        vanishing[:, : size.shape[1]] = size <= DEPENDENT
+        held = np.abs(left[:, asked[rows]]) * vanishing[:, None, :]
+        good[which] = held.max(axis=(1, 2)) <= DEPENDENT
     return good
 
 
@@ -197,6 +222,7 @@ def _checked(
     multipliers: Array,
     names: tuple[str, ...],
     conflict: Bools,
+    why: Reasons,
 ) -> Answers:
     """Re-evaluate the model at the designs and judge them by that alone."""
     question, shape = batch.question, batch.shape
@@ -216,8 +242,9 @@ def _checked(
         good = np.isfinite(objective) & (gap <= question.gap)
         for key, ratio in flat.items():
             good &= slack(batch, key, ratio, at) >= -HOLDS
-    status[(status == STATUS_CODES[Status.OPTIMAL]) & ~good] = 0
-    return Answers(status, x, at, flat, objective, proven, gap, multipliers, names, conflict)
+    missed = (status == STATUS_CODES[Status.OPTIMAL]) & ~good
+    status[missed], why[missed] = 0, MISSED
+    return Answers(status, x, at, flat, objective, proven, gap, multipliers, names, conflict, why)
 
 
 def si_values(v: Variable, y: Array) -> Array:

@@ -5,22 +5,20 @@ What ``solvers.conflicts`` does for one point: limits are set aside by making th
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.batch import Batch, Table
 from scenarios.question import Decision
-from solvers import gp
+from solvers import conflicts, gp
 from solvers.batched.geometric_ties import Solver
 from solvers.gp_terms import Array, lagrangian, terms
 from solvers.structured import SLACK
 
 Bools = NDArray[np.bool_]
-MOST = 8
-"""Names of limits; with more, all their subsets are too many."""
 COUNTS = (1e-3, 3e-2)
 """Shares of a proof below which a limit may play no part in it."""
 ANY = 10.0
@@ -39,26 +37,18 @@ def first_minimal(
     """
     names = limit_names(batch)
     ask = _Oracle(batch, points, names, solve)
-    everyone = np.arange(points.size)
     sure, members = ask.refuted()
-    # a limit without which there is a design is part of every conflict; if these alone conflict, there is no other
-    needed = np.zeros_like(members)
-    for i in range(len(names)):
-        some = np.flatnonzero(members[:, i])
-        needed[some, i] = ask.feasible(some, np.arange(len(names)) != i)
-    found = sure & (needed == members).all(1)
-    rest = np.flatnonzero(sure & ~found)
-    found[rest] = ask.hopeless(rest, needed[rest])
-    open_ones = np.flatnonzero(sure & ~found) if len(names) <= MOST else everyone[:0]
-    for size in range(1, len(names) + 1):
-        for chosen in itertools.combinations(range(len(names)), size):
-            if not open_ones.size:
-                return names, needed, found
-            kept = np.isin(np.arange(len(names)), chosen)
-            clash = open_ones[~ask.feasible(open_ones, kept)]
-            needed[clash], found[clash] = kept, True
-            open_ones = np.setdiff1d(open_ones, clash)
-    return names, needed, found
+    some = np.flatnonzero(sure)
+
+    def feasible(own: NDArray[np.intp], kept: Bools) -> Any:
+        return ask.feasible(some[own], kept)
+
+    clash = conflicts.minimal_conflicts(some.size, len(names), feasible, every=False, within=members[some])
+    known = clash.sure[clash.owner]
+    found = np.zeros(points.size, bool)
+    found[some[clash.owner[known]]] = True
+    members[some[clash.owner]] = clash.members
+    return names, members, found
 
 
 def hold(batch: Batch, points: NDArray[np.intp], solve: Solver) -> Bools:
@@ -154,21 +144,20 @@ class _Oracle:
             members = np.where((sure & proved)[:, None], named, members)
         return sure, members
 
-    def feasible(self, points: NDArray[np.intp], kept: Bools) -> Bools:
-        """Whether there are designs that meet the limits kept."""
-        logc = self._kept(points, np.broadcast_to(kept, (points.size, kept.size)))
-        low, high = self._low[points], self._high[points]
-        whole = self._discrete is not None and bool(kept[self._own])
-        if whole:
-            low, high, own = low.copy(), high.copy(), self._points[points]
-            low[:, self._discrete] = self._batch.low[own, self._discrete]
-            high[:, self._discrete] = self._batch.high[own, self._discrete]
+    def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
+        """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
+        logc, low, high = self._kept(points, kept), self._low[points], self._high[points]
+        v = self._discrete
+        if v is not None:
+            whole, own = kept[:, self._own], self._points[points]
+            low[whole, v], high[whole, v] = self._batch.low[own[whole], v], self._batch.high[own[whole], v]
         r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
-        good: Bools = r.status != gp.INFEASIBLE
-        if whole:
-            some = np.flatnonzero(good)
-            good[some] = self._holds_a_value(points[some], logc[some], low[some], high[some])
-        return good
+        found = conflicts.codes(r.status)
+        if v is not None:
+            some = np.flatnonzero((found == conflicts.MET) & whole)
+            held = self._holds_a_value(points[some], logc[some], low[some], high[some])
+            found[some[~held]] = conflicts.CONFLICT
+        return found
 
     def _holds_a_value(self, points: NDArray[np.intp], logc: Array, low: Array, high: Array) -> Bools:
         """Whether an allowed value lies between the least and the greatest that the limits leave."""
@@ -186,11 +175,6 @@ class _Oracle:
         above = neighbours(decision, ends[0], least, most)[1]
         good: Bools = above <= ends[1] + 1e-9
         return good
-
-    def hopeless(self, points: NDArray[np.intp], kept: Bools) -> Bools:
-        """Whether the limits kept (points, names) conflict also with the slack they are granted, far out of the box."""
-        bad: Bools = self._eased(points, kept).status == gp.INFEASIBLE
-        return bad
 
     def proof(self, kept: Bools) -> tuple[gp.Result, Array]:
         """Return the proofs that the limits kept (points, names) conflict, and the limits' slopes where they stand."""

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from formulations.over_grid import Region
 from solvers import gp
 from solvers.batched import geometric_conflicts, geometric_ties
-from solvers.batched.geometric_ties import Bools, Stages
+from solvers.batched.geometric_ties import Stages
 from solvers.gp_terms import Array
+from solvers.patterns import Bools, groups
 from solvers.structured import SLACK
 from solvers.ties import null
 
@@ -163,7 +164,7 @@ def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Arr
     held = np.isin(ends, (near.AT_LOW, near.AT_HIGH, near.FIXED))
     pins = (rows == near.PINNED).sum(1) + np.isin(ends, (near.PINNED_LOW, near.PINNED_HIGH)).sum(1)
     basis = np.concatenate([t.exponents, np.eye(y.shape[1])])
-    for which, kind in geometric_ties.groups(np.concatenate([matter, held], axis=1)):
+    for which, kind in groups(np.concatenate([matter, held], axis=1)):
         flat = null(basis[kind])
         depth, stage = flat.shape[1], geometric_ties.deciding(rule, flat)
         if depth > 1 or (depth and stage is None):

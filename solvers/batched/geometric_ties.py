@@ -5,7 +5,7 @@ Points whose optimum rests on the same terms have the same face, so they move in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 from formulations.batch import Batch, Table
 from solvers import gp
 from solvers.gp_terms import Array
+from solvers.patterns import Bools, groups
 from solvers.ties import TIE, null, tie_goals
 
-Bools = NDArray[np.bool_]
 Solver = Callable[..., gp.Result]
 
 FORCE = 1e-7
 TIGHT = 1e-6
 PUSHED = 1e-7
 LIFT = 1e-11
-UNCLEAR, SURELY = 1e-5, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,51 +69,9 @@ def choose(s: Stages, points: NDArray[np.intp], r: gp.Result) -> tuple[Array, Bo
     return y, done
 
 
-def cleared(solve: Solver, t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Result, Bools]:
-    """Settle which limits bind, and return the optima with that and where it is settled.
-
-    Near the end of an interior point slack times multiplier is 1e-12: where both are small, which of the two is 0 is
-    not told. One such limit is left out: if the optimum then meets it, the limit does not matter; else it binds.
-    """
-    room = -gp.evaluate(t.exponents, t.logc, t.ptr, r.y)[:, 1:]
-    doubtful = (np.maximum(r.multipliers, room) < UNCLEAR) & (np.minimum(r.multipliers, room) > SURELY)
-    several = doubtful.sum(1)
-    some = np.flatnonzero(several == 1)
-    if not some.size:
-        return r, several == 0
-    which = doubtful[some].argmax(1)
-    part = t.take(some)
-    logc = np.where(t.row[None] == which[:, None] + 1, -np.inf, part.logc)
-    free = solve(t.exponents, logc, t.ptr, low[some], high[some])
-    each = np.arange(some.size)
-    miss = gp.evaluate(t.exponents, part.logc, t.ptr, free.y)[each, which + 1]
-    met = (free.status == gp.OPTIMAL) & (miss <= SURELY)
-    slope = gp.gradients(t.exponents, part.logc, t.ptr, r.y[some])[each, which + 1]
-    onto = r.y[some] + slope * (room[some, which] / np.maximum((slope**2).sum(1), TIE))[:, None]
-    found = {n: np.array(getattr(r, n)) for n in gp.Result.__slots__}
-    for name, values in found.items():
-        values[some[met]] = getattr(free, name)[met]
-    found["y"][some[~met]] = onto[~met]
-    return gp.Result(**found), several <= 1
-
-
 def taken(r: gp.Result, where: Any) -> gp.Result:
     """Return the answers of a choice of points."""
     return gp.Result(*(getattr(r, name)[where] for name in gp.Result.__slots__))
-
-
-def groups(patterns: Bools) -> Iterator[tuple[NDArray[np.intp], Bools]]:
-    """Points that share a pattern, and the pattern."""
-    if not len(patterns):
-        return
-    packed = np.ascontiguousarray(np.packbits(patterns, axis=1))
-    codes = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, where = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(where, kind="stable")
-    ends = np.cumsum(np.bincount(where))
-    for k, place in enumerate(first):
-        begin = ends[k - 1] if k else 0
-        yield order[begin : ends[k]], patterns[place]
 
 
 def matter(t: Table, y: Array, multipliers: Array) -> Bools:

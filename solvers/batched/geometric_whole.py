@@ -17,8 +17,10 @@ from formulations.batch import Batch
 from solvers import gp
 from solvers.batched import geometric_ties
 from solvers.batched.geometric_conflicts import neighbours
-from solvers.batched.geometric_ties import Bools, Stages
+from solvers.batched.geometric_ties import Stages
+from solvers.crossover import crossover
 from solvers.gp_terms import Array
+from solvers.patterns import Bools
 from solvers.ties import TIE
 
 SAME = 3e-9
@@ -62,7 +64,7 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     good = np.flatnonzero(sure)
     at = points[good]
     held = geometric_ties.taken(r, good)
-    held, told = geometric_ties.cleared(rule.solve, t.take(good), fixed.low[at], fixed.high[at], held)
+    held, told = crossover(t.take(good), fixed.low[at], fixed.high[at], held)
     y[good], ok = geometric_ties.choose(at_it, at, held)
     sure[good] &= ok & told
     y[:, v] = chosen

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, evaluation
+from formulations import batch, evaluation, handover
 from formulations.batch import Batch
 from formulations.evaluation import RowKey
 from formulations.problem import Kind, Problem, formulate
@@ -80,11 +80,12 @@ class Levels:
         began = time.perf_counter()
         size = len(next(iter(limits.values()))) if limits else 1
         asked = _asked(self.question, self.goal, self.bounded, limits)
-        try:
+        made = found = None
+        with handover.guarded(TOGETHER, size, handover.ARITHMETIC):
             made = batch.of_question(self.first, asked, (size,))
-            found = None if made is None else answered(made, gp.solve, why=False, strained=STEEP)
-        except Exception:  # whatever it is, the points are then answered (and fail) one by one
-            return [None] * size
+        if made is not None:
+            with handover.guarded(TOGETHER, size):
+                found = answered(made, gp.solve, why=False, strained=STEEP)
         if made is None or found is None:
             return [None] * size
         worth = parameters.elasticities(self.first, made, found)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, divided, evaluation, over_grid
+from formulations import batch, divided, evaluation, handover, over_grid
 from formulations.over_grid import Region, Spread
 from formulations.problem import formulate
 from formulations.program import is_linear
@@ -23,22 +23,28 @@ from scenarios.question import HALVINGS, Question
 from solvers import boxes
 from solvers.batched import blocks
 from solvers.batched.line_answers import answered
+from solvers.batched.offers import OTHER_KIND, Offer, cut_up, too_few
 from solvers.batched.told import Told
 
+WAY = "intervals over boxes of many points"
+UNSURE = "a search over intervals that ended without a proof"
+KIND = "one decided number"
 FEWEST = 50
 """Points from which a grid is solved together."""
 PIECE = 4096
 """Points of a piece: each has a few boxes open."""
 
 
-def way(grid: Grid) -> Line | None:
+def way(grid: Grid) -> Offer:
     """Return this way if one number is decided at every point, in an arithmetic that shows no structure."""
-    if grid.size < FEWEST or not all(_alone(question) for question in blocks.kinds(grid)):
-        return None
+    if not all(_alone(question) for question in blocks.kinds(grid)):
+        return OTHER_KIND
+    if grid.size < FEWEST:
+        return too_few(FEWEST, KIND)
     found = Line(batch.apart(grid, _made))
     if found.spread.runs * FEWEST > grid.size:
-        return None
-    return found if blocks.worthwhile(Line(batch.apart(blocks.thinned(grid), _made))) else None
+        return cut_up(KIND)
+    return blocks.offered(found, Line(batch.apart(blocks.thinned(grid), _made)))
 
 
 def _alone(question: Question) -> bool:
@@ -80,12 +86,11 @@ class Line:
         told, left = Told(plan, shape), np.ones(shape, bool)
         for piece in batch.pieces(self.spread, region, PIECE):
             points = over_grid.numbered(piece, region)
-            try:
+            with handover.guarded(WAY, len(points), handover.ARITHMETIC):
                 question = _made(self.spread, piece)
                 good = answered(told, question, len(points), points)
-            except Exception:  # whatever it is, the points are then answered (and fail) one by one
-                continue
-            left.reshape(-1)[points] = ~good
+                handover.hand_over(UNSURE, int(np.count_nonzero(~good)))
+                left.reshape(-1)[points] = ~good
         return told.arrays, left
 
 
@@ -94,8 +99,8 @@ def _made(spread: Spread, piece: Region) -> Question:
     question = divided.flat(batch.asked(spread, piece), tuple(s.stop - s.start for s in piece))
     few = divided.at(question, np.arange(min(2, math.prod(s.stop - s.start for s in piece))))
     (d,) = few.decide
-    low, high = evaluation.domain(evaluation.quantity(few.model, d.name))
-    sides = [np.full((_count(few), 1), end) for end in (low, high)]
+    box = evaluation.box(few, d.name)
+    sides = [np.full((_count(few), 1), end) for end in (box.low, box.high)]
     boxes.enclose(few, *sides)
     return question
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,10 +12,9 @@ from numpy.typing import NDArray
 
 from formulations import divided, evaluation
 from scenarios.question import Decision, Question
-from solvers import gp, subsets
+from solvers import conflicts, gp, subsets, wider
 from solvers.answer import BINDS
 from solvers.batched import line_search
-from solvers.batched.geometric_ties import groups
 from solvers.batched.line_search import Found
 from solvers.batched.told import Designs, Told
 from solvers.boxes import FEASIBLE, Array, Space
@@ -26,8 +24,6 @@ from solvers.sensitivity import KINK, STEP
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
-MOST = 6
-"""Names of limits; with more, all their subsets are too many."""
 ACTIVE = -1e-6
 KNOWN = 1e-4
 
@@ -36,8 +32,10 @@ def answered(told: Told, question: Question, count: int, points: NDArray[np.int6
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     found = _searched(question, count, any_design=False)
     good = np.zeros(count, bool)
-    for members, conflict in _conflicts(question, np.flatnonzero(found.status == gp.INFEASIBLE)):
-        told.none(points[members], conflict)
+    farther = replace(question, reach=wider.FAR_WHOLE if _gaps(question.decide[0]) else wider.FAR)
+    for members, conflict in _conflicts(farther, np.flatnonzero(found.status == gp.INFEASIBLE)):
+        asked = divided.at(farther, members)
+        told.none(points[members], {name: _would_do(asked, members.size, name) for name in conflict})
         good[members] = True
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
@@ -64,8 +62,8 @@ def _searched(question: Question, count: int, *, any_design: bool) -> Found:
 def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
     """Draw the boxes of all points (see ``solvers.boxes.space``), and what is allowed anywhere."""
     (d,) = question.decide
-    q = evaluation.quantity(question.model, d.name)
-    low, high = (np.full(count, end) for end in evaluation.domain(q))
+    box = evaluation.box(question, d.name)
+    low, high = (np.full(count, end) for end in (box.low, box.high))
     if d.minimum is not None:
         asked = np.asarray(d.minimum) * (1 - FEASIBLE)
         low = np.where(asked > 0, asked, low)
@@ -88,49 +86,51 @@ def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
 def _at_edge(question: Question, x: Array) -> Bools:
     """Whether the box alone may hold an optimum."""
     (d,) = question.decide
-    q = evaluation.quantity(question.model, d.name)
-    low, high = evaluation.domain(q)
+    box = evaluation.box(question, d.name)
     found = np.zeros(len(x), bool)
     if d.values is not None and not d.endless:
         return found
-    if q.minimum <= 0 and d.minimum is None:
-        found |= x <= low * (1 + AT_END)
-    if not math.isfinite(q.maximum) and d.maximum is None:
-        found |= x >= high * (1 - AT_END)
+    if box.searched[0] and d.minimum is None:
+        found |= x <= box.low * (1 + AT_END)
+    if box.searched[1] and d.maximum is None:
+        found |= x >= box.high * (1 - AT_END)
     return found
 
 
 def _conflicts(question: Question, none: Indices) -> Iterator[tuple[Indices, tuple[str, ...]]]:
-    """Find the limits that stand in some minimal conflict: points that share them, and their names.
-
-    Sets are asked by size, those that hold a smaller conflict not at all (see ``solvers.subsets``).
-    """
+    """Find the first minimal conflict of each point: points that share one, and its names."""
     if not none.size:
         return
     names = subsets.limit_names(divided.at(question, none[:1]))
-    if len(names) > MOST:
-        return
-    asked, members, sure = divided.at(question, none), np.zeros((none.size, len(names)), bool), none >= 0
-    minimal: list[tuple[Bools, Bools]] = []
-    for size in range(1, len(names) + 1):
-        for chosen in itertools.combinations(range(len(names)), size):
-            kept = np.isin(np.arange(len(names)), chosen)
-            known = [clash for own, clash in minimal if (own <= kept).all()]
-            open_ones = np.flatnonzero(sure & ~np.any(known, axis=0)) if known else np.flatnonzero(sure)
-            if not open_ones.size:
-                continue
-            fewer = subsets.without(
-                divided.at(asked, open_ones), [n for n, k in zip(names, kept, strict=True) if not k]
-            )
-            found = _searched(fewer, open_ones.size, any_design=True).status
-            sure[open_ones[found == gp.FAILED]] = False
-            clash = np.zeros(none.size, bool)
-            clash[open_ones[found == gp.INFEASIBLE]] = True
-            minimal.append((kept, clash))
-            members |= clash[:, None] & kept
-    done = np.flatnonzero(sure & members.any(1))
-    for which, kind in groups(members[done]):
-        yield none[done[which]], tuple(n for n, k in zip(names, kind, strict=True) if k)
+
+    def ask(own: Indices, kept: Bools) -> conflicts.Codes:
+        left_out = [n for n, k in zip(names, kept, strict=True) if not k]
+        fewer = subsets.without(divided.at(question, none[own]), left_out)
+        return conflicts.codes(_searched(fewer, own.size, any_design=True).status)
+
+    found = conflicts.minimal_conflicts(
+        none.size, len(names), conflicts.by_set(ask), every=False, few=conflicts.FEW_SEARCHED
+    )
+    for members, conflict in found.certain(names):
+        yield none[members], conflict
+
+
+def _would_do(question: Question, count: int, name: str) -> Array:
+    """The value of a limit that would do (see ``would_do`` and ``subsets.value_that_would_do``)."""
+    found, open_ones = np.full(count, np.inf), np.arange(count)
+    for relaxed, goal in subsets.relaxations(question, name):
+        if not open_ones.size:
+            break
+        asked = replace(divided.at(relaxed, open_ones), objectives=(goal,))
+        searched = _searched(asked, open_ones.size, any_design=False)
+        met = np.flatnonzero(searched.status == gp.OPTIMAL)
+        if met.size:
+            there, x = divided.at(asked, met), {asked.decide[0].name: searched.x[met]}
+            value = evaluation.objective(there, x, evaluation.metrics(there, x))
+            found[open_ones[met]] = np.broadcast_to(np.asarray(value, float), met.shape)
+        found[open_ones[searched.status == gp.FAILED]] = np.nan
+        open_ones = open_ones[searched.status == gp.INFEASIBLE]
+    return found
 
 
 def _worth(question: Question, x: Array) -> tuple[dict[str, Array], Bools]:

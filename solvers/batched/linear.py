@@ -7,52 +7,49 @@ that is only there to have one) is left to be solved point by point.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.many import Array, Points, same
+from formulations.many import Array, Points
 from formulations.program import Program, branch_count, branches, is_linear, program
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question
-from solvers import milp, milp_conflicts, milp_ties, programs
-from solvers.batched import blocks, lp
+from solvers import milp, milp_ties
+from solvers.batched import blocks, linear_conflicts, lp
 from solvers.batched.blocks import Block
-from solvers.batched.ends import FAILED, FOUND, INFEASIBLE
+from solvers.batched.ends import FOUND, INFEASIBLE
+from solvers.batched.linear_rows import GAP, NotLinear, Rows, linear_cost, to_user
 from solvers.batched.lp import Vertices
+from solvers.batched.offers import OTHER_KIND, Offer, too_few
 from solvers.batched.told import Designs, Told
 from solvers.milp_explained import ACTIVE
 
+KIND = "linear program"
 FEWEST = 300
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PIECE = 16_384
 """Points written and solved together."""
-GAP = 1e-9
 BRANCHES = 16
 """Ways in which maxima may be held that are still all tried."""
-SETS = 4
-"""More limits than that have too many sets to be in conflict."""
 AWAY = 1e-7
 """Of a number's size: less from its end it may be at it, and the vertex degenerate."""
 
 Mask = NDArray[np.bool_]
 
 
-class NotLinear(ValueError):
-    """The question is no linear program that can be solved for many points at once."""
-
-
-def way(grid: Grid) -> Linear | None:
+def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid are linear programs."""
-    if grid.size < FEWEST or any(len(q.objectives) != 1 for q in grid.bases.values()):
-        return None
+    if any(len(q.objectives) != 1 for q in grid.bases.values()):
+        return OTHER_KIND
     if not any(_plain(q) for q in blocks.kinds(grid)):
-        return None
-    return Linear(grid) if blocks.worthwhile(Linear(blocks.thinned(grid))) else None
+        return OTHER_KIND
+    if grid.size < FEWEST:
+        return too_few(FEWEST, KIND)
+    return blocks.offered(Linear(grid), Linear(blocks.thinned(grid)))
 
 
 def _plain(question: Question) -> bool:
@@ -97,7 +94,7 @@ class Linear:
             good[optimal] = _optimal(told, p, question, points, found, optimal)
         none = found.end == INFEASIBLE
         if none.any():
-            good[none] = _none(told, [p], points, [found], none)
+            good[none] = linear_conflicts.told_none(told, question, [p], points, [found], none)
         return good
 
 
@@ -112,19 +109,10 @@ def _check(p: Program) -> None:
         raise NotLinear("a ratio of two things that are decided")
 
 
-def _cost(p: Program) -> Array:
-    """What is minimised, linear: the numerator, or minus the denominator where only that is decided."""
-    assert p.goal is not None, "there is an objective"
-    assert p.under is not None, "there is an objective"
-    if not p.under[..., :-1].any():
-        return np.asarray(p.goal / p.under[..., -1:])
-    return np.asarray(p.under / -p.goal[..., -1:])
-
-
 def _aims(p: Program) -> list[Array]:
     """What is minimised, what settles ties, and every decided quantity, in order of importance."""
     decided = [p.column(d.name) for d in p.question.decide[: milp_ties.MOST]]
-    return [_cost(p), *(goal / under[..., -1:] for _, goal, under in p.ties), *decided]
+    return [linear_cost(p), *(goal / under[..., -1:] for _, goal, under in p.ties), *decided]
 
 
 def _solved(p: Program, count: int) -> Vertices:
@@ -141,7 +129,8 @@ def _of_branches(told: Told, p: Program, question: Question, points: Points) -> 
     for k, (b, f) in enumerate(zip(made, found, strict=True)):
         n = Rows(b, every)
         met, none = f.end == FOUND, f.end == INFEASIBLE
-        nothing = lp.weak_duality(n.rows, n.equal, n.low, n.high, np.zeros_like(n.cost), f.y) > 0.0
+        far = np.where(b.boxed, np.inf, n.high)
+        nothing = lp.weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
         bounds[k] = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, f.y)
         values[k] = np.where(met, (n.cost * f.u).sum(axis=1), np.inf)
         bounds[k] = np.where(met, bounds[k], np.where(none & nothing, np.inf, -np.inf))
@@ -159,7 +148,7 @@ def _of_branches(told: Told, p: Program, question: Question, points: Points) -> 
             answered[own] = _optimal(told, b, question, points, f, own, least[own], len(p.keys))
     none = np.all([f.end == INFEASIBLE for f in found], axis=0)
     if none.any():
-        answered[none] = _none(told, made, points, found, none)
+        answered[none] = linear_conflicts.told_none(told, question, made, points, found, none)
     return answered
 
 
@@ -210,29 +199,8 @@ def _optimal(
     place = {c: i for i, c in enumerate(p.columns)}
     x = {d.name: u[:, place[d.name]] for d in question.decide}
     asked = blocks.part(question, mask)
-    designs = Designs(x, _to_user(p, n, np.minimum(bound, value)), {}, rates)
+    designs = Designs(x, to_user(p, n, np.minimum(bound, value)), {}, rates)
     return told.best(asked, points[mask], designs, good)
-
-
-class Rows:
-    """The rows, ends and costs of the programs of some points."""
-
-    def __init__(self, p: Program, mask: Mask) -> None:
-        count = len(mask)
-
-        def of(a: Array, dims: int) -> Array:
-            return np.broadcast_to(a, (count, *a.shape[a.ndim - dims :]))[mask]
-
-        self.rows, self.low, self.high = of(p.rows, 2), of(p.low, 1), of(p.high, 1)
-        self.room, self.equal = of(p.denominators, 2), p.equal
-        self.cost = of(_cost(p), 1)
-
-
-def _to_user(p: Program, n: Rows, value: Array) -> Array:
-    """The user's objective from what was minimised."""
-    assert p.under is not None, "there is an objective"
-    ratio = -1.0 / value if p.under[..., :-1].any() else value
-    return np.asarray(ratio if p.sign > 0 else 1.0 / ratio)
 
 
 def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
@@ -265,66 +233,3 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
         sure &= ~active | simple
         sure &= active | (left[:, i] > AWAY)
     return found, sure
-
-
-def _none(told: Told, made: Sequence[Program], points: Points, found: Sequence[Vertices], mask: Mask) -> Mask:
-    """Prove that points have no design in any branch, and tell which limits are in conflict."""
-    sure = np.ones(np.count_nonzero(mask), dtype=bool)
-    for p, f in zip(made, found, strict=True):
-        sure &= _missed(p, f, mask, len(made) > 1) > programs.SLACK
-    own = np.flatnonzero(mask)[sure]
-    good = np.zeros(len(mask), dtype=bool)
-    good[own] = True
-
-    def answer(now: Points) -> Mask:
-        told.none(points[now], _conflict(made, len(mask), now))
-        return np.ones(len(now), dtype=bool)
-
-    for left in blocks.together(own, answer):
-        good[left] = False
-    return good[mask]
-
-
-def _missed(p: Program, found: Vertices, mask: Mask, turned: bool) -> Array:
-    """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
-
-    ``turned``: rows that are no limits and have no denominator choose the term of a maximum; these may give as well.
-    """
-    n = Rows(p, mask)
-    named = np.array([k is not None for k in p.keys], dtype=bool)
-    y = found.y[mask]
-    missed = lp.weak_duality(n.rows, n.equal, n.low, n.high, np.zeros_like(n.cost), y)
-    room = np.abs(n.room).max(axis=2, initial=0.0)
-    choosing = (room == 0.0) & ~named & turned
-    give = np.where(named, room, np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), 0.0))
-    weight = np.where(n.equal, np.abs(y), np.maximum(y, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(missed > 0.0, missed / (weight * give).sum(axis=1), 0.0))
-
-
-def _conflict(made: Sequence[Program], count: int, own: Points) -> Collection[str]:
-    """The first minimal set of limits that contradict each other, the same at all points ``own``.
-
-    Raises Differ where it is not, and NotLinear where there are too many sets.
-    """
-    names = milp_conflicts.limit_names(made[0])
-    if len(names) > SETS:
-        raise NotLinear("too many limits may be in conflict")
-
-    def feasible(kept: frozenset[str]) -> bool:
-        return same(np.any([_can(p, names, kept, count, own) for p in made], axis=0))
-
-    first = milp_conflicts.sets(names, feasible)
-    return first[0] if first else ()
-
-
-def _can(p: Program, names: Collection[str], kept: Collection[str], count: int, own: Points) -> Mask:
-    """Whether the limits ``kept`` can hold together, at each of the points ``own``."""
-    stays = np.array([k is None or k.name not in names or k.name in kept for k in p.keys], dtype=bool)
-    rows = p.rows[..., stays, :]
-    rows = rows[own] if rows.ndim == 3 else rows
-    low, high = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.high))
-    found = lp.solved(rows, p.equal[stays], low, high, [], len(own))
-    if (found.end == FAILED).any():
-        raise NotLinear("a program could not be solved")
-    return np.asarray(found.end == FOUND)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations import batch
+from formulations import batch, handover
 from formulations.batch import Batch
 from formulations.problem import Problem
 from scenarios.question import HALVINGS, Question
@@ -23,6 +23,7 @@ from solvers.gp_terms import Array
 from solvers.sensitivity import STEP
 
 LEAST = 1e-8
+MOVED = "the worth of given numbers at many points at once"
 
 
 def elasticities(first: Problem, made: Batch, found: Answers) -> Mapping[str, Array]:
@@ -36,10 +37,10 @@ def elasticities(first: Problem, made: Batch, found: Answers) -> Mapping[str, Ar
     if not names or made.discrete is not None or question.objectives[0].name == HALVINGS.name:
         return {}
     size, steps = made.size, 2 * len(names)
-    try:
+    moved = None
+    # a number may be an exponent, or decide how a model goes on: others know a way
+    with handover.guarded(MOVED, size, handover.ARITHMETIC):
         moved = batch.of_question(first, _moved(question, names, size), (steps, size))
-    except Exception:  # a number that is an exponent, or decides how a model goes on: others know a way
-        return {}
     if moved is None or moved.keys != made.keys or moved.table.exponents.shape != made.table.exponents.shape:
         return {}
     y = np.log(np.stack([np.broadcast_to(found.x[v.name], size) for v in made.problem.variables], axis=1))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from results.dataset import Arrays, Layout
+from formulations import handover
 from scenarios.grids import Grid
 from solvers.batched import divided, evaluated, geometric, line, linear, tables, whole
+from solvers.batched.offers import OTHER_KIND, Choice, Offer, Path
 
-WAYS: tuple[Any, ...] = (
+Way = Callable[[Grid], Offer]
+WAYS: tuple[Way, ...] = (
     evaluated.way,
     geometric.way,
     divided.way,
@@ -20,35 +21,58 @@ WAYS: tuple[Any, ...] = (
     linear.way,
     line.way,
 )
-
-
-class Path(Protocol):
-    """A way to answer many points of a grid at once.
-
-    ``method``: how, in words for the dataset. ``kind``: how the grid is cut into chunks (see
-    ``results.chunks.chunk_shape``). A way that several threads may use at once has ``threads = True`` too: their
-    chunks are then computed side by side in one process.
-    """
-
-    method: str
-    kind: str
-
-    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, NDArray[np.bool_]]:
-        """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
-
-        What the arrays hold at points left over is overwritten. A point's numbers depend on that point
-        and its grid alone, not on the block it is in.
-        """
+SHARE = 0.5
+"""Of points tried, those that a way must answer to be taken before the ways after it."""
+NO_WAY = (
+    "no way for many points at once takes this kind of question: these are for nothing decided, geometric programs, "
+    "ratios of sums, tables of designs, whole numbers, linear programs, and one decided number"
+)
+SAMPLED = "a sampler searches at every point"
 
 
 def path(grid: Grid) -> Path | None:
-    """Return the first way that can answer this grid (None: each point is solved by itself).
+    """Return the way that answers this grid (None: each point is solved by itself)."""
+    return chosen(grid).path
+
+
+def chosen(grid: Grid) -> Choice:
+    """Choose the first way that answers at least half of the points tried, else the one that answers the most.
 
     Where the user asks for a search by sampling, or a model can only be run, what is decided is searched for.
     """
     sampled = any(q.search is not None or q.model.black_box for q in grid.bases.values())
-    for way in WAYS[:1] if sampled else WAYS:
-        found: Path | None = way(grid)
-        if found is not None:
-            return found
-    return None
+    offers: list[Offer] = []
+    with handover.collected() as tally:
+        for way in WAYS[:1] if sampled else WAYS:
+            offer = _offered(way, grid)
+            if offer.path is not None and offer.share >= SHARE:
+                break
+            offers.append(offer)
+        else:
+            offer = max(
+                (o for o in offers if o.path is not None and o.share > 0), key=_share, default=OTHER_KIND
+            )
+    exceptions = tuple(tally.unexpected)
+    if offer.path is not None:
+        return Choice(offer.path, exceptions=exceptions)
+    reasons = [SAMPLED] if sampled else [o.reason for o in offers if o.reason]
+    return Choice(None, tuple(reasons or [NO_WAY]), exceptions)
+
+
+def _share(offer: Offer) -> float:
+    return offer.share
+
+
+def _offered(way: Way, grid: Grid) -> Offer:
+    """Ask a way; an exception is a refusal."""
+    found = []
+    name = way.__module__.rpartition(".")[2]
+    what = f"{name} grids"
+    with (
+        handover.collected() as tally,
+        handover.guarded(what, grid.size, handover.ARITHMETIC),
+        np.errstate(all="ignore"),
+    ):
+        found.append(way(grid))
+    tally.pass_on()
+    return found[0] if found else Offer(reason=handover.words(tally.reasons))

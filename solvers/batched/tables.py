@@ -8,8 +8,9 @@ has no design follows from which limits each design breaks.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,21 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.evaluation import RowKey
-from formulations.many import Array, Points, plain, same
+from formulations.many import Array, Points, plain
 from formulations.problem import formulate
 from formulations.program import is_linear
 from formulations.stated import TIES
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Decision, Question, combinations
-from solvers import milp_conflicts
+from solvers import conflicts
 from solvers.answer import HOLDS
-from solvers.batched import blocks
+from solvers.batched import blocks, would_do
 from solvers.batched.blocks import Block
+from solvers.batched.offers import OTHER_KIND, Offer, too_few
 from solvers.batched.told import Designs, Told
 
+KIND = "table of designs"
 FEWEST = 20
 """Points of a grid below which nothing is gained."""
 LARGEST = 20_000
@@ -45,16 +48,20 @@ SURE = 1e-7
 Mask = NDArray[np.bool_]
 
 
-def way(grid: Grid) -> Tables | None:
+def way(grid: Grid) -> Offer:
     """Return this way where all that is decided comes from a table that is small enough."""
-    if grid.size < FEWEST or any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
-        return None
-    if any(t.kind == "decide" for t in grid.targets):
-        return None
+    if any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
+        return OTHER_KIND
     asked = [q for q in blocks.kinds(grid) if q.decide]
     if not asked or not all(_tabular(q) for q in asked):
-        return None
-    return Tables(grid) if blocks.worthwhile(Tables(blocks.thinned(grid))) else None
+        return OTHER_KIND
+    if any(t.kind == "decide" for t in grid.targets):
+        return Offer(
+            reason=f"{KIND}: an axis changes a bound of what is decided; sweep a limit or a given number"
+        )
+    if grid.size < FEWEST:
+        return too_few(FEWEST, KIND)
+    return blocks.offered(Tables(grid), Tables(blocks.thinned(grid)))
 
 
 def _tabular(question: Question) -> bool:
@@ -215,24 +222,37 @@ def _first(t: Table, at: Mapping[str, Any], reached: Array, low: Array) -> Point
 
 
 def _none(told: Told, first: Table, points: Points, own: Points) -> Mask:
-    """Tell why points have no design: the first minimal set of limits, the same for all of ``own`` (in order)."""
-    mask = np.zeros(len(points), dtype=bool)
-    mask[own] = True
-    t = Table(first.chosen, blocks.part(first.question, mask), first.x)
+    """Tell why points ``own`` have no design: the first minimal set of limits of each; tells for which."""
+    t = Table(first.chosen, blocks.some(first.question, own, len(points)), first.x)
     _, ratios = _numbers(t, len(own))
-    names = _names(t.question, ratios)
+    names, keys = _names(t.question, ratios), list(ratios)
     broken = {
         n: np.any([~(r <= 1.0 + HOLDS) for k, r in ratios.items() if k.name == n], axis=0)
         for n in dict.fromkeys(k.name for k in ratios)
     }
 
-    def feasible(kept: Collection[str]) -> bool:
-        held = [b for n, b in broken.items() if n in kept or n not in names]
-        return same(~np.any(held, axis=0).all(axis=1) if held else np.ones(len(own), dtype=bool))
+    def met(some: Points, kept: Mask) -> Mask:
+        free = {n for n, k in zip(names, kept, strict=True) if not k}
+        held = [b[some] for n, b in broken.items() if n not in free]
+        return ~np.any(held, axis=0).all(axis=1) if held else np.ones(len(some), dtype=bool)
 
-    found = milp_conflicts.sets(names, feasible)
-    told.none(points[own], found[0] if found else ())
-    return np.ones(len(own), dtype=bool)
+    found = conflicts.minimal_conflicts(len(own), len(names), conflicts.by_set(met), every=False)
+    good = np.zeros(len(own), dtype=bool)
+    for some, conflict in found.certain(names):
+        good[some] = True
+        here = {k: r[some] for k, r in ratios.items()}
+        asked = blocks.some(t.question, some, len(own))
+        values = would_do.of_limits(asked, keys, conflict, partial(_least_factor, here, keys))
+        told.none(points[own[some]], values)
+    return good
+
+
+def _least_factor(ratios: Mapping[RowKey, Array], keys: Sequence[RowKey], which: int) -> Array:
+    """The least ratio of a limit over the designs that meet all others (see ``would_do.Factor``)."""
+    key = keys[which]
+    others = [r <= 1.0 + HOLDS for k, r in ratios.items() if k != key]
+    held = np.all(others, axis=0) if others else np.ones_like(ratios[key], dtype=bool)
+    return np.asarray(np.where(held & ~np.isnan(ratios[key]), ratios[key], np.inf).min(axis=1))
 
 
 def _names(question: Question, ratios: Collection[RowKey]) -> tuple[str, ...]:

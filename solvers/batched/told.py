@@ -7,7 +7,7 @@ answer, and its point is left to be solved by itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,13 +85,18 @@ class Told:
             self._put("elasticity", points, self._rates(designs, count), good)
         return good
 
-    def none(self, points: Points, conflict: Iterable[str]) -> None:
-        """Say that points have no design, and which limits are in conflict."""
+    def none(self, points: Points, would_do: Mapping[str, Array]) -> None:
+        """Say that points have no design: the limits in conflict, each with the values that would do.
+
+        Of a value NaN is not known yet, and an infinite one is known not to exist.
+        """
         self._flat["status"][points] = STATUS_CODES[Status.INFEASIBLE]
-        named = set(conflict)
         for name, i in self._limits.items():
-            if name in named or base_name(name) in named:
+            found = would_do.get(name, would_do.get(base_name(name)))
+            if found is not None:
                 self._flat["binding"][points, i] = CONFLICTING
+                if "would_do" in self._flat:
+                    self._flat["would_do"][points, i] = found
 
     def _put(self, name: str, points: Points, values: Any, good: Mask) -> None:
         self._flat[name][points[good]] = values[good]

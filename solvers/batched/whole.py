@@ -8,28 +8,31 @@ enumeration or by a linear program.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.forms import Affine, Some
-from formulations.many import Array, Points, plain, same
+from formulations.many import Array, Differ, Points, plain
 from formulations.program import is_linear
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
-from solvers import milp_conflicts
+from solvers import conflicts, wider
 from solvers.answer import HOLDS
-from solvers.batched import blocks, counts, lp
+from solvers.batched import blocks, counts, lp, would_do
 from solvers.batched.blocks import Block
 from solvers.batched.counts import Best, Counts, Limit
 from solvers.batched.ends import INFEASIBLE
 from solvers.batched.least import NotLeast
+from solvers.batched.offers import OTHER_KIND, Offer, too_few
 from solvers.batched.told import Designs, Told
 
+KIND = "whole numbers"
 FEWEST = 20
 """Points of a grid below which nothing is gained."""
 PIECE = 16_384
@@ -40,13 +43,15 @@ SURE = 1e-7
 Mask = NDArray[np.bool_]
 
 
-def way(grid: Grid) -> Whole | None:
+def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid ask for whole numbers that have least designs."""
-    if grid.size < FEWEST or any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
-        return None
+    if any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
+        return OTHER_KIND
     if not any(_counted(q) for q in blocks.kinds(grid)):
-        return None
-    return Whole(grid) if blocks.worthwhile(Whole(blocks.thinned(grid))) else None
+        return OTHER_KIND
+    if grid.size < FEWEST:
+        return too_few(FEWEST, KIND)
+    return blocks.offered(Whole(grid), Whole(blocks.thinned(grid)))
 
 
 def _counted(question: Question) -> bool:
@@ -105,12 +110,23 @@ def answered(told: Told, question: Question, points: Points) -> Mask:
             designs = Designs(x, c.counts.user(c.best.bound[own]), c.chosen)
             good[own] = told.best(blocks.part(c.question, own), points[own], designs)
     missed = np.min([c.best.lost for c in every], axis=0) > SURE
-    none = np.flatnonzero(~some & ~unsure & missed)
+    none = _nowhere(question, np.flatnonzero(~some & ~unsure & missed), len(points))
     if len(none):
         good[none] = True
         for left in blocks.together(none, lambda now: _none(told, every[0], points, now)):
             good[left] = False
     return good
+
+
+def _nowhere(question: Question, none: Points, count: int) -> Points:
+    """Those of the points without a design that have none where numbers may be far larger, either."""
+    if not len(none):
+        return none
+    mask = np.zeros(count, dtype=bool)
+    mask[none] = True
+    farther = replace(blocks.part(question, mask), reach=wider.STEPS[-1])
+    every = [_combination(chosen, asked, len(none)) for chosen, asked in combinations(farther)]
+    return none[np.all([~c.met & ~c.best.unsure & (c.best.lost > SURE) for c in every], axis=0)]
 
 
 def _combination(chosen: Mapping[str, str], question: Question, count: int) -> Combination:
@@ -127,15 +143,42 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> C
 
 
 def _none(told: Told, first: Combination, points: Points, own: Points) -> Mask:
-    """Tell why points have no design: the first minimal set of limits, the same for all of ``own`` (in order)."""
-    mask = np.zeros(len(points), dtype=bool)
-    mask[own] = True
-    question = blocks.part(first.question, mask)
-    c = counts.counts(question, len(own))
-    names = limit_names(c)
-    found = milp_conflicts.sets(names, lambda kept: _feasible(c, names, kept))
-    told.none(points[own], found[0] if found else ())
-    return np.ones(len(own), dtype=bool)
+    """Tell why points ``own`` have no design: the first minimal set of limits of each; tells for which."""
+    near = blocks.some(first.question, own, len(points))
+    c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
+    names, keys = limit_names(c), [x.key for x in c.limits]
+
+    def met(some: Points, kept: Mask) -> conflicts.Codes:
+        left_out = {n for n, k in zip(names, kept, strict=True) if not k}
+        return _feasible(c, [x for x in c.limits if x.key.name not in left_out])[some]
+
+    found = conflicts.minimal_conflicts(len(own), len(names), conflicts.by_set(met), every=False)
+    good = np.zeros(len(own), dtype=bool)
+    for some, conflict in found.certain(names):
+        good[some] = True
+        asked = blocks.some(near, some, len(own))
+        factor = partial(_least_factor, asked, len(some))
+        told.none(points[own[some]], would_do.of_limits(asked, keys, conflict, factor))
+    return good
+
+
+def _least_factor(question: Question, count: int, which: int) -> Array:
+    """The least ratio of a limit (see ``would_do.Factor``), by the nearest ends of the search that do not hold it."""
+    found = np.full(count, np.nan)
+    for reach in (question.reach, *wider.STEPS):
+        try:
+            c = counts.aimed(counts.counts(replace(question, reach=reach), count), which)
+            best = counts.best(c)
+        except (NotLeast, Differ):
+            continue
+        there = np.isfinite(best.value)
+        free = np.all([best.u[n] < high for n, (_, high) in c.ends.items()], axis=0)
+        with np.errstate(invalid="ignore"):
+            now = np.select([there & free, ~there & (best.lost > SURE)], [c.user(best.value), np.inf], np.nan)
+        found = np.where(np.isfinite(found), found, np.where(best.unsure, np.nan, now))
+        if np.isfinite(found).all():
+            break
+    return found
 
 
 def limit_names(c: Counts) -> tuple[str, ...]:
@@ -148,21 +191,21 @@ def limit_names(c: Counts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(x.key.name for x in c.limits if x.key.name not in kept))
 
 
-def _feasible(c: Counts, names: Collection[str], kept: Collection[str]) -> bool:
-    """Whether limits can hold together, if that is the same at all points and known; raises Differ or NotLeast."""
-    limits = [x for x in c.limits if x.key.name in kept or x.key.name not in names]
+def _feasible(c: Counts, limits: Sequence[Limit]) -> conflicts.Codes:
+    """Whether limits can hold together, at all points."""
     tried = counts.sets(c, c.limits)
     shown = [counts.best_of_set(c, limits, there, c.limits) for there in tried]
-    if same(np.any([f.there & f.met & ~f.near for f in shown], axis=0)):
-        return True
+    met = np.any([f.there & f.met & ~f.near for f in shown], axis=0)
+    if met.all():
+        return np.full(c.count, conflicts.MET, np.int8)
+    none = np.zeros(c.count, dtype=bool)
     about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
     if all(x in limits for x in about):
         every = [counts.best_of_set(c, limits, there) for there in tried]
-        if same(np.all([f.lost > SURE for f in every], axis=0)):
-            return False
-    if same(_impossible(c, limits)):
-        return False
-    raise NotLeast("whether limits can hold together is not known")
+        none = np.all([f.lost > SURE for f in every], axis=0)
+    if not (met | none).all():
+        none |= _impossible(c, limits)
+    return np.select([met, none], [conflicts.MET, conflicts.CONFLICT], conflicts.UNKNOWN).astype(np.int8)
 
 
 def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:

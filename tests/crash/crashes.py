@@ -11,6 +11,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import psutil
 import xarray as xr
@@ -28,6 +30,8 @@ import results.store
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 2
+TTL = "20s"
+"""How long a worker of somebody else's scheduler may be silent; five minutes unless told otherwise."""
 # linear programs: a sweep of them takes a second, and what is tried is not the solving
 GRID = """
 title   = "Least energy of two regions on two processors within a deadline"
@@ -69,11 +73,15 @@ class Place:
 
     def __init__(self, folder: Path, dice: random.Random) -> None:
         self.folder, self.dice = folder, dice
-        self.store, self.journal = folder / "s.zarr", folder / "journal.txt"
+        self.store: Path | str = folder / "s.zarr"
+        self.journal = folder / "journal.txt"
+        self.surroundings: dict[str, str] = {}
+        self.look = 0.02
         self.started: list[subprocess.Popen[bytes]] = []
         (folder / "grid.toml").write_text(GRID)
 
-    def start(self, *command: str) -> subprocess.Popen[bytes]:
+    def start(self, *command: str, inside: tuple[str, ...] = (), **more: str) -> subprocess.Popen[bytes]:
+        """Start a Python module; ``inside``: a command that starts commands, ``more``: of its environment."""
         surroundings = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent / "hooks"), str(ROOT)]),
@@ -82,9 +90,11 @@ class Place:
             "CHUNK_PAUSE": "0.1",
             "CHUNK_HOLD": "7",
             "CHUNK_RELEASE": str(self.folder / "release"),
+            **self.surroundings,
+            **more,
         }
         process = subprocess.Popen(
-            [sys.executable, "-m", *command],
+            [*inside, sys.executable, "-m", *command],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             cwd=self.folder,
@@ -113,12 +123,12 @@ class Place:
     def moment(self, process: subprocess.Popen[bytes]) -> None:
         """Wait for a random moment at which the sweep is under way."""
         first = self.dice.randrange(1, 6)
-        wait_for(lambda: self.done() >= first or process.poll() is not None)
+        wait_for(lambda: self.done() >= first or process.poll() is not None, pause=self.look)
         assert process.poll() is None, "it ended before anything could happen to it"
         time.sleep(self.dice.random() * 0.3)
 
     def done(self) -> int:
-        return len(results.store.done(self.store)) if self.store.exists() else 0
+        return len(results.store.done(self.store)) if results.store.exists(self.store) else 0
 
     def end(self) -> None:
         for process in self.started:
@@ -135,11 +145,11 @@ def children(process: int) -> list[psutil.Process]:
         return []
 
 
-def wait_for(what: Callable[[], object], seconds: float = 120.0) -> None:
+def wait_for(what: Callable[[], object], seconds: float = 120.0, pause: float = 0.02) -> None:
     ends = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < ends, "it did not happen in time"
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 def a_worker(place: Place) -> None:
@@ -175,28 +185,86 @@ def the_group(place: Place) -> None:
 
 
 def the_scheduler(place: Place) -> None:
-    with cluster(place) as (scheduler, address):
+    with cluster(place) as (processes, address):
         process = place.sweep(WORKERS, "--scheduler", address)
         place.moment(process)
-        scheduler.kill()
+        processes[-1].kill()
         place.ended(process, 1, "connection to the Dask scheduler is lost")
-    with cluster(place) as (scheduler, address):
+    with cluster(place) as (_, address):
         place.ended(place.sweep(WORKERS, "--scheduler", address), 0)
 
 
 @contextmanager
-def cluster(place: Place) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def cluster(
+    place: Place, host: str = "127.0.0.1", away: tuple[str, ...] = ()
+) -> Iterator[tuple[list[subprocess.Popen[bytes]], str]]:
+    """Start a scheduler and workers of somebody else; ``away``: the command by which the first worker is started.
+
+    Gives the processes, the scheduler last, and its address.
+    """
     file = place.folder / f"scheduler-{place.dice.randrange(10**9)}.json"
-    told = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
-    scheduler = place.start("distributed.cli.dask_scheduler", *told)
+    told = ("--host", host, "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+    scheduler = place.start(
+        "distributed.cli.dask_scheduler", *told, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=TTL
+    )
     wait_for(lambda: file.exists() and file.read_text().strip().endswith("}"))
     address = str(json.loads(file.read_text())["address"])
-    options = ("--no-nanny", "--nthreads", "1", "--no-dashboard")
-    workers = [place.start("distributed.cli.dask_worker", address, *options) for _ in range(WORKERS)]
-    yield scheduler, address
+    command = ("distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard")
+    workers = [place.start(*command, inside=away if n == 0 else ()) for n in range(WORKERS)]
+    yield [*workers, scheduler], address
     for process in (*workers, scheduler):
         process.kill()
         process.wait()
+
+
+def a_frozen_worker(place: Place) -> None:
+    with cluster(place) as (processes, address):
+        process = place.sweep(WORKERS, "--scheduler", address)
+        place.moment(process)
+        processes[0].send_signal(signal.SIGSTOP)
+        place.ended(process, 0)
+        # it goes on where it was, may write what another one has written meanwhile, and learns that it is given up
+        processes[0].send_signal(signal.SIGCONT)
+        processes[0].wait(timeout=120)
+
+
+def a_lost_network(place: Place) -> None:
+    with network(place) as (host, away, cut), cluster(place, host, away) as (_, address):
+        process = place.sweep(WORKERS, "--scheduler", address)
+        place.moment(process)
+        cut()
+        place.ended(process, 0)
+
+
+@contextmanager
+def network(place: Place) -> Iterator[tuple[str, tuple[str, ...], Callable[[], None]]]:
+    """Make a network of two machines: our address, the command that runs a command on the other, what cuts it."""
+    space, net = f"dse{os.getpid()}", f"10.213.{place.dice.randrange(256)}"
+    here, there = f"{space}a", f"{space}b"
+    made = [
+        f"netns add {space}",
+        f"link add {here} type veth peer name {there} netns {space}",
+        f"addr add {net}.1/30 dev {here}",
+        f"link set {here} up",
+        f"-n {space} addr add {net}.2/30 dev {there}",
+        f"-n {space} link set {there} up",
+    ]
+
+    def ip(command: str) -> bool:
+        return not subprocess.run(["ip", *command.split()], check=False, capture_output=True).returncode
+
+    def cut() -> None:
+        assert ip(f"-n {space} link set {there} down")
+
+    if shutil.which("ip") is None:
+        raise NotPossible("there is no command `ip`")
+    try:
+        if not all(map(ip, made)):
+            raise NotPossible("a network of one's own needs privileges")
+        yield f"{net}.1", ("ip", "netns", "exec", space), cut
+    finally:
+        # its end of the cable, and with it ours, goes with it
+        ip(f"netns del {space}")
 
 
 def a_full_disk(place: Place) -> None:
@@ -228,7 +296,7 @@ def a_full_disk(place: Place) -> None:
 def a_store_turned_read_only(place: Place) -> None:
     process = place.sweep()
     place.moment(process)
-    with unwritable(place.store):
+    with unwritable(Path(place.store)):
         place.ended(process, 2, "choose a path that can be written")
     place.ended(place.sweep(), 0)
 
@@ -258,16 +326,104 @@ def two_sweeps(place: Place) -> None:
     place.ended(first, 0)
 
 
+def a_store_that_disappears(place: Place) -> None:
+    process = place.sweep()
+    place.moment(process)
+    Path(place.store).rename(place.folder / "elsewhere")
+    place.ended(process, 2, "the store is gone, and with it")
+    assert not Path(place.store).exists(), "half a store was made again"
+    place.journal.unlink()
+    place.ended(place.sweep(), 0)
+
+
+def slow_storage(place: Place) -> None:
+    # what holds chunks back sees old listings too
+    place.surroundings |= {"STALE": "3", "CHUNK_PAUSE": "1"}
+    process = place.sweep()
+    place.moment(process)
+    process.kill()
+    place.ended(place.sweep(), 0)
+    # the listings of others are as old
+    place.ended(place.start("dse", "verify", str(place.store), "--audit", "0"), 0)
+
+
+def a_clock_set_back(place: Place) -> None:
+    place.surroundings["CLOCK_BACK"] = str(place.folder / "an hour ago")
+    first = place.sweep()
+    place.moment(first)
+    (place.folder / "an hour ago").touch()
+    place.is_over(place.sweep(), 1, f"is being filled by process {first.pid}")
+    place.is_over(place.start("dse", "sweep", "--status", str(place.store)), 0, "")
+    place.ended(first, 0)
+
+
+def in_an_object_store(what: Callable[[Place], None]) -> Callable[[Place], None]:
+    """Let the same happen to a sweep into an S3 server of this machine; what is left is fetched from there."""
+
+    def tried_there(place: Place) -> None:
+        try:
+            import fsspec
+            import moto.server  # noqa: F401
+            import s3fs  # noqa: F401
+        except ImportError as missing:
+            raise NotPossible(f"{missing.name} is not installed") from missing
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        server = place.start("moto.server", "-H", "127.0.0.1", "-p", str(port))
+        who = {
+            "AWS_ACCESS_KEY_ID": "tester",
+            "AWS_SECRET_ACCESS_KEY": "none",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        there = fsspec.get_filesystem_class("s3")
+        with mock.patch.dict(os.environ, who, AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}"):
+            wait_for(lambda: reachable(port))
+            there.clear_instance_cache()
+            try:
+                there(use_listings_cache=False).mkdir("bucket")
+                # the server is slow, and what looks at it makes it slower
+                place.store, place.look = "s3://bucket/s.zarr", 1.0
+                what(place)
+                there(use_listings_cache=False).get(
+                    "bucket/s.zarr", str(place.folder / "s.zarr"), recursive=True
+                )
+            finally:
+                there.clear_instance_cache()
+                server.kill()
+        place.store = place.folder / "s.zarr"
+
+    return tried_there
+
+
+def reachable(port: int) -> bool:
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
+
+
 KINDS: dict[str, Callable[[Place], None]] = {
     "a worker": a_worker,
     "all workers": all_workers,
     "the scheduler": the_scheduler,
+    "a frozen worker": a_frozen_worker,
+    "a lost network": a_lost_network,
     "the parent": the_parent,
     "the group": the_group,
     "a full disk": a_full_disk,
     "a store turned read-only": a_store_turned_read_only,
     "two sweeps": two_sweeps,
+    "a store that disappears": a_store_that_disappears,
+    "slow storage": slow_storage,
+    "a clock set back": a_clock_set_back,
 }
+FAR: dict[str, Callable[[Place], None]] = {
+    "a worker, in an object store": in_an_object_store(a_worker),
+    "the group, in an object store": in_an_object_store(the_group),
+    "a clock set back, in an object store": in_an_object_store(a_clock_set_back),
+}
+"""Tried by name only: the S3 server of this machine takes a minute for one undisturbed sweep."""
+LONG = frozenset({"a frozen worker", "a lost network", "slow storage"})
+"""Not in the suite: each waits half a minute and more for what Dask, or a listing, takes to notice."""
 
 
 def undisturbed(folder: Path) -> xr.Dataset:
@@ -281,7 +437,7 @@ def tried(kind: str, folder: Path, seed: int, expected: xr.Dataset) -> int:
     """Let it happen once, check what is left, and return how many chunks were begun twice."""
     place = Place(folder, random.Random(seed))
     try:
-        KINDS[kind](place)
+        (KINDS | FAR)[kind](place)
     finally:
         place.end()
     found = dse.open(place.store).load()

@@ -45,12 +45,12 @@ WRONG = (5, 1)
 
 @pytest.fixture
 def wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batched, "path", lambda grid: Wrongly(grid, WRONG, 1.01))
+    monkeypatch.setattr(batched, "chosen", lambda grid: batched.Choice(Wrongly(grid, WRONG, 1.01)))
 
 
 @pytest.fixture
 def rightly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batched, "path", lambda grid: Wrongly(grid, WRONG, 1.0))
+    monkeypatch.setattr(batched, "chosen", lambda grid: batched.Choice(Wrongly(grid, WRONG, 1.0)))
 
 
 def test_a_wrong_answer_of_a_fast_way_fails_the_sweep(grid_file: Any, tmp_path: Path, wrongly: None):
@@ -70,6 +70,8 @@ def test_what_was_left_over_is_counted(grid_file: Any, tmp_path: Path, rightly: 
     chunks = len(results.store.done(tmp_path / "s.zarr"))
     assert found.attrs["points_solved_singly"] == chunks
     assert dse.status(tmp_path / "s.zarr")["points_solved_singly"] == chunks
+    # this way keeps no reason, and that is told
+    assert json.loads(found.attrs["left_over"]) == {chunk_work.NO_REASON: chunks}
     memory = dse.sweep(grid_file(8), workers=1, progress=False)
     own = {"format", "identity"}
     assert memory.attrs == {name: told for name, told in found.attrs.items() if name not in own}
@@ -103,6 +105,31 @@ def test_an_optimum_that_is_none_is_found_by_another_solver(grid_file: Any):
     assert told.differ == 1
     assert told.examples[0].place == place
     assert "finds a better design" in told.examples[0].what
+
+
+def test_the_next_run_completes_an_audit_whose_process_was_killed(
+    grid_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked, real = grid_file(8), audits._of_child
+    died: list[int] = []
+
+    def killed(study: Any, places: Any) -> Any:
+        """Answer the first point; then the process is gone, as often as it is started."""
+        if not died:
+            yield next(real(study, places))
+            places = places[1:]
+        died.append(len(places))
+        yield places[0], audits.Opinion(audits.Status.ERROR, message=audits.ENDED)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(audits, "_of_child", killed)
+        told = dse.sweep(asked, tmp_path / "s.zarr", workers=1, progress=False, audit=3).attrs["audit"]
+    # each of the other two is asked twice
+    assert died == [2, 2, 1, 1]
+    assert (json.loads(told)["agree"], json.loads(told)["cut_off"]) == (1, 2)
+    told = json.loads(dse.sweep(asked, tmp_path / "s.zarr", workers=1, progress=False).attrs["audit"])
+    assert (told["solved_again"], told["agree"]) == (3, 3)
+    assert "cut_off" not in told
 
 
 def test_small_sweeps_are_not_slowed_down(grid_file: Any):

@@ -13,11 +13,12 @@ import numpy as np
 import psutil
 import pytest
 from click.testing import CliRunner
-from distributed import Client
+from dask.config import set as configured
+from distributed import Client, LocalCluster
 
 import dse
 import results.store
-from dse import chunk_work, clusters, dispatch
+from dse import chunk_work, clusters, credentials, dispatch
 from dse.cli import main
 from dse.workers import WorkersLost
 
@@ -137,13 +138,14 @@ def whole(store: Path) -> bool:
 
 
 @pytest.mark.slow
-def test_one_worker_is_killed_another_lacks_dse_and_the_third_does_the_rest(
+def test_one_worker_is_killed_others_lack_dse_or_have_an_older_one_and_the_last_does_the_rest(
     dask: Any,
     scheduler: Any,
     waiting: Any,
     tmp_path: Path,
     surroundings: dict[str, str],
     without_dse: dict[str, str],
+    another_dse: dict[str, str],
 ):
     _, address = scheduler()
     first = dask("worker", address, "--no-nanny", "--nthreads", "1")
@@ -154,11 +156,13 @@ def test_one_worker_is_killed_another_lacks_dse_and_the_third_does_the_rest(
     first.kill()
     # it joins late and has a nanny: neither of them may stay
     late = dask("worker", address, "--nthreads", "1", **without_dse)
-    waiting(lambda: gone(late))
+    other = dask("worker", address, "--nthreads", "1", **another_dse)
+    waiting(lambda: gone(late) and gone(other))
     (tmp_path / "go").touch()
     _, complaints = process.communicate(timeout=240)
     assert process.returncode == 0, complaints
     assert "cannot import dse: there is no dse; install the same where the workers run" in complaints
+    assert f"has dse 0.0.9 (here {dse.__version__}); install the same" in complaints
     assert "the sweep goes on without it" in complaints
     assert whole(tmp_path / "s.zarr")
 
@@ -169,6 +173,14 @@ def without_dse(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "other" / "dse").mkdir(parents=True)
     (tmp_path / "other" / "dse" / "__init__.py").write_text("raise ModuleNotFoundError('there is no dse')")
     return {"PYTHONPATH": str(tmp_path / "other")}
+
+
+@pytest.fixture
+def another_dse(tmp_path: Path) -> dict[str, str]:
+    """An environment in which our dse says that it is an older one."""
+    (tmp_path / "older").mkdir()
+    (tmp_path / "older" / "sitecustomize.py").write_text("import dse\ndse.__version__ = '0.0.9'\n")
+    return {"PYTHONPATH": os.pathsep.join([str(tmp_path / "older"), str(Path(dse.__file__).parents[1])])}
 
 
 @pytest.mark.slow
@@ -260,6 +272,41 @@ def test_a_part_of_the_cluster_without_dse_is_named(
     assert f"dse: the {who}" in found.stderr
     assert "cannot import dse: there is no dse; install it where" in found.stderr
     assert "Traceback" not in found.stderr
+
+
+def test_workers_that_take_long_to_answer_are_told_of(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, waiting: Any
+):
+    monkeypatch.setattr(clusters, "ANSWER_SECONDS", 0.01)
+    with clusters.patiently("tcp://10.0.0.1:8786"):
+        waiting(lambda: "not all workers at tcp://10.0.0.1:8786 have answered yet" in caplog.text)
+    assert "worker-ttl" in caplog.text
+
+
+@pytest.fixture
+def open_scheduler() -> Iterator[str]:
+    """The address of a scheduler without TLS in this process."""
+    options = {"n_workers": 0, "processes": False, "protocol": "tcp://", "host": "127.0.0.1"}
+    quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(dashboard_address=None, scheduler_kwargs=quiet, **options) as cluster:
+        yield cluster.scheduler_address
+
+
+def test_a_connection_in_the_open_is_told_of_once(
+    open_scheduler: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    clusters.connected(open_scheduler).close()
+    assert "encrypted" not in caplog.text, "on the loopback nobody can read it"
+    monkeypatch.setattr(credentials, "unprotected", lambda address: address.startswith("tcp://"))
+    clusters.connected(open_scheduler).close()
+    assert caplog.text.count("neither encrypted nor guarded") == 1
+    assert "give --scheduler tls://" in caplog.text
+
+
+def test_a_site_that_requires_encryption_is_told_what_to_give():
+    required = configured({"distributed.comm.require-encryption": True})
+    with required, pytest.raises(WorkersLost, match=r"is not encrypted.*require-encryption.*tls://"):
+        clusters.connected("tcp://127.0.0.1:1")
 
 
 class Versions:

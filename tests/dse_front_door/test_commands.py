@@ -205,9 +205,53 @@ def test_explain_shows_formulas_and_writes_files(deadline: Path, tmp_path: Path)
         file = tmp_path / f"problem.{form}"
         assert dse_("explain", deadline, "--format", form, "-o", file).exit_code == 0
         assert file.stat().st_size > 100
-        nowhere = dse_("explain", deadline, "--format", form, "-o", tmp_path / "no" / "such" / "folder")
+        nowhere = dse_("explain", deadline, "--format", form, "-o", file / "inside")
         assert nowhere.exit_code == 2
         assert "cannot write" in nowhere.stderr
+
+
+def test_a_written_log_program_says_that_its_objective_is_a_logarithm(deadline: Path, tmp_path: Path):
+    """Read back by Pyomo's own numbers: the file's objective at the optimum is the logarithm of ours."""
+    file = tmp_path / "problem.gams"
+    found = dse_("explain", deadline, "--format", "gams", "-o", file)
+    assert "objective in SI = exp((that of the file))" in found.stderr
+    first = file.read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith("* ")
+    assert "natural logarithm" in first
+    silent = dse_("explain", deadline, "--format", "nl", "-o", tmp_path / "problem.nl")
+    assert "natural logarithm" in silent.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "[limits]",
+            "[sweep.bodies]\npath = 'given.bodies'\nvalues = [1e4, 1e5]\n[limits]",
+            "it sweeps bodies (2 points)",
+        ),
+        ('"energy"', '["time", "energy"]', "it has 2 objectives (time, energy)"),
+        (
+            "[decide]",
+            '[decide]\nmachine = { values = ["balanced", "contrived"] }',
+            "it decides machine among names",
+        ),
+    ],
+)
+def test_a_file_that_cannot_hold_the_whole_question_is_not_written(
+    deadline: Path, tmp_path: Path, old: str, new: str, words: str
+):
+    text = deadline.read_text()
+    if "machine =" in new:
+        text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("machine"))
+    assert old in text
+    deadline.write_text(text.replace(old, new, 1))
+    for form in ("lp", "nl", "gams"):
+        file = tmp_path / f"problem.{form}"
+        refused = dse_("explain", deadline, "--format", form, "-o", file)
+        assert refused.exit_code == 2
+        assert words in " ".join(refused.stderr.split())
+        assert not file.exists()
 
 
 def test_settings_of_a_machine_are_shown_and_unknown_ones_left_empty():

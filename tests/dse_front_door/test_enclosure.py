@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.enclosure import LEAST_A, SAME, Box, Enclosure, Place, Probe, Probes, efficient, spread, step_through
+from dse.enclosure import LEAST_A, SAME, Box, Enclosure, Place, Probe, Probes, efficient, spread
 
 
 def of_curve(power: float):
@@ -39,6 +39,10 @@ def many(probe: Probe) -> Probes:
 
 def tiny(box: Box) -> bool:
     return box.size <= 1e-4
+
+
+def never(_: Box) -> bool:
+    return False
 
 
 ENDS = Place(0.0, 1.0, None), Place(1.0, 0.0, None)
@@ -75,16 +79,27 @@ def test_every_design_lies_in_a_box_or_was_found(designs: list[tuple[float, floa
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=12))
 def test_finitely_many_designs_are_found_one_by_one(designs: list[tuple[float, float]]):
     every = [*designs, (0.0, 1.0), (1.0, 0.0)]
-    found = step_through(*ENDS, of_designs(every), 100)
-    assert found is not None
+    shape = Enclosure(*ENDS, many(of_designs(every)), discrete=True)
+    shape.refine(100, 10**6, never)
+    assert shape.complete
     for design in _front(every):
         # two designs closer than SAME count as one
-        assert any(math.dist(design, p[:2]) <= 10 * SAME for p in found)
+        assert any(math.dist(design, p[:2]) <= 10 * SAME for p in shape.places)
 
 
-def test_more_designs_than_asked_for_are_not_walked_through():
-    many = [(i / 50, 1 - i / 50) for i in range(51)]
-    assert step_through(*ENDS, of_designs(many), 20) is None
+def test_of_many_designs_those_asked_for_are_evenly_spaced():
+    """Of 513 designs on a straight line 9 are found by halving, an eighth of the line apart."""
+    every = [(i / 512, 1 - i / 512) for i in range(513)]
+    shape = Enclosure(*ENDS, many(of_designs(every)), discrete=True)
+    shape.refine(9, 10**6, never)
+    assert not shape.complete
+    assert [p.a for p in shape.places] == [i / 8 for i in range(9)]
+
+
+def test_a_probe_without_an_answer_leaves_a_set_unproved():
+    shape = Enclosure(*ENDS, lambda asked: [None] * len(asked), discrete=True)
+    shape.refine(100, 10**6, never)
+    assert not shape.complete
 
 
 def _front(designs: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -21,7 +21,7 @@ def test_a_worker_with_another_dse_is_turned_away_while_the_sweep_lasts(waiting:
             assert refused[0][0].startswith("inproc://")
             waiting(lambda: not client.scheduler_info()["workers"])
         # a sweep that was killed leaves its question behind, and nobody to hear the answer
-        client.register_plugin(news._doorkeeper("dead", "0.0.9"), name="dead")
+        client.register_plugin(news._doorkeeper("dead", {"dse": "0.0.9"}), name="dead")
         cluster.scale(2)
         assert client.submit(abs, -1).result(timeout=60) == 1
 

@@ -26,7 +26,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """What the program takes for standard output: here a terminal of 100 columns."""
     found = SimpleNamespace(encoding="utf-8", isatty=lambda: True)
     monkeypatch.setattr(sketch, "sys", SimpleNamespace(stdout=found))
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((100, 40)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda **_: os.terminal_size((100, 40)))
     for name in ("NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
     return found
@@ -37,10 +37,10 @@ def test_a_terminal_says_what_it_can_show(screen: SimpleNamespace, monkeypatch: 
     monkeypatch.setenv("NO_COLOR", "1")
     screen.encoding = "ANSI_X3.4-1968"
     assert sketch.terminal() == Terminal(72, colours=False, unicode=False)
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((66, 40)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda **_: os.terminal_size((66, 40)))
     assert sketch.terminal() == Terminal(50, colours=False, unicode=False)
     for small in ((50, 40), (100, 10)):
-        monkeypatch.setattr("shutil.get_terminal_size", lambda small=small: os.terminal_size(small))
+        monkeypatch.setattr("shutil.get_terminal_size", lambda small=small, **_: os.terminal_size(small))
         assert sketch.terminal() is None
 
 

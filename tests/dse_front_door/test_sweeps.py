@@ -140,7 +140,8 @@ def test_the_command_reports_and_its_json_counts(grid_file: Callable[[int], Path
     assert "15 points" in shown.stdout
     assert "energy of the run" in shown.stdout
     found = dse.open(store)
-    best = found["objective"].where(found["objective"] == found["objective"].min(), drop=True)
+    # of equal ones the first: within the range of perfect scaling the energy is the same at several deadlines
+    best = found["objective"].isel(found["objective"].argmin(["deadline", "bodies"]))
     # the store alone is enough, and a pipe gets no plot
     again = CliRunner().invoke(main, ["sweep", "-o", store, "--summary"])
     assert again.exit_code == 0, again.stderr

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,11 @@ import zarr
 from click.testing import CliRunner
 
 import dse
+import results.seals
 import results.store
 from dse.cli import main
 from dse.verifying import Verdict
+from results.trouble import StoreDamaged
 
 GRID = """
 title   = "Least energy within a deadline"
@@ -71,10 +75,10 @@ def verified(store: Path) -> Verdict:
 def change(store: Path, name: str, place: tuple[int, ...], value: Callable[[Any], Any]) -> None:
     """Store another number, with checksums that fit it: as somebody would who wants it believed."""
     array = zarr.open_group(str(store), mode="r+")[name]
-    array[place] = value(array[place])
     index = tuple(i // c for i, c in zip(place, results.store.chunks_of(store), strict=False))
-    arrays = results.store.read_chunk(store, index)
     results.store.forget(store, index)
+    array[place] = value(array[place])
+    arrays = results.store.read_chunk(store, index)
     results.store.write_chunk(store, index, arrays)
 
 
@@ -184,19 +188,65 @@ def test_a_lost_marker_and_a_torn_one_are_found(store: Path):
     assert verdict.pending == 1
     assert [t.chunk for t in verdict.troubles] == [first, second]
     assert "not done" in verdict.troubles[0].what
-    assert "marker cannot be read" in verdict.troubles[1].what
+    assert "json cannot be read" in verdict.troubles[1].what
 
 
 def test_another_question_and_other_coordinates_are_found(store: Path):
-    told = json.loads((store / "zarr.json").read_text())
     (store / "deadline" / "c" / "0").unlink()
     verdict = verified(store)
     assert [(t.chunk, t.variable) for t in verdict.troubles] == [(None, "deadline")]
+    told = json.loads((store / "zarr.json").read_text())
     told["attributes"]["scenario"] = told["attributes"]["scenario"].replace(
         "flops_per_pair = 10", "flops_per_pair = 11"
     )
-    (store / "zarr.json").write_text(json.dumps(told))
+    # as somebody would who wants it believed
+    (store / "zarr.json").write_bytes(results.seals.dumped(told))
     assert "scenario" in {t.variable for t in verified(store).troubles}
+    (store / "zarr.json").write_text(json.dumps(told))
+    with pytest.raises(StoreDamaged, match=r"zarr\.json is not what was written"):
+        verified(store)
+
+
+def permuted(store: Path) -> None:
+    """Let a code of a status mean another status."""
+    file = store / "status" / "zarr.json"
+    file.write_text(file.read_text().replace("optimal feasible infeasible", "infeasible feasible optimal"))
+
+
+def test_metadata_that_are_changed_and_sealed_anew_are_held_against_the_question(store: Path):
+    permuted(store)
+    told = json.loads((store / "zarr.json").read_text())
+    told["attributes"]["files"]["status/zarr.json"] = results.seals.record(
+        (store / "status" / "zarr.json").read_bytes()
+    )
+    for name in ("zarr.json", "chunks_done/root.copy"):
+        (store / name).write_bytes(results.seals.dumped(told))
+    assert [(t.variable, t.what) for t in verified(store).troubles] == [
+        ("status", "its attributes are not those of the question")
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "s.zarr", "-o", "s.csv"),
+        ("report", "s.zarr", "-o", "s.html"),
+        ("diff", "s.zarr", "s.zarr"),
+        ("sweep", "--status", "s.zarr"),
+        ("sweep", "-o", "s.zarr", "--summary"),
+        ("verify", "s.zarr", "--audit", "0"),
+    ],
+)
+def test_permuted_meanings_of_the_status_are_read_by_no_command(
+    store: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+):
+    permuted(store)
+    monkeypatch.chdir(store.parent)
+    found = CliRunner().invoke(main, list(command))
+    assert found.exit_code == 1, found.output
+    assert "status/zarr.json is not what was written" in found.output
+    assert "dse verify --repair s.zarr" in found.output
+    assert not list(store.parent.glob("s.[ch]*"))
 
 
 def test_the_command_names_what_is_wrong_and_ends_with_1(store: Path):
@@ -213,3 +263,62 @@ def test_the_command_names_what_is_wrong_and_ends_with_1(store: Path):
     assert told["passed"] is False
     assert told["troubles"][0]["point"] == list(place)
     assert run.invoke(main, ["verify", str(store / "nothing")]).exit_code == 2
+
+
+def test_repair_computes_again_what_is_lost_and_nothing_else(store: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dse.chunk_work.batched.path", lambda grid: None)
+    lost, kept = sorted(results.store.done(store))[:2]
+    marker = store / results.store.DONE / f"{'-'.join(map(str, kept))}.json"
+    before, expected = marker.read_bytes(), dse.open(store).load()
+    (store / "memory" / "c" / "/".join(map(str, lost))).unlink()
+    (store / "energy" / "zarr.json").write_text("")
+    run = CliRunner()
+    found = run.invoke(main, ["verify", str(store), "--audit", "0"])
+    assert found.exit_code == 1
+    assert "energy/zarr.json has 0 bytes" in found.output
+    assert f"`dse verify --repair {store}` computes again" in found.output
+    found = run.invoke(main, ["verify", "--repair", str(store), "--audit", "0"])
+    assert found.exit_code == 0, found.output
+    assert marker.read_bytes() == before
+    again = dse.open(store).load()
+    assert again.drop_vars("seconds").identical(expected.drop_vars("seconds"))
+    same = np.array_equal(again.seconds.values, expected.seconds.values)
+    assert not same, "the lost chunk was computed again"
+
+
+def test_outputs_and_stores_at_addresses_are_refused_before_anything_is_solved(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "grid.toml").write_text(GRID)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dse.chunk_work.ready", lambda *asked: pytest.fail("it began"))
+    before = sorted(tmp_path.iterdir())
+    for command in (
+        ("sweep", "grid.toml", "-o", "s3://"),
+        ("sweep", "grid.toml", "-o", "memory://x"),
+        ("evaluate", "grid.toml", "-o", "memory://x"),
+        ("sweep", "grid.toml", "-o", "t.zarr", "--plot", "s3://bucket/a.png"),
+        ("sweep", "--status", "s3://"),
+        ("verify", "memory://x"),
+        ("export", "s.zarr", "-o", "s3://bucket/a.csv"),
+        ("report", "s.zarr", "-o", "s3://bucket/a.html"),
+        ("front", "grid.toml", "-o", "s3://bucket/a.nc"),
+        ("new", "nbody", "-o", "file:///tmp/a.toml"),
+    ):
+        found = CliRunner().invoke(main, list(command))
+        assert found.exit_code == 2, (command, found.output)
+        assert len(found.output.strip().splitlines()) == 1, (command, found.output)
+        assert "://" in found.output
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_process_that_reads_damage_ends_with_one_line(store: Path):
+    """Zarr leaves the reads of the other chunks behind, which the end of the process would complain of."""
+    for file in sorted((store / "energy" / "c").rglob("*"))[:2]:
+        if file.is_file():
+            file.write_bytes(file.read_bytes()[::-1])
+    command = [sys.executable, "-m", "dse", "export", str(store), "-o", str(store.with_suffix(".csv"))]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1, ended.stderr
+    assert len(ended.stderr.splitlines()) == 1, ended.stderr
+    assert "is damaged: energy/c/" in ended.stderr

@@ -151,7 +151,7 @@ def test_wrong_use_is_exit_code_2(roofline_csv: Path, tmp_path: Path):
         ((*roofline, "--plot", "x.docx"), ".png"),
         ((*roofline, "-o", tmp_path / "x.json"), ".toml"),
         ((*roofline, "-o", precious), "--force"),
-        ((*roofline, "-o", tmp_path / "no" / "where.toml"), "cannot write"),
+        ((*roofline, "-o", precious / "where.toml"), "cannot write"),
     ):
         done = dse_(*arguments)
         assert done.exit_code == 2, arguments

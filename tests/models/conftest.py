@@ -47,7 +47,7 @@ CENTRES = {
     "F/op": 1e-9,
     "F/byte": 1e-9,
     "F": 1e-9,
-    "1/s": 1e-9,
+    "failure/s": 1e-9,
     "V/K": 1e-4,
     "K": 300.0,
     "USD/Hz": 1e-18,

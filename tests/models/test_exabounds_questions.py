@@ -163,9 +163,9 @@ def test_a_cap_that_is_too_low_names_what_would_do():
 
 
 def test_failures_are_counted_in_fit_or_by_the_hour():
-    assert to_si("100 FIT", "1/s") == pytest.approx(100e-9 / 3600, rel=1e-15)
-    assert to_si("1e-7 1/h", "1/s") == pytest.approx(to_si("100 FIT", "1/s"), rel=1e-15)
-    assert show(to_si("100 FIT", "1/s"), "1/s") == "100 FIT"
-    assert show(to_si("25 kFIT", "1/s"), "1/s") == "25 kFIT"
+    assert to_si("100 FIT", "failure/s") == pytest.approx(100e-9 / 3600, rel=1e-15)
+    assert to_si("1e-7 1/h", "failure/s") == pytest.approx(to_si("100 FIT", "failure/s"), rel=1e-15)
+    assert show(to_si("100 FIT", "failure/s"), "failure/s") == "100 FIT"
+    assert show(to_si("25 kFIT", "failure/s"), "failure/s") == "25 kFIT"
     assert to_si("8 clk", "cycle") == 8
     assert to_si("120e12 instr", "instruction") == 120e12

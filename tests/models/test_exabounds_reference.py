@@ -23,7 +23,7 @@ TYPICAL = {
     "A": 1.0,
     "K": 300.0,
     "s": 1e3,
-    "1/s": 1e-9,
+    "failure/s": 1e-9,
     "byte": 1e6,
     "byte/s": 1e9,
     "byte/cycle": 0.1,

@@ -80,6 +80,11 @@ def answer(source: Mapping[str, Any]) -> Found:
     return Found(asked.goal, value, how, clashes)
 
 
+def optimum(source: Mapping[str, Any]) -> float | None:
+    """The optimum alone, without the conflicts of a question that has none."""
+    return _best(read(source))[0]
+
+
 def read(source: Mapping[str, Any]) -> Asked:
     """The question in numbers."""
     listed.check(source)

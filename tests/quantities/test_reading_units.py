@@ -1,5 +1,6 @@
 """Text with units becomes SI numbers, exactly; whatever is not one number with a fitting unit is refused."""
 
+import itertools
 import math
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dse import units
 from dse.quantities import UnitError, examples, registry, to_si
 
 DECIMAL = {
@@ -233,3 +235,19 @@ def test_importing_quantities_does_not_import_pint():
     root = Path(__file__).parents[2]
     run = subprocess.run([sys.executable, "-c", code], cwd=root, check=True, capture_output=True, text=True)
     assert run.stdout.strip() == "False"
+
+
+def test_every_name_means_what_pint_reads_in_the_same_file():
+    """All prefixes, units and plurals: the same names are known, with the same factors and dimensions."""
+    pint = registry()
+    table = units.table()
+    for prefix, unit, plural in itertools.product(["", *table.prefixes], table.units, ["", "s"]):
+        name = prefix + unit + plural
+        ours = table.find(name)
+        theirs = pint.parse_unit_name(name)
+        assert (ours is None) == (not theirs), name
+        if ours is not None:
+            one = pint.Unit(theirs[0][0] + theirs[0][1])
+            assert dict(ours.dimension) == dict(pint.get_dimensionality(one)), name
+            # pint multiplies floats here
+            assert float(ours.factor) == pytest.approx(pint.get_root_units(one)[0], rel=1e-14), name

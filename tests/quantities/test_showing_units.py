@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.quantities import show, to_si
+from results import axes
 
 
 @pytest.mark.parametrize(
@@ -38,8 +39,34 @@ def test_numbers_are_shown_with_a_fitting_prefix(value: float, unit: str, text: 
     assert show(value, unit) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (5.0, "1/s", "5 1/s"),
+        (2.5e4, "1/s", "25000 1/s"),
+        (2.5e4, "Hz", "25 kHz"),
+        (1.0 / 3.6e12, "failure/s", "1 FIT"),
+        (2.5e4 / 3.6e12, "failure/s", "25 kFIT"),
+    ],
+)
+def test_only_a_declared_failure_rate_is_shown_in_fit(value: float, unit: str, text: str):
+    """One FIT is one failure in 1e9 hours; a rate of anything else keeps the unit of its own."""
+    assert show(value, unit) == text
+
+
+def test_the_axis_of_a_picture_counts_failures_in_fit_too():
+    """The factor of an axis is that of the text, which is no power of ten for a failure rate."""
+    rates = [5e3 / 3.6e12, 25e3 / 3.6e12]
+    factor, unit = axes.prefix_of(rates, "failure/s")
+    assert unit == "kFIT"
+    # a factor of two roundings, from a number shown to 15 digits
+    assert [r * factor for r in rates] == pytest.approx([5.0, 25.0], rel=1e-14)
+    assert axes.prefix_of([5.0, 2e4], "1/s") == (1.0, "1/s")
+
+
 @given(
-    st.floats(1e-28, 1e28), st.sampled_from(["s", "J", "W", "flop", "word", "flop/s", "flop/J", "J*s", ""])
+    st.floats(1e-28, 1e28),
+    st.sampled_from(["s", "J", "W", "flop", "word", "flop/s", "flop/J", "J*s", "1/s", "Hz", "failure/s", ""]),
 )
 def test_what_is_shown_can_be_read_again(value: float, unit: str):
     # six digits are shown

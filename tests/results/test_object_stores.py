@@ -71,8 +71,8 @@ def test_it_holds_what_a_folder_holds(place: str, plan: Layout, arrays_of: Fill,
     assert store.identity(place) == store.identity(tmp_path / "s.zarr")
     assert store.verify(place) == {}
     store.tidy(place)
-    store.annotate(place, {"audit": "20 points"})
-    assert store.open(place).attrs["audit"] == "20 points"
+    store.annotate(place, {"remark": "20 points"})
+    assert store.open(place).attrs["remark"] == "20 points"
 
 
 def test_damage_is_found_and_mended(place: str, plan: Layout, arrays_of: Fill):
@@ -159,7 +159,13 @@ def lease(place: str, **other: object) -> None:
     ObjectFolder(place).put(locks.NAME, json.dumps(mine | other).encode())
 
 
-def test_a_lease_ends_with_its_holder(place: str, plan: Layout):
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leases that are renewed within the patience of a test."""
+    monkeypatch.setattr(locks, "RENEWED", 0.3)
+
+
+def test_a_lease_ends_with_its_holder(place: str, plan: Layout, quick: None):
     import socket
 
     store.create(place, plan, IDENTITY)
@@ -174,6 +180,43 @@ def test_a_lease_ends_with_its_holder(place: str, plan: Layout):
     lease(place, host=socket.gethostname(), process=os.getpid(), began="1")
     with locks.held(place):
         assert locks.holder(place)["mark"] != "x"
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_clock_that_is_set_back_or_forth_takes_no_lease_from_the_living(
+    place: str, plan: Layout, quick: None, hours: float, monkeypatch: pytest.MonkeyPatch
+):
+    store.create(place, plan, IDENTITY)
+    now = time.time
+    with locks.held(place):
+        monkeypatch.setattr(time, "time", lambda: now() + 3600 * hours)
+        # a process of this machine lives, whatever the clock says
+        with pytest.raises(StoreBusy, match=f"process {os.getpid()} on"), locks.held(place):
+            pass
+        assert locks.holder(place) is not None
+        # one of another machine renews its lease, whatever its clock says
+        monkeypatch.setattr(locks.socket, "gethostname", lambda: "another")
+        lease_of = ObjectFolder(place).read(locks.NAME)
+        monkeypatch.setattr(time, "time", lambda: now() - 3600 * hours)
+        with pytest.raises(StoreBusy, match=f"process {os.getpid()} on"), locks.held(place):
+            pass
+        assert ObjectFolder(place).read(locks.NAME) != lease_of
+    monkeypatch.setattr(time, "time", now)
+    # of the future, and not renewed: its holder is gone
+    lease(place, renewed=now() + 3600)
+    with locks.held(place):
+        pass
+
+
+def test_who_was_taken_to_be_dead_does_not_go_on(place: str, plan: Layout, quick: None):
+    store.create(place, plan, IDENTITY)
+    with locks.held(place) as mine:
+        mine.check()
+        lease(place)
+        time.sleep(3 * locks.RENEWED)
+        with pytest.raises(StoreBusy, match="process 1 on elsewhere"):
+            mine.check()
+    assert locks.holder(place)["host"] == "elsewhere"
 
 
 def test_a_whole_sweep_goes_there_and_is_verified(place: str, tmp_path: Path):

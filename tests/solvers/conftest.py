@@ -12,8 +12,10 @@ import pytest
 import dse
 import results.dataset
 import scenarios
+from formulations import handover
 from results.dataset import Arrays
 from solvers.answer import answer
+from solvers.batched import would_do
 
 # how points were solved, and how long it took, is no part of an answer; a gap is rounding either way
 APART = {"seconds", "message", "gap"}
@@ -31,7 +33,11 @@ def as_alone() -> Compare:
     def compare(asked: Any, way: Any, within: float = 1e-7) -> tuple[Arrays, Any]:
         grid = scenarios.grid(dse.load(asked))
         plan = results.dataset.layout(grid)
-        arrays, left = way(grid).solve(plan, tuple(slice(0, n) for n in grid.shape))
+        region = tuple(slice(0, n) for n in grid.shape)
+        arrays, left = way(grid).solve(plan, region)
+        with handover.collected() as tally:
+            would_do.complete(grid, plan, region, arrays, left)
+        assert would_do.ALONE not in tally.reasons
         places = list(itertools.product(*map(range, grid.shape)))
         alone = [answer(grid.question(place), neighbours=False) for place in places]
         told = results.dataset.to_arrays(plan, alone, grid.shape)

@@ -13,7 +13,7 @@ import pytest
 import dse
 import results.dataset
 import scenarios
-from formulations import batch, divided
+from formulations import batch, divided, handover
 from formulations import canonical as canon
 from formulations.canonical import Canonical, Divisor
 from results.dataset import STATUS_CODES, Arrays
@@ -21,7 +21,7 @@ from results.solution import Status
 from scenarios.grids import Grid
 from solvers import gp
 from solvers.answer import answer
-from solvers.batched import branching
+from solvers.batched import branching, would_do
 from solvers.batched.divided import Divided
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -98,6 +98,9 @@ def test_every_number_is_that_of_the_question_alone(name: str):
     plan = results.dataset.layout(of)
     arrays, left = at_once(of)
     assert left.mean() < 0.05
+    with handover.collected() as tally:
+        would_do.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
+    assert would_do.ALONE not in tally.reasons
     rng = np.random.default_rng(1)
     for status, count in ((OPTIMAL, 1), (INFEASIBLE, int(name in TOLD_WHY))):
         places = np.argwhere(~left & (arrays["status"] == status))

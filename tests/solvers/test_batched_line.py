@@ -14,11 +14,12 @@ from method_questions import FFT
 import dse
 import results.dataset
 import scenarios
+from formulations import handover
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.grids import Grid
 from solvers.answer import answer
-from solvers.batched import line, path
+from solvers.batched import line, path, would_do
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE, WHOLE, POWERS = ({"processors": d} for d in ({}, {"integer": True, "max": 1e6}, {"powers_of": 2}))
@@ -72,6 +73,9 @@ def test_every_number_is_that_of_the_question_alone(name: str):
     plan = results.dataset.layout(of)
     arrays, left = at_once(of)
     assert left.mean() < 0.05
+    with handover.collected() as tally:
+        would_do.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
+    assert would_do.ALONE not in tally.reasons
     rng = np.random.default_rng(2)
     for status in (OPTIMAL, INFEASIBLE):
         places = np.argwhere(~left & (arrays["status"] == status))

@@ -175,7 +175,7 @@ def test_points_of_several_chunks_share_one_front(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(series, "front", counted)
     # so few placements are a table otherwise
-    monkeypatch.setattr(batched, "path", lambda grid: None)
+    monkeypatch.setattr(batched, "chosen", lambda grid: batched.Choice())
     regions = [{"flops": f, "bytes": b, "divisible": False} for f, b in REGIONS]
     found = dse.sweep(
         {

@@ -226,7 +226,14 @@ EVERY_LEVEL = (
     _q("memory", "M", "byte", "memory of one unit of the level", f"{SOURCE} (19)", 0.0),
     _q("memory_power", "K_MemPwr", "W/byte", "power of one byte of memory", f"{SOURCE} (19)", 0.0),
     _q("buffer", "S", "byte", "buffer before the level's link, for (9)", f"{SOURCE} (9)", optional=True),
-    _q("failure_rate", "λ", "1/s", "failures of one unit, without those inside it", f"{SOURCE} (22)", 0.0),
+    _q(
+        "failure_rate",
+        "λ",
+        "failure/s",
+        "failures of one unit, without those inside it",
+        f"{SOURCE} (22)",
+        0.0,
+    ),
     _q("repair_time", "MTTR", "s", "mean time to repair one unit", f"{SOURCE}, 4.6.1", 0.0),
     _q(
         "packaging_cost",

@@ -8,7 +8,7 @@ unit:
 (23) as printed, an integral or the hypergeometric function that it equals, means nothing: 1 - λ e^(-λt)
 takes a density (1/time) from a plain number, and for small λ it is about 1/λ whatever n is. The least of N
 exponential times has the mean 1/(N λ); so more devices make failures more frequent in proportion to 1/n,
-not "exponentially". Rates are in 1/s; FIT, failures in 1e9 hours, is a unit: "100 FIT". Work of failed
+not "exponentially". Rates are in failure/s; FIT, failures in 1e9 hours, is a unit: "100 FIT". Work of failed
 units: see ``work`` (24).
 """
 

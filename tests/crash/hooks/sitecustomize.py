@@ -3,12 +3,16 @@
 ``CHUNK_PAUSE``: seconds that a chunk waits before it is written. ``CHUNK_HOLD``: so many chunks are written, and the
 others only when the file ``CHUNK_RELEASE`` is there: whatever is to happen to a sweep meets it under way, however fast
 or slow the machine is. ``CRASH_JOURNAL``: a file in which each chunk that is begun is noted; chunks are then solved
-point by point.
+point by point. ``CLOCK_BACK``: a file; from when it is there every clock of the day is an hour behind. ``STALE``:
+seconds for which listings of folders are old ones, as on a network file system; there also every read takes a
+while, and some find that the file was replaced by another machine.
 """
 
+import errno
 import functools
 import importlib.abc
 import importlib.machinery
+import itertools
 import os
 import sys
 import time
@@ -20,6 +24,8 @@ JOURNAL = os.environ.get("CRASH_JOURNAL", "")
 PAUSE = float(os.environ.get("CHUNK_PAUSE", "0"))
 HOLD = int(os.environ.get("CHUNK_HOLD", "0"))
 RELEASE = os.environ.get("CHUNK_RELEASE", "")
+CLOCK = os.environ.get("CLOCK_BACK", "")
+STALE = float(os.environ.get("STALE", "0"))
 
 
 def noting(module: Any) -> None:
@@ -34,7 +40,7 @@ def noting(module: Any) -> None:
         return solve(at, region, told)
 
     module._point_by_point = noted
-    module.batched.path = lambda grid: None
+    module.batched.chosen = lambda grid: module.batched.Choice()
 
 
 def pausing(module: Any) -> None:
@@ -48,6 +54,37 @@ def pausing(module: Any) -> None:
         return write(store, *arguments, **options)
 
     module.write_chunk = paused
+
+
+def set_back() -> None:
+    now = time.time
+    time.time = lambda: now() - (3600 if Path(CLOCK).exists() else 0)
+
+
+def stale(module: Any) -> None:
+    listed: dict[Any, tuple[float, Any]] = {}
+
+    def old(listing: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(listing)
+        def listing_of(folder: Any, *below: str) -> Any:
+            key = (listing.__name__, str(folder), below)
+            if key not in listed or time.monotonic() - listed[key][0] > STALE:
+                listed[key] = time.monotonic(), listing(folder, *below)
+            return listed[key][1]
+
+        return listing_of
+
+    module.LocalFolder.names = old(module.LocalFolder.names)
+    module.LocalFolder.sizes = old(module.LocalFolder.sizes)
+    read, count = Path.read_bytes, itertools.count(1)
+
+    def slowly(file: Path) -> bytes:
+        time.sleep(0.002)
+        if next(count) % 20 == 0:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(file))
+        return read(file)
+
+    Path.read_bytes = slowly
 
 
 class Changed(importlib.abc.MetaPathFinder):
@@ -72,5 +109,9 @@ class Changed(importlib.abc.MetaPathFinder):
 
 if JOURNAL:
     sys.meta_path.insert(0, Changed("dse.chunk_work", noting))
+if CLOCK:
+    set_back()
+if STALE:
+    sys.meta_path.insert(0, Changed("results.storage", stale))
 if PAUSE or HOLD:
     sys.meta_path.insert(0, Changed("results.store", pausing))

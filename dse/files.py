@@ -1,0 +1,134 @@
+"""Reading the files that a user names: whole, of a sensible size, and without waiting for ever."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import select
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+MOST = 16_000_000
+"""Bytes of a scenario or a machine file; the parser takes about a second for each megabyte."""
+MOST_NUMBERS = 200_000_000
+"""Bytes of a file of measurements."""
+PATIENCE = 30.0
+"""Seconds that a pipe may be silent."""
+DEEPEST = 40
+"""Tables within tables: a scenario needs six at most."""
+_PART = 1 << 20
+_DOTTED = re.compile(
+    r"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}"""
+)
+_LONG = re.compile(r"[0-9_]{1000,}")
+
+
+def content(path: str | Path, most: int = MOST) -> bytes:
+    """Read a file, or what comes through a pipe, of at most ``most`` bytes.
+
+    Raises OSError, whose ``strerror`` says what is wrong: also where the file is larger, and for a pipe that is
+    silent for PATIENCE seconds.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except ValueError as problem:
+        raise OSError(errno.EINVAL, str(problem), str(path)) from None
+    try:
+        about = os.fstat(handle)
+        if stat.S_ISDIR(about.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if about.st_size > most:
+            raise _too_large(path, most)
+        waits = stat.S_ISFIFO(about.st_mode)
+        parts: list[bytes] = []
+        left = most + 1
+        while left > 0:
+            if waits and not select.select([handle], [], [], PATIENCE)[0]:
+                silent = f"nothing came through this pipe for {PATIENCE:g} s"
+                raise TimeoutError(errno.ETIMEDOUT, silent, str(path))
+            part = os.read(handle, min(_PART, left))
+            if not part:
+                break
+            parts.append(part)
+            left -= len(part)
+    finally:
+        os.close(handle)
+    if left <= 0:
+        raise _too_large(path, most)
+    return b"".join(parts)
+
+
+def _too_large(path: str | Path, most: int) -> OSError:
+    return OSError(errno.EOVERFLOW, f"it is larger than {most / 1e6:g} MB, the most that is read", str(path))
+
+
+def text(path: str | Path, most: int = MOST) -> str:
+    """Read a file of UTF-8 text; raises as ``content``, and UnicodeDecodeError."""
+    return content(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+class Unreadable(ValueError):
+    """Text is valid TOML, and more than a file can mean: ``line`` where that stands (None: not one line)."""
+
+    def __init__(self, wrong: str, right: str, line: int | None = None) -> None:
+        super().__init__(f"{wrong}; {right}")
+        self.wrong, self.right, self.line = wrong, right, line
+
+
+def toml(written: str) -> dict[str, Any]:
+    """Parse TOML; raises tomllib.TOMLDecodeError, or Unreadable for endless numbers and nesting.
+
+    Both are ValueErrors.
+    """
+    import tomllib
+
+    # the parser takes the square of the time for such keys
+    dotted = _DOTTED.search(written)
+    if dotted:
+        raise _too_deep(_line(written, dotted.start()))
+    try:
+        found = tomllib.loads(written.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError:
+        # Python turns no number of so many digits into an integer
+        raise _too_long(written) from None
+    _check(found, written)
+    return found
+
+
+def _check(found: dict[str, Any], written: str) -> None:
+    """Refuse what is nested deeper than DEEPEST, and integers that Python would not print; without recursion."""
+    here: list[Any] = [found]
+    for _ in range(DEEPEST + 1):
+        inside: list[Any] = []
+        for outer in here:
+            for value in outer.values() if isinstance(outer, dict) else outer:
+                if isinstance(value, dict | list):
+                    inside.append(value)
+                elif isinstance(value, int) and value.bit_length() > 3 * sys.int_info.default_max_str_digits:
+                    raise _too_long(written)
+        if not inside:
+            return
+        here = inside
+    raise _too_deep()
+
+
+def _too_deep(line: int | None = None) -> Unreadable:
+    wrong = "the file nests lists or tables too deeply"
+    return Unreadable(wrong, f"keep to {DEEPEST} levels; a scenario needs six at most", line)
+
+
+def _too_long(written: str) -> Unreadable:
+    place = _LONG.search(written)
+    line = _line(written, place.start()) if place else None
+    return Unreadable("a whole number has thousands of digits", "write it shorter, such as 1e6", line)
+
+
+def _line(written: str, at: int) -> int:
+    return written.count("\n", 0, at) + 1

@@ -1,0 +1,78 @@
+"""What a vectorised way says of a grid: that it answers it, which part of it, or why it does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from results.dataset import Arrays, Layout
+
+
+class Path(Protocol):
+    """A way to answer many points of a grid at once.
+
+    ``method``: how, in words for the dataset. ``kind``: how the grid is cut into chunks (see
+    ``results.chunks.chunk_shape``). A way that several threads may use at once has ``threads = True`` too: their
+    chunks are then computed side by side in one process.
+    """
+
+    @property
+    def method(self) -> str:
+        """How, in words for the dataset."""
+
+    @property
+    def kind(self) -> str:
+        """How the grid is cut into chunks."""
+
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, NDArray[np.bool_]]:
+        """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
+
+        What the arrays hold at points left over is overwritten. A point's numbers depend on that point
+        and its grid alone, not on the block it is in. Why points are left over is counted (see
+        ``formulations.handover``).
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a way says of a grid.
+
+    ``path``: what answers it; None: nothing, and ``reason`` says why, unless the question is of another kind (empty).
+    ``share``: of the points that were tried, those that it answers.
+    """
+
+    path: Path | None = None
+    reason: str = ""
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The way that was chosen (None: each point is solved by itself), and what the others said against themselves.
+
+    ``exceptions``: why some way could not even be tried: what nobody expected.
+    """
+
+    path: Path | None = None
+    reasons: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+
+
+OTHER_KIND = Offer()
+"""The question is not of the kind that a way answers."""
+
+
+def too_few(fewest: int, kind: str) -> Offer:
+    """Refuse a grid of fewer points than are worth solving together."""
+    return Offer(reason=f"{kind}: solved together from {fewest} points on")
+
+
+def cut_up(kind: str) -> Offer:
+    """Refuse a grid that falls into blocks of few points."""
+    return Offer(
+        reason=f"{kind}: the axes change the structure of the equations (an exponent, a number that is 0 at some "
+        "points), and too few points have the same one; longer axes of other numbers are solved together"
+    )

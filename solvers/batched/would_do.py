@@ -1,0 +1,109 @@
+"""The value of each limit of a conflict that would do, for the infeasible points of a block.
+
+A limit is relaxed by making it the objective, with all other limits kept. How that is minimised at many points
+together is each way's own: a ``Factor``. What a way leaves open is asked as ``solvers.answer`` does for one question,
+and counted. While a block is filled in, NaN is what is not known yet and infinity what is known not to exist, because
+another conflict remains.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation, handover
+from formulations.evaluation import RowKey
+from formulations.many import plain
+from formulations.problem import formulate
+from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
+from results.limits import base_name
+from results.solution import Status
+from scenarios.grids import Grid
+from scenarios.question import HALVINGS, Question
+from solvers import cases, choices, conflicts, milp_conflicts, scan, subsets, wider
+from solvers.answer import answer
+from solvers.gp_terms import Array
+
+Bools = NDArray[np.bool_]
+Factor = Callable[[int], Array]
+"""The least ratio of a limit (by its place among the keys), which is 1 today, over all designs that meet the others, at
+every point: infinite where there is none, NaN where that is not known."""
+ALONE = "a value that would do, sought for one point by itself"
+
+
+def of_limits(
+    question: Question, keys: Sequence[RowKey | None], names: Iterable[str], factor: Factor
+) -> dict[str, Array]:
+    """The values of some limits, by name, at all points that the question is about (numbers are arrays or ``Many``).
+
+    ``keys``: the limits as rows. Of a name with two sides that counts which has to give less. A discrete variable gets
+    a value that it may have.
+    """
+    return {name: _of_name(question, keys, name, factor) for name in names}
+
+
+def _of_name(question: Question, keys: Sequence[RowKey | None], name: str, factor: Factor) -> Array:
+    sides = sorted((key, k) for k, key in enumerate(keys) if key is not None and key.name == name)
+    factors = np.stack([factor(k) for _, k in sides])
+    # what is not known of one side is not known at all, and argmin finds it
+    least = factors.argmin(0)
+    values = np.stack([_value(question, key, f) for (key, _), f in zip(sides, factors, strict=True)])
+    found = np.where(np.isfinite(factors), values, factors)
+    return np.asarray(np.take_along_axis(found, least[None], axis=0)[0])
+
+
+def _value(question: Question, key: RowKey, factor: Array) -> Array:
+    """The factor by which a limit would have to give as the value that it would need.
+
+    ``value * factor`` of an upper limit, ``value / factor`` of a lower one (see ``solvers.milp_conflicts``).
+    """
+    if key.side == "model":
+        return factor
+    low, high = evaluation.bounds(question)[key.name]
+    up = key.side == "max"
+    bound = np.ravel(np.asarray(plain(high if up else low), dtype=float))
+    toward = 1.0 if up else -1.0
+    with np.errstate(all="ignore"):
+        if key.name == HALVINGS.name:
+            return np.asarray(bound + toward * np.log(factor) / math.log(2.0))
+        found = np.where(bound > 0, bound * factor**toward, bound + (factor - 1.0) * toward)
+    own = next((d for d in question.decide if d.name == key.name and (d.integer or d.values)), None)
+    return found if own is None else conflicts.allowed(own, key.side, found)
+
+
+def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays, left: Bools) -> None:
+    """Fill in what a way for whole blocks left open, point by point; ``left``: points that are solved anew anyway."""
+    if "would_do" not in arrays or "binding" not in arrays or "status" not in arrays:
+        return
+    values, clash = arrays["would_do"], arrays["binding"] == CONFLICTING
+    none = (arrays["status"] == STATUS_CODES[Status.INFEASIBLE]) & ~left
+    places = np.argwhere(none & (clash & np.isnan(values)).any(-1))
+    handover.hand_over(ALONE, len(places))
+    for where in map(tuple, places.tolist()):
+        open_ones = np.flatnonzero(clash[where] & np.isnan(values[where]))
+        names = dict.fromkeys(base_name(plan.limits[i]) for i in open_ones)
+        place = tuple(s.start + i for s, i in zip(region, where, strict=True))
+        told = dict(at(grid.question(place), tuple(names)))
+        values[where][open_ones] = [told[base_name(plan.limits[i])] for i in open_ones]
+    values[~np.isfinite(values)] = np.nan
+
+
+def at(question: Question, names: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    """The value that would do for each of some limits of one infeasible question; NaN where there is none."""
+    if choices.categorical(question) or not question.decide:
+        told = answer(question, neighbours=False).conflict
+        found = [told.get(n) for n in names]
+    else:
+        problem = formulate(question)
+        p = problem.program
+        if p is not None and not scan.few(question):
+            programs = wider.ended(problem) if p.open else (p,)
+            found = [milp_conflicts.value_that_would_do(programs, n) for n in names]
+        elif problem.rows is not None or cases.apply_to(problem):
+            found = [conflicts.would_do(problem, n) for n in names]
+        else:
+            found = [subsets.value_that_would_do(question, n) for n in names]
+    yield from zip(names, (math.nan if v is None else v for v in found), strict=True)

@@ -1,0 +1,24 @@
+"""What a terminal is sent: of a file's own control characters nothing but their names."""
+
+import io
+import sys
+
+import pytest
+
+from dse.streams import visible
+from dse.terminal import say
+
+TITLE = "\x1b[1mbold\x1b[0m \x1b]0;window\x07 back\x08 \x9b31m \u202eturned"
+
+
+def test_control_characters_are_told_and_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    say(TITLE)
+    told = "\\u001b[1mbold\\u001b[0m \\u001b]0;window\\u0007 back\\u0008 \\u009b31m \\u202eturned\n"
+    assert out.getvalue() == told
+
+
+def test_letters_of_all_languages_pass() -> None:
+    text = "Größe 3 µs ≤ 5 Ω\n\t日本語 ─ ● é"
+    assert visible(text) == text

@@ -1,0 +1,133 @@
+"""Fronts of whole numbers: true ends, designs that are proved best, spread evenly, against enumeration."""
+
+import copy
+import itertools
+import math
+import tomllib
+from typing import Any
+
+import numpy as np
+import oracle_reading as reading
+import oracle_station
+import pytest
+
+import dse
+from solvers import program_enumeration
+
+LIBRARY = reading.ROOT / "scenarios" / "library"
+TYPES = ("tms320c5515", "imx515", "omap3503")
+# HiGHS keeps its rows to 1e-10 and the other objective may be given away to 1e-9
+CLOSE = 1e-8
+
+
+def station(**changes: Any) -> dict[str, Any]:
+    """The library's station of two types, of three to choose from."""
+    told = tomllib.loads((LIBRARY / "station_cheapest_mix_in_10_kw.toml").read_text())
+    told |= {"machine": {t: t for t in TYPES}, "objective": {"minimize": ["cost", "power"]}}
+    return copy.deepcopy(told) | changes
+
+
+def least_cost(cap: float) -> float | None:
+    """The cheapest station within a power, by enumeration."""
+    told = station(objective={"minimize": "cost"})
+    told["limits"]["power"] = {"max": f"{cap!r} W"}
+    return oracle_station.optimum(told)
+
+
+def gaps(found: Any, names: tuple[str, str]) -> list[float]:
+    """Distances between neighbours where either objective's logarithm goes from 0 to 1."""
+    logs = [np.log(found[n].values) for n in names]
+    at = np.stack([(x - x.min()) / (x.max() - x.min()) for x in logs], axis=1)
+    return [math.dist(p, q) for p, q in itertools.pairwise(at)]
+
+
+@pytest.fixture(scope="module")
+def front() -> Any:
+    return dse.front(station(), points=6)
+
+
+def test_a_station_has_as_many_points_as_asked_for_and_all_are_proved(front: Any):
+    assert front.sizes["front"] == 6
+    assert (front.status == 1).all()
+    assert (front.gap <= 1e-6).all()
+    assert front.attrs["front"] == "certified points; the set is not complete"
+
+
+def test_a_station_s_points_are_what_enumeration_finds(front: Any):
+    for cost, power in zip(front.cost.values, front.power.values, strict=True):
+        assert cost == pytest.approx(least_cost(float(power) * (1 + CLOSE)), rel=CLOSE)
+        less = least_cost(float(power) * (1 - 10 * CLOSE))
+        assert less is None or less > cost * (1 + CLOSE), "no other station is as cheap with less power"
+
+
+def test_a_station_s_ends_are_those_of_either_objective_alone(front: Any):
+    for name, place in (("cost", 0), ("power", -1)):
+        alone = dse.solve(station(objective={"minimize": name}))
+        assert float(front[name][place]) == pytest.approx(alone.objective, rel=CLOSE)
+    assert least_cost(float(front.power[-1]) * (1 - 10 * CLOSE)) is None
+
+
+def test_a_station_s_points_are_spread(front: Any):
+    """Halving the widest gap leaves none above four times its share of the longest front there can be, which is 2."""
+    assert max(gaps(front, ("cost", "power"))) <= 4 * 2 / 5
+
+
+def test_what_is_proved_of_a_station_holds_everywhere(front: Any):
+    """Enumeration within any power is between the stairs: designs above, proofs below."""
+    place, low, high = (front[f"enclosure_{n}"].values for n in ("at", "lower", "upper"))
+    ends = float(front.power[-1]), float(front.power[0])
+    for cap in np.geomspace(*ends, 9)[1:-1]:
+        cost = least_cost(float(cap))
+        assert cost is not None
+        near = slice(
+            max(np.searchsorted(place, cost * (1 - CLOSE)) - 1, 0),
+            np.searchsorted(place, cost * (1 + CLOSE), side="right") + 1,
+        )
+        assert low[near].min() * (1 - CLOSE) <= cap
+        assert high[near].min() <= high.max()
+
+
+@pytest.fixture
+def six() -> dict[str, Any]:
+    """Whole regions of which bytes weigh more on one processor and flops on the other."""
+    sizes = [("a", 35, 3), ("b", 8, 32), ("c", 57, 187), ("d", 455, 84), ("e", 7, 19), ("f", 21, 30)]
+    return {
+        "model": "partition",
+        "machine": {"cpu": "i3-2100t-tang2017", "gpu": "gtx-750-tang2017"},
+        "given": {
+            "regions": [
+                {"name": n, "flops": f * 1e9, "bytes": b * 1e9, "divisible": False} for n, f, b in sizes
+            ]
+        },
+        "objective": {"minimize": ["energy", "time"]},
+    }
+
+
+@pytest.mark.parametrize("enough", [40, 20])
+def test_a_small_set_is_complete_whatever_is_asked_for(
+    six: dict[str, Any], enough: int, monkeypatch: pytest.MonkeyPatch
+):
+    """By single questions, as a set too large for enumeration is found: the same designs, said to be complete."""
+    every = dse.front(six)
+    monkeypatch.setattr(program_enumeration, "MOST", 0)
+    found = dse.front(six, points=enough)
+    assert found.attrs["front"] == "complete non-dominated set"
+    for name in ("energy", "time"):
+        np.testing.assert_allclose(found[name], every[name], rtol=1e-9)
+
+
+def test_some_points_of_a_large_set_are_spread_and_on_the_front(
+    six: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    every = dse.front(six)
+    monkeypatch.setattr(program_enumeration, "MOST", 0)
+    found = dse.front(six, points=4)
+    assert found.sizes["front"] == 4 < every.sizes["front"]
+    places = [int(np.abs(every.energy.values / e - 1).argmin()) for e in found.energy.values]
+    np.testing.assert_allclose(found.energy, every.energy[places], rtol=1e-9)
+    np.testing.assert_allclose(found.time, every.time[places], rtol=1e-9)
+    assert places[0] == 0
+    assert places[-1] == every.sizes["front"] - 1
+    # no gap is wider than one that halving had to leave: the widest steps of the set itself, or half of all
+    widest = max(gaps(every, ("energy", "time")))
+    assert max(gaps(found, ("energy", "time"))) <= max(widest, 1.0)

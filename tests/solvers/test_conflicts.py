@@ -1,0 +1,135 @@
+"""The one search for minimal conflicts: against families of conflicts drawn by lot, of many points at once."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import dse
+from solvers import conflicts
+from solvers.conflicts import Bools, Indices
+
+Family = list[frozenset[int]]
+
+
+def drawn(generator: np.random.Generator, names: int) -> Family:
+    """The minimal ones of a few random sets of limits; perhaps none."""
+    sets = [
+        frozenset(np.flatnonzero(generator.random(names) < 0.3).tolist())
+        for _ in range(int(generator.integers(0, 5)))
+    ]
+    return [s for s in dict.fromkeys(sets) if s and not any(o < s for o in sets if o)]
+
+
+def oracle(families: list[Family], names: int) -> conflicts.Feasible:
+    """A set holds together where it has no conflict of its point's family in it."""
+    arrays = [np.array([[i in s for i in range(names)] for s in f]).reshape(-1, names) for f in families]
+
+    def feasible(points: Indices, kept: Bools) -> Bools:
+        return np.array(
+            [not (arrays[p] <= row).all(1).any() for p, row in zip(points, kept, strict=True)], bool
+        )
+
+    return feasible
+
+
+def by_size(family: Family) -> Family:
+    return sorted(family, key=lambda s: (len(s), sorted(s)))
+
+
+def told(found: conflicts.Minimal, point: int) -> Family:
+    return [frozenset(np.flatnonzero(m).tolist()) for m in found.members[found.owner == point]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_sets_or_the_first_of_each_point(seed: int):
+    generator, names = np.random.default_rng(seed), 7
+    families = [drawn(generator, names) for _ in range(40)]
+    ask = oracle(families, names)
+    every = conflicts.minimal_conflicts(40, names, ask, every=True)
+    first = conflicts.minimal_conflicts(40, names, ask, every=False)
+    assert every.every.all()
+    assert every.sure.all()
+    for point, family in enumerate(families):
+        assert told(every, point) == by_size(family)
+        assert told(first, point) == by_size(family)[:1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_conflict_that_is_known_changes_nothing(seed: int):
+    generator, names = np.random.default_rng(seed), 6
+    families = [f for f in (drawn(generator, names) for _ in range(60)) if f]
+    known = np.array([[i in f[-1] for i in range(names)] for f in families])
+    # what is known need not be minimal
+    known |= generator.random(known.shape) < 0.2
+    ask = oracle(families, names)
+    found = conflicts.minimal_conflicts(len(families), names, ask, every=False, within=known)
+    for point, family in enumerate(families):
+        assert told(found, point) == by_size(family)[:1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_many_limits_one_minimal_set_is_proved(seed: int):
+    generator, names = np.random.default_rng(seed), 24
+    families = [drawn(generator, names) for _ in range(30)]
+    found = conflicts.minimal_conflicts(30, names, oracle(families, names), every=True)
+    for point, family in enumerate(families):
+        assert len(told(found, point)) == min(len(family), 1)
+        assert set(told(found, point)) <= set(family)
+    assert not found.every.any()
+
+
+def test_what_cannot_be_told_is_marked_and_never_counts_as_a_conflict():
+    """The pair {0, 1} cannot be told, {0, 1, 2} conflicts: it is named, but that it is minimal is not sure."""
+
+    def feasible(points: Indices, kept: Bools) -> conflicts.Codes:
+        codes = np.where(kept[:, :3].all(1), conflicts.CONFLICT, conflicts.MET)
+        pair = (kept[:, :2].all(1)) & ~kept[:, 2]
+        return np.where(pair, conflicts.UNKNOWN, codes).astype(np.int8)
+
+    found = conflicts.minimal_conflicts(1, 4, feasible, every=True)
+    assert told(found, 0) == [frozenset({0, 1, 2})]
+    assert not found.sure[0]
+    assert list(found.certain("abcd")) == []
+
+
+def test_rows_of_one_call_are_few():
+    """One conflict among ten limits is proved by the all-but-one sets and one more call."""
+    calls = []
+    inner = oracle([[frozenset({2, 5})]], 10)
+
+    def feasible(points: Indices, kept: Bools) -> Bools:
+        calls.append(len(kept))
+        return inner(points, kept)
+
+    assert told(conflicts.minimal_conflicts(1, 10, feasible, every=True), 0) == [frozenset({2, 5})]
+    assert calls == [10, 1]
+
+
+def test_sets_come_by_size_and_then_in_the_order_of_the_limits():
+    family = [frozenset(s) for s in itertools.combinations(range(5), 3)]
+    found = conflicts.minimal_conflicts(1, 5, oracle([family], 5), every=True)
+    assert told(found, 0) == by_size(family)
+
+
+@pytest.mark.parametrize("regions", [3, 11])
+def test_an_answer_says_whether_every_conflict_is_named(regions: int):
+    """A limit on the time and one on the energy, each out of reach, among few limits and among many."""
+    own = {f"share.{i}.gpu": {"max": 1.0} for i in range(1, regions + 1)}
+    asked = {
+        "model": "partition",
+        "machine": {"cpu": "i3-2100t-tang2017", "gpu": "gtx-750-tang2017"},
+        "given": {"regions": [{"flops": 2e10, "bytes": 4e9}] * regions},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": 1e-3}, "energy": {"max": 1e-3}, **own},
+    }
+    solution = dse.solve(asked)
+    assert solution.status == "infeasible"
+    if regions == 3:
+        assert set(solution.conflicts) == {("time",), ("energy",)}
+        assert "every minimal conflict is named" in solution.certificate
+    else:
+        assert len(solution.conflicts) == 1
+        assert "one minimal conflict is named of perhaps several" in solution.certificate

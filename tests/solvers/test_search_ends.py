@@ -1,0 +1,157 @@
+"""No answer rests on an end that only a search has: no proof of infeasibility, no optimum, no conflict."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from typing import Any
+
+import pytest
+from oracle_reading import ROOT
+
+import dse
+from formulations import evaluation
+from results.dataset import STATUS_CODES
+from results.solution import Solution, Status
+
+LIBRARY = ROOT / "scenarios" / "library"
+YEARS_15 = 131_400 * 3600.0
+
+
+def library(name: str, **changes: Any) -> dict[str, Any]:
+    """A scenario of the library with some of its tables replaced."""
+    return tomllib.loads((LIBRARY / f"{name}.toml").read_text()) | changes
+
+
+def solved(source: dict[str, Any]) -> Solution:
+    return dse.solve(dse.load(source))
+
+
+def station(**changes: Any) -> dict[str, Any]:
+    """The station of i.MX515 alone (ExaBounds, table 1), at full clock on two kinds of card."""
+    source = library("station_least_cost", machine={"socket": "imx515"})
+    del source["decide"]
+    given = source["given"]
+    given = given | {"levels": given["levels"][:1], "cards": given["cards"][1:3]}
+    return source | {"given": given} | changes
+
+
+def cost(demand: float, places: int, card_price: float, card_power: float) -> float:
+    """Cost of the fewest whole sockets, cards and power steps that reach a demand, written out from the question."""
+    sockets = math.ceil(demand / 800e6)
+    cards = math.ceil(sockets / places)
+    power = (sockets * 6.3e-10 * 800e6 + cards * card_power) / 0.92
+    idle = (sockets * 8.2e-13 * 800e6 + cards * card_power) / 0.92
+    energy = (0.8 * power + 0.2 * idle) * YEARS_15 * 0.15 / 3.6e6
+    price = 3.2e-8 * 800e6
+    spares = price * sockets * 100 / 1e9 / 3600 * YEARS_15
+    return sockets * price + cards * card_price + math.ceil(power / 1000) * 200 + energy + spares
+
+
+@pytest.mark.parametrize("demand", [1e17, 1e18, 1e21])
+def test_a_system_larger_than_the_box_of_the_search_is_designed(demand: float) -> None:
+    """ExaBounds' own figure 1: sockets of 32 G USD for 1e18 operations per second."""
+    answer = solved(station(limits={"throughput": {"min": demand}}))
+    least = min(cost(demand, 16, 18.4, 0.058), cost(demand, 64, 37.6, 0.082))
+    assert answer.status is Status.OPTIMAL
+    # both add up the same numbers; the engine may be off by its gap
+    assert answer.objective == pytest.approx(least, rel=1e-6)
+    assert answer.metrics["cost_sockets"] == pytest.approx(32e9 * demand / 1e18, rel=1e-6)
+
+
+def test_an_end_of_the_user_beyond_the_box_counts() -> None:
+    way = "cards.socket.full.of 64"
+    source = station(limits={"throughput": {"min": 1e18}})
+    whole = {"integer": True}
+    roomy = solved(source | {"decide": {way: whole | {"max": 1e10}}})
+    tight = solved(
+        source | {"decide": {way: whole | {"max": 1e3}, "cards.socket.full.of 16": whole | {"max": 5e7}}}
+    )
+    assert roomy.status is Status.OPTIMAL
+    assert tight.status is Status.INFEASIBLE
+    assert "throughput" in tight.conflict
+    # 1.25e9 sockets need 7.8125e7 cards of 16; 1000 of 64 may not stand beside them
+    assert tight.conflict["throughput"] == pytest.approx(5e7 * 16 * 800e6, rel=1e-6)
+
+
+def test_blocks_are_as_many_as_a_deadline_needs() -> None:
+    """The kind that needs least energy needs it in any number: a million times faster, it is the same."""
+    asked = library("blocks_out_of_reach", objective={"minimize": "energy"})
+    free = solved(asked | {"limits": {}})
+    fast = solved(asked | {"limits": {"time": {"max": "1 ms"}}})
+    assert fast.status is Status.OPTIMAL
+    assert fast.objective == pytest.approx(free.objective, rel=1e-6)
+    assert fast.metrics["blocks"] > 1e6
+
+
+def test_what_has_no_end_runs_away_by_name() -> None:
+    answer = solved(library("blocks_out_of_reach", objective={"minimize": "time"}, limits={}))
+    assert answer.status is Status.UNBOUNDED
+    assert answer.runaway.startswith("count.")
+
+
+NBODY = {
+    "model": "nbody",
+    "machine": "jaketown",
+    "given": {"bodies": 1e5, "flops_per_pair": 10},
+    "decide": {"processors": {}, "memory": {}},
+    "objective": {"minimize": "energy"},
+}
+FFT = NBODY | {"model": "fft", "given": {"points": 1457}, "decide": {"processors": {}}}
+WHOLE = {"processors": {"integer": True}, "memory": {}}
+QUESTIONS = {
+    "n-body, a deadline of any length": (NBODY, "time", "max", 0.06),
+    "n-body in whole processors": (NBODY | {"decide": WHOLE}, "time", "max", 0.06),
+    "n-body, least power under a cap": (NBODY | {"objective": {"minimize": "power"}}, "power", "max", 30.0),
+    "Fourier transform": (FFT, "power", "max", 21.5),
+    "Fourier transform in whole processors": (
+        FFT | {"decide": {"processors": {"integer": True}}},
+        "time",
+        "max",
+        1e-7,
+    ),
+    "blocks within a deadline": (library("blocks_out_of_reach", limits={}), "time", "max", 60.0),
+    "blocks that are fast enough": (library("blocks_out_of_reach", limits={}), "performance", "min", 1e13),
+    "station": (station(), "throughput", "min", 36e12),
+}
+FACTORS = (1e-6, 1.0, 1e6)
+
+
+def word(answer: Solution) -> tuple[Any, ...]:
+    """What must not depend on where a search ends."""
+    return answer.status, sorted(answer.conflicts), sorted(answer.conflict)
+
+
+def numbers(answer: Solution) -> list[float]:
+    found = [] if answer.objective is None else [answer.objective]
+    return found + [v for _, v in sorted(answer.conflict.items()) if v is not None]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_answer_depends_on_where_a_search_ends(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, limit, side, value = QUESTIONS[name]
+    for factor in FACTORS:
+        asked = source | {"limits": {**source.get("limits", {}), limit: {side: value * factor}}}
+        told = []
+        for start in (1.0, 1e-2, 1e2):
+            monkeypatch.setattr(evaluation, "START", start)
+            told.append(solved(asked))
+        assert [word(t) for t in told] == [word(told[0])] * 3, (name, factor)
+        for other in told[1:]:
+            # the gap that is asked for, on both sides
+            assert numbers(other) == pytest.approx(numbers(told[0]), rel=2e-6), (name, factor)
+
+
+@pytest.mark.parametrize("name", ["Fourier transform", "blocks within a deadline"])
+def test_a_sweep_says_what_single_questions_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ends drawn near, many points at once are as far from any of them as one point is."""
+    source, limit, side, value = QUESTIONS[name]
+    values = [value * 10.0 ** (k / 4) for k in range(-12, 48)]
+    axis = {"path": f"limits.{limit}.{side}", "values": values}
+    asked = source | {"limits": {**source.get("limits", {}), limit: {side: value}}, "sweep": {"x": axis}}
+    monkeypatch.setattr(evaluation, "START", 1e-3)
+    swept = dse.sweep(dse.load(asked))
+    for k in range(0, len(values), 13):
+        one = solved(source | {"limits": {limit: {side: values[k]}}})
+        point = swept.isel(x=k)
+        assert int(point.status) == STATUS_CODES[one.status], values[k]

@@ -1,0 +1,92 @@
+"""The value that an infeasible answer names would do, and nothing tighter would."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from typing import Any
+
+import pytest
+from oracle_reading import ROOT
+
+import dse
+from results.solution import Status
+
+LIBRARY = ROOT / "scenarios" / "library"
+NBODY = {
+    "model": "nbody",
+    "machine": "jaketown",
+    "given": {"bodies": 1e5, "flops_per_pair": 10},
+    "decide": {"processors": {}, "memory": {}},
+    "objective": {"minimize": "energy"},
+}
+FFT = NBODY | {"model": "fft", "given": {"points": 1457}}
+TIME = {"time": {"max": "10 ms"}}
+POWER = {"power": {"max": 21.5}}
+
+
+def decided(source: dict[str, Any], limits: dict[str, Any], **processors: Any) -> dict[str, Any]:
+    memory = {"memory": {}} if source["model"] == "nbody" else {}
+    return source | {"decide": {"processors": processors, **memory}, "limits": limits}
+
+
+def library(name: str, **changes: Any) -> dict[str, Any]:
+    return tomllib.loads((LIBRARY / f"{name}.toml").read_text()) | changes
+
+
+QUESTIONS = {
+    "geometric program": decided(NBODY, TIME, max=6),
+    "geometric program in whole numbers": decided(NBODY, TIME, max=6, integer=True),
+    "geometric program in powers": decided(NBODY, TIME, max=6, powers_of=2),
+    "geometric program of listed values": decided(NBODY, TIME, max=6, values=[1, 2, 4, 300]),
+    "one whole number": decided(FFT, POWER, max=6, integer=True),
+    "one power": decided(FFT, POWER, max=6, powers_of=2),
+    "one listed value": decided(FFT, POWER, max=6, values=[1, 2, 4, 300]),
+    "mixed-integer program": library("blocks_out_of_reach"),
+}
+
+
+def asked(source: dict[str, Any], name: str, value: float) -> dict[str, Any]:
+    """The question with another bound of that name, on the side that it has."""
+    source = copy.deepcopy(source)
+    part = source["limits"] if name in source.get("limits", {}) else source["decide"]
+    (side,) = {"min", "max"} & set(part[name])
+    part[name][side] = value
+    return source
+
+
+def tighter(source: dict[str, Any], name: str, value: float) -> float:
+    """The next value that allows less: the next smaller one of a variable with gaps, else a millionth less."""
+    of = source["decide"].get(name, {}) if "decide" in source else {}
+    if of.get("integer"):
+        return value - 1.0
+    if "powers_of" in of:
+        return value / of["powers_of"]
+    if "values" in of:
+        return max(v for v in of["values"] if v < value)
+    down = "max" in (source["limits"] if name in source["limits"] else source["decide"])[name]
+    return value * (1.0 - 1e-6 if down else 1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_value_named_would_do_and_no_tighter_one(name: str) -> None:
+    source = QUESTIONS[name]
+    answer = dse.solve(dse.load(source))
+    assert answer.status is Status.INFEASIBLE
+    named = {
+        n: v
+        for n, v in answer.conflict.items()
+        if v is not None and (n in source["limits"] or n in source["decide"])
+    }
+    assert named
+    for limit, value in named.items():
+        there = dse.solve(dse.load(asked(source, limit, value)))
+        assert there.status is Status.OPTIMAL, (limit, value, there.message)
+        short = dse.solve(dse.load(asked(source, limit, tighter(source, limit, value))))
+        assert short.status is Status.INFEASIBLE, (limit, value)
+
+
+def test_only_a_power_that_is_there_would_do() -> None:
+    """116.2 processors would hold the power if any number could be taken; of the powers of 2 the least is 128."""
+    answer = dse.solve(dse.load(QUESTIONS["one power"]))
+    assert answer.conflict["processors"] == 128.0

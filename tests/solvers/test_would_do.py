@@ -1,0 +1,214 @@
+"""What would do at the infeasible points of a sweep: every way stores the value that one question alone is told."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from make_expected import LIBRARY
+from method_questions import FFT
+
+import dse
+import results.dataset
+import scenarios
+from dse import chunk_work
+from dse.quantities import show
+from formulations import batch, handover, over_grid
+from formulations.divided import divided
+from results import flat
+from results.dataset import CONFLICTING, STATUS_CODES, layout
+from results.page import columns
+from results.solution import Status
+from solvers import gp
+from solvers.answer import answer
+from solvers.batched import geometric, line, linear, relaxed_limits, tables, whole, would_do
+from solvers.batched.divided import Divided
+from solvers.batched.geometric_answers import answered
+
+NBODY: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e5, "flops_per_pair": 10},
+    "decide": {"processors": {"max": 4096}, "memory": {}},
+    "objective": {"minimize": "energy"},
+    "limits": {"time": {"max": 1}, "energy": {"max": 45}},
+    "sweep": {
+        "t": {"path": "limits.time.max", "values": [0.001, 0.02, 0.1]},
+        "e": {"path": "limits.energy.max", "values": [10, 38, 41]},
+    },
+}
+
+
+MILLISECONDS = {"path": "limits.time.max", "values": [1e-3, 2e-2, 1.0]}
+REGIONS = [{"flops": f * 1e9, "bytes": b * 1e9} for f, b in ((20.0, 4.0), (7.0, 30.0), (35.0, 12.0))]
+PARTITION: dict[str, Any] = {
+    "model": "partition",
+    "machine": {"cpu": "i3-2100t-tang2017", "gpu": "gtx-750-tang2017"},
+    "given": {"regions": REGIONS},
+    "objective": {"minimize": "energy"},
+    "limits": {"time": {"max": 1.0}, "energy": {"max": 30.0}, "power": {"max": 90.0}},
+    "sweep": {
+        "t": {"path": "limits.time.max", "values": [0.2, 0.6, 2.0]},
+        "p": {"path": "limits.power.max", "values": [20.0, 45.0, 90.0]},
+    },
+}
+STATION = tomllib.loads((LIBRARY / "station_least_cost_in_10_kw.toml").read_text(encoding="utf-8"))
+POWERS = {"processors": {"max": 4096, "powers_of": 2}, "memory": {}}
+CAPPED = NBODY | {
+    "limits": {"time": {"max": 1}, "power": {"max": 100}},
+    "sweep": {"t": MILLISECONDS, "w": {"path": "limits.power.max", "values": [3.0, 60.0, 900.0]}},
+}
+WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
+    "geometric": (NBODY, lambda grid: geometric.Geometric(batch.apart(grid), compiled=False)),
+    "geometric, powers of two": (
+        NBODY | {"decide": POWERS},
+        lambda grid: geometric.Geometric(batch.apart(grid), compiled=False),
+    ),
+    "geometric, whole processors that are bounded": (
+        NBODY
+        | {
+            "decide": {"processors": {"max": 4096, "integer": True}, "memory": {}},
+            "sweep": {"t": MILLISECONDS, "p": {"path": "decide.processors.max", "values": [2.0, 90.5]}},
+        },
+        lambda grid: geometric.Geometric(batch.apart(grid), compiled=False),
+    ),
+    "ratios of sums": (CAPPED, lambda grid: Divided(batch.apart(grid, divided), compiled=False)),
+    "ratios of sums, powers of two": (
+        CAPPED | {"decide": POWERS},
+        lambda grid: Divided(batch.apart(grid, divided), compiled=False),
+    ),
+    "tables": (
+        PARTITION | {"given": {"regions": [r | {"divisible": False} for r in REGIONS]}},
+        tables.Tables,
+    ),
+    "linear": (PARTITION, linear.Linear),
+    "whole numbers": (
+        STATION
+        | {
+            "sweep": {
+                "demand": {"path": "limits.throughput.min", "values": ["2e13 op/s", "7e13 op/s"]},
+                "cap": {"path": "limits.power.max", "values": ["1 kW", "3 kW"]},
+            }
+        },
+        whole.Whole,
+    ),
+    "one number": (
+        {
+            "model": "fft",
+            "machine": FFT,
+            "given": {"points": 2.0**20},
+            "decide": {"processors": {"max": 64}},
+            "objective": {"minimize": "energy"},
+            "limits": {"time": {"max": 1.0}, "power": {"max": 1e3}},
+            "sweep": {
+                "t": {"path": "limits.time.max", "values": [1e-5, 1e-3, 1.0]},
+                "w": {"path": "limits.power.max", "values": [1.0, 100.0, 1e5]},
+            },
+        },
+        lambda grid: line.Line(batch.apart(grid, line._made)),
+    ),
+}
+
+
+def told(grid: scenarios.Grid) -> list[dict[str, float | None]]:
+    """What each infeasible point alone is told of its first conflict; nothing for the others."""
+    found = []
+    for place in itertools.product(*(range(n) for n in grid.shape)):
+        one = answer(grid.question(place), neighbours=False)
+        first = one.conflicts[0] if one.conflicts else ()
+        found.append({n: one.conflict[n] for n in first})
+    return found
+
+
+def test_a_batch_of_geometric_programs_knows_what_one_question_is_told():
+    grid = scenarios.grid(dse.load(NBODY))
+    region = tuple(slice(0, n) for n in grid.shape)
+    made = batch.batch(over_grid.spread(grid), region)
+    assert made is not None
+    found = answered(made, gp.solve)
+    assert found is not None
+    values = relaxed_limits.of_batch(made, found.names, found.conflict, gp.solve)
+    single = told(grid)
+    assert sum(map(bool, single)) >= 3
+    for point, expected in enumerate(single):
+        if found.status[point] != STATUS_CODES[Status.INFEASIBLE]:
+            continue
+        members = [n for n, c in zip(found.names, found.conflict[point], strict=True) if c]
+        assert members == list(expected)
+        for name in members:
+            value, alone = values[point, found.names.index(name)], expected[name]
+            if alone is None:
+                assert np.isinf(value)
+            else:
+                # both are the optimum of a geometric program, whose gap is 1e-8 at most
+                assert value == pytest.approx(alone, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_every_way_knows_what_one_question_is_told(name: str):
+    """All points of a block together, none of them asked again by itself."""
+    asked, way = WAYS[name]
+    grid = scenarios.grid(dse.load(asked))
+    plan, region = layout(grid), tuple(slice(0, n) for n in grid.shape)
+    with handover.collected() as tally:
+        arrays, left = way(grid).solve(plan, region)
+        would_do.complete(grid, plan, region, arrays, left)
+    assert would_do.ALONE not in tally.reasons
+    none = ~left & (arrays["status"] == STATUS_CODES[Status.INFEASIBLE])
+    assert none.sum() >= 2
+    for place in map(tuple, np.argwhere(none).tolist()):
+        alone = answer(grid.question(place), neighbours=False)
+        stored = results.dataset.to_arrays(plan, [alone], (1,) * left.ndim)["would_do"].reshape(-1)
+        # both close their gap to 1e-7 at least
+        np.testing.assert_allclose(arrays["would_do"][place], stored, rtol=1e-6, err_msg=f"{place}")
+    assert np.isfinite(arrays["would_do"][none]).any()
+
+
+def test_what_a_block_leaves_open_is_completed_point_by_point():
+    grid = scenarios.grid(dse.load(NBODY))
+    region = tuple(slice(0, n) for n in grid.shape)
+    plan = layout(grid)
+    arrays = chunk_work._point_by_point(chunk_work.ready(grid), region, None)
+    whole = arrays["would_do"].copy()
+    clash = arrays["binding"] == CONFLICTING
+    assert np.isfinite(whole[clash]).any()
+    assert np.isnan(whole[~clash]).all()
+    arrays["would_do"][...] = np.nan
+    with handover.collected() as tally:
+        would_do.complete(grid, plan, region, arrays, np.zeros(grid.shape, bool))
+    assert tally.reasons == {would_do.ALONE: int(clash.any(-1).sum())}
+    np.testing.assert_array_equal(arrays["would_do"], whole)
+
+
+def test_asking_with_the_stored_value_is_feasible():
+    """The promise itself: the limit at the value that would do, all others kept, leaves a design."""
+    asked = NBODY | {"sweep": {"t": {"path": "limits.time.max", "values": [0.05, 1]}}}
+    asked = asked | {"limits": {"time": {"max": 1}, "energy": {"max": 41}}}
+    study = dse.sweep(asked)
+    point = study.isel(t=0)
+    assert int(point["status"]) == STATUS_CODES[Status.INFEASIBLE]
+    named = [str(n) for n in study["limit"].values if int(point["binding"].sel(limit=n)) == CONFLICTING]
+    assert {"time", "energy"} <= set(named)
+    for name in ("time", "energy"):
+        needed = float(point["would_do"].sel(limit=name))
+        limits = {"time": {"max": 0.05}, "energy": {"max": 41}} | {name: {"max": needed * (1 + 1e-7)}}
+        alone = {k: v for k, v in asked.items() if k != "sweep"}
+        assert dse.solve(alone | {"limits": limits}).status == "optimal"
+
+
+def test_evaluated_points_store_what_came_out():
+    asked = NBODY | {"decide": {}, "given": {**NBODY["given"], "processors": 100, "memory": 5000}}
+    study = dse.sweep(asked)
+    needed = study["would_do"].sel(limit="time").where(study["binding"].sel(limit="time") == CONFLICTING)
+    assert np.nanmax(needed) == pytest.approx(float(study["time"].max()), rel=1e-12)
+    assert study["would_do"].attrs["limit_units"] == (
+        '{"time": "s", "energy": "J", "one_copy": "1", "replication": "1"}'
+    )
+    headings = [c.heading for c in flat.columns(study)]
+    assert {"would_do time [s]", "would_do energy [J]", "would_do replication"} <= set(headings)
+    shown = columns.of_dataset(study).limits[0]
+    assert shown == (f"time ({show(float(study['time'][0, 0]), 's', 4)} would do)",)
