@@ -159,7 +159,12 @@ def solve_chunk(study: Study, index: ChunkIndex) -> Finished:
         raise WorkersLost(
             f"a worker has dse {VERSION}, this is dse {study.version}; install the same on both"
         )
-    return solved(prepared(study), study, index, news.teller(study.run, index))
+    try:
+        return solved(prepared(study), study, index, news.teller(study.run, index))
+    except results.store.StoreError as problem:
+        told = type(problem)(*problem.args)
+    # without its causes: an exception of another library may not survive the way back, and take ours with it
+    raise told
 
 
 def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None) -> Finished:

@@ -21,6 +21,7 @@ import results.store
 from dse import chunk_work, clusters, credentials, dispatch
 from dse.cli import main
 from dse.workers import WorkersLost
+from results.trouble import explained
 
 EVALUATED = """
 model   = "nbody"
@@ -481,3 +482,23 @@ def test_nothing_big_travels_with_a_chunk(evaluated: Path):
     assert sizes[0] > len(study.text)
     assert len(sizes) == 1 + len(todo)
     assert max(sizes[1:]) < 200
+
+
+def test_what_a_worker_says_of_a_store_that_is_gone_arrives_whole(
+    tmp_path: Path, evaluated: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # Zarr's own exception, which stands behind it, cannot be unpickled
+    import zarr
+    from distributed.core import error_message
+
+    def gone_meanwhile(*what: object) -> None:
+        with explained(tmp_path / "gone.zarr", "read"):
+            zarr.open_group(tmp_path / "gone.zarr", mode="r")
+
+    monkeypatch.setattr(chunk_work, "solved", gone_meanwhile)
+    asked = dse.load(evaluated)
+    with pytest.raises(results.store.StoreError) as raised:
+        chunk_work.solve_chunk(chunk_work.Study(asked.text, asked.file, (10, 10)), (0, 0))
+    arrived = pickle.loads(error_message(raised.value)["exception"].data)
+    assert isinstance(arrived, results.store.StoreError)
+    assert "gone.zarr" in str(arrived)
