@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 from typing import TYPE_CHECKING, Any
 
 from zarr.storage import LocalStore, WrapperStore
@@ -23,6 +24,27 @@ if TYPE_CHECKING:
 
 
 LINGER = 5.0
+
+
+class Standing(LocalStore):  # type: ignore[misc]
+    """A Zarr store in a local folder that is never made again where somebody took it away."""
+
+    def _stands(self) -> None:
+        if not self.root.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.root))
+
+    async def _open(self, *, mode: Any = None) -> None:
+        self._stands()
+        await super()._open(mode=mode)
+
+    def _ensure_open_sync(self) -> None:
+        self._stands()
+        super()._ensure_open_sync()
+
+    async def set(self, key: str, value: Any) -> None:
+        """Write a file; FileNotFoundError where the folder is gone."""
+        self._stands()
+        await super().set(key, value)
 
 
 class Patient(WrapperStore[Any]):  # type: ignore[misc]
@@ -140,4 +162,4 @@ def settle() -> None:
 def opened(where: Folder, *, write: bool) -> Any:
     """Return the Zarr store of a folder, unwrapped."""
     found = where.zarr(write=write)
-    return LocalStore(found, read_only=not write) if isinstance(found, str) else found
+    return Standing(found, read_only=not write) if isinstance(found, str) else found
