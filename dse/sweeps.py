@@ -128,12 +128,13 @@ def _naming(tally: _Tally, where: Target) -> Iterator[None]:
         yield
     except results.store.StoreError as problem:
         kept = f"{tally.points} of {tally.total} points"
-        held = (
-            f"{kept} are stored"
-            if where.there()
-            else f"the store is gone, and with it {kept} that were stored"
-        )
-        raise type(problem)(f"{problem}; {held}") from problem
+        if where.there():
+            raise type(problem)(f"{problem}; {kept} are stored") from problem
+        # whatever was missed first
+        gone = f"the store is gone, and with it {kept} that were stored"
+        raise results.store.StoreError(
+            f"{where.path} was taken away while it was filled: {gone}"
+        ) from problem
 
 
 @dataclass(frozen=True, slots=True)

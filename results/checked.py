@@ -14,7 +14,7 @@ from zarr.storage import LocalStore, WrapperStore
 
 from results import markers, roots, seals
 from results.soundness import DATA
-from results.storage import folder
+from results.storage import folder, replaced
 from results.trouble import damaged, explained
 
 if TYPE_CHECKING:
@@ -29,22 +29,16 @@ LINGER = 5.0
 class Standing(LocalStore):  # type: ignore[misc]
     """A Zarr store in a local folder that is never made again where somebody took it away."""
 
-    def _stands(self) -> None:
+    async def _open(self, *, mode: Any = None) -> None:
+        # Zarr would make the folder
         if not self.root.is_dir():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.root))
-
-    async def _open(self, *, mode: Any = None) -> None:
-        self._stands()
         await super()._open(mode=mode)
-
-    def _ensure_open_sync(self) -> None:
-        self._stands()
-        super()._ensure_open_sync()
 
     async def set(self, key: str, value: Any) -> None:
         """Write a file; FileNotFoundError where the folder is gone."""
-        self._stands()
-        await super().set(key, value)
+        self._check_writable()
+        await asyncio.to_thread(replaced, self.root, key, value.as_buffer_like(), sync=False)
 
 
 class Patient(WrapperStore[Any]):  # type: ignore[misc]

@@ -120,6 +120,32 @@ def folder(place: Place) -> Folder:
     return LocalFolder(Path(named(place)))
 
 
+def replaced(root: Path, name: str, data: bytes | memoryview, *, sync: bool) -> None:
+    """Write a file below a folder under another name, and rename it.
+
+    Folders between are made, the root never: a store that was taken away is not made again. ``sync``: wait until the
+    file is on the disk. Raises FileNotFoundError where the root is gone.
+    """
+    file = root / name
+    writing = file.with_name(f"{file.name}.{uuid.uuid4().hex}.partial")
+    try:
+        try:
+            handle = writing.open("wb")
+        except FileNotFoundError:
+            for parent in reversed(Path(name).parents[:-1]):
+                with suppress(FileExistsError):
+                    (root / parent).mkdir()
+            handle = writing.open("wb")
+        with handle:
+            handle.write(data)
+            if sync:
+                handle.flush()
+                os.fsync(handle.fileno())
+        writing.replace(file)
+    finally:
+        writing.unlink(missing_ok=True)
+
+
 class LocalFolder:
     """A directory: files appear by a temporary name that is renamed."""
 
@@ -199,19 +225,7 @@ class LocalFolder:
 
     def put(self, name: str, data: bytes) -> None:
         """Write a file under another name, see it on the disk, and rename it."""
-        file = self.path / name
-        writing = file.with_name(f"{file.name}.{uuid.uuid4().hex}.partial")
-        # what is lost of a store is made again, never a store that is gone
-        if self.path.is_dir():
-            file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with writing.open("wb") as handle:
-                handle.write(data)
-                handle.flush()
-                os.fsync(handle.fileno())
-            writing.replace(file)
-        finally:
-            writing.unlink(missing_ok=True)
+        replaced(self.path, name, data, sync=True)
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
