@@ -20,12 +20,11 @@ from dse import dual_bounds
 from dse.findings import EXAMPLES, Findings
 from formulations import evaluation, handover
 from formulations.over_grid import Region, Spread
+from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, Variable
 from results.solution import Status
 from scenarios.question import Decision, Limit, Question, fixed
 
-HOLDS = 1e-8
-"""What a limit may be missed by, relative: the promise of every answer."""
 CHECK = "the check of answers with arrays"
 AGREES = 1e-9
 """Arrays and floats round differently in a few hundred operations; sums that cancel lose some digits more."""

@@ -14,9 +14,9 @@ from dse import bands, enclosure
 from dse.bands import Band, Corner, Line, Measure, Stretch
 from dse.enclosure import LEAST_A, LEAST_B, PROBES_PER_POINT, Box, Enclosure, Place
 from dse.front_search import ANSWERED, Front, Search, narrow, value
+from formulations.tolerances import HOLDS
 from results.solution import Solution
 from scenarios.question import HALVINGS, Objective
-from solvers.answer import HOLDS
 
 COARSE = 9
 COMPLETE = "complete: between no two neighbours there is another design"

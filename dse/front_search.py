@@ -15,6 +15,7 @@ import numpy as np
 from dse.bands import Band, Measure
 from dse.enclosure import Box
 from dse.progress import Report
+from formulations.tolerances import TIE
 from results.hypervolume import Growth
 from results.solution import Solution, Status
 from scenarios.question import Objective, Question
@@ -23,7 +24,6 @@ from solvers.batched import levels, restated
 from solvers.batched.levels import Found, Levels, Support
 from solvers.front_points import limited
 
-TIE = 1e-9
 PULLED = 1e-6
 SHARP = 1e-8
 NEARER = (1e-9, 1e-7, 1e-6, 5e-6, 1e-5, 2e-5, 5e-5)

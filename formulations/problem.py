@@ -12,10 +12,10 @@ from formulations import evaluation, maxima, posynomial
 from formulations.evaluation import RowKey
 from formulations.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
 from formulations.program import Program, is_linear, program
+from formulations.tolerances import TIES
 from scenarios.question import Decision, Question
 
 # metrics that ties between equally good designs go to, in this order
-TIES = ("time", "energy", "cost")
 
 
 class Kind(StrEnum):

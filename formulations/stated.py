@@ -10,9 +10,8 @@ from formulations import evaluation
 from formulations.affine import Linear, linear, symbol
 from formulations.evaluation import RowKey
 from formulations.posynomial import NotPosynomial
+from formulations.tolerances import TIES
 from scenarios.question import Question
-
-TIES = ("time", "energy", "cost")
 
 
 @dataclass(frozen=True, slots=True)

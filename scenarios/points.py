@@ -14,7 +14,7 @@ from scenarios.errors import shown
 from scenarios.grids import Grid, GridAxis
 from scenarios.names import Roles
 from scenarios.places import AxisValues, Place
-from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
+from scenarios.question import GAP, HALVINGS, STRETCH, Decision, Limit, Question
 from scenarios.reading import choice, plain_names
 from scenarios.schema import Shape
 from scenarios.searches import search
@@ -75,7 +75,7 @@ def _question(shape: Shape, roles: Roles, place: Place) -> Question:
         limits=tuple(_limit(shape, roles, place, n) for n in roles.limits),
         waive=frozenset(shape.waive),
         idle=shape.idle,
-        gap=1e-6 if shape.gap is None else shape.gap,
+        gap=GAP if shape.gap is None else shape.gap,
         machines=place.machines,
         title=shape.title,
         search=search(shape),

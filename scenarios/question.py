@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, replace
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
 
+GAP = 1e-6
+"""An answer is optimal where the proved bound is this near to its objective, relative; a file may ask for less."""
+
 HALVINGS = Quantity(
     "halvings", "h", "", "total log2 reduction of all decided machine parameters from their catalogue values"
 )
@@ -103,7 +106,7 @@ class Question:
     limits: tuple[Limit, ...] = ()
     waive: frozenset[str] = frozenset()
     idle: bool = False
-    gap: float = 1e-6
+    gap: float = GAP
     machines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     title: str = ""
     scenario_text: str = ""

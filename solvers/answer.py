@@ -13,6 +13,7 @@ from dse import models
 from formulations import evaluation, failures
 from formulations.evaluation import RowKey
 from formulations.problem import Kind, Problem, formulate, no_halvings
+from formulations.tolerances import BINDS, HOLDS
 from results import families
 from results.solution import LimitState, Solution, Status
 from results.store import StoreError
@@ -34,8 +35,6 @@ from solvers.outcome import Conflicts, Outcome
 from solvers.sensitivity import bound_of
 from solvers.wider import Tried
 
-HOLDS = 1e-8
-BINDS = 1e-7
 AGREES = 1e-8
 
 

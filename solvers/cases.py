@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from formulations import evaluation
-from formulations.problem import TIES, Problem
+from formulations.problem import Problem
+from formulations.tolerances import TIE, TIES
 from results.solution import Status
 from scenarios.question import Question
 from solvers import methods, scan, structured
 from solvers.outcome import Outcome
 from solvers.structured import Optimum, Place, Searched
 
-TIE = 2e-9
+# each case is within TIE of its own optimum
+EQUAL = 2 * TIE
 NEAR = 4e-9
 SAME = 1e-6
 
@@ -66,7 +68,7 @@ def _searched(problem: Problem) -> list[Searched]:
     found: list[Searched] = []
     for case in problem.cases:
         least = min((one.value for one in found), default=math.inf) if case.goal is not None else math.inf
-        found.append(structured.search(case, least + TIE))
+        found.append(structured.search(case, least + EQUAL))
     return found
 
 

@@ -38,7 +38,7 @@ MET = 1e-12
 NEARBY = 1e-2
 """A set whose solution is farther away than this (in logs) is not that of the optimum that the kernel found."""
 FLAT = 1e-9
-"""Curvature, as a part of the largest, that counts as none (as the tie rule counts: ``solvers.ties.TIE``)."""
+"""Curvature, as a part of the largest, that counts as none (as ``tolerances.TIE`` counts)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from formulations import canonical as canon
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem, formulate
+from formulations.tolerances import TIE
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Question
 from solvers import branch, kinks, methods, sensitivity, ties
@@ -159,7 +160,7 @@ def _least_bound(problem: Problem, key: RowKey, free: float, effort: Effort) -> 
     """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation."""
     parts = problem.cases or (problem,)
     now = effort.least(parts)
-    below = now.value - 2 * ties.TIE - CHANGED * max(1.0, abs(now.value))
+    below = now.value - 2 * TIE - CHANGED * max(1.0, abs(now.value))
     found = [_least_of_case(part, key, below, effort) for part in parts]
     reached = [value for value in found if value is not None]
     bound = sensitivity.bound_of(problem.question, key)

@@ -11,10 +11,11 @@ import numpy as np
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.program import Program
+from formulations.tolerances import HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Question
 from solvers import milp, milp_explained, milp_ties
-from solvers.answer import HOLDS, called_by_name, limit_state, relative_gap
+from solvers.answer import called_by_name, limit_state, relative_gap
 from solvers.envelope import Array, Vertex
 from solvers.highs import SOLVER, End
 from solvers.milp import Best

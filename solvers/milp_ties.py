@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from formulations.forms import Some
 from formulations.program import Program
+from formulations.tolerances import TIE
 from solvers import highs, milp
 from solvers.highs import Array, End, Numbers
 from solvers.milp import Best
 
-KEEP = 1e-9
 APART = 1e-7
 # of what the slack of "no worse" lets a divisible quantity wander
 LOOSE = 1e-2
@@ -40,7 +40,7 @@ def chosen(p: Program, best: Best) -> Chosen:
     left = every
     for goal, under in _stages(p) if len(every) > 1 else ():
         values = [float(goal @ c.u) / float(under @ c.u) for c in left]
-        left = [c for c, v in zip(left, values, strict=True) if v <= min(values) + KEEP * abs(min(values))]
+        left = [c for c, v in zip(left, values, strict=True) if v <= min(values) + TIE * abs(min(values))]
     return left[0] if len(every) == 1 else Chosen(left[0].u, _union(p, every))
 
 
@@ -75,7 +75,7 @@ def _chosen(p: Program, best: Best) -> Chosen:
 def _no_worse(p: Program, best: Best) -> Array:
     assert p.goal is not None, "only with an objective is one design worse"
     assert p.under is not None, "only with an objective is one design worse"
-    return p.goal - (best.ratio + KEEP * abs(best.ratio)) * p.under
+    return p.goal - (best.ratio + TIE * abs(best.ratio)) * p.under
 
 
 def _rest(p: Program, n: Numbers, u: Array) -> Chosen | None:
@@ -132,7 +132,7 @@ def _among_choices(p: Program, kept: Numbers, u: Array) -> Chosen:
         if found.u is None or _boxed(p, found.u):
             continue
         u = found.u
-        slack = KEEP * abs(found.ratio) * under + KEEP * 1e-3 * _unit(len(under))
+        slack = TIE * abs(found.ratio) * under + TIE * 1e-3 * _unit(len(under))
         kept = kept.with_rows(goal - found.ratio * under - slack)
     return Chosen(u, ranges)
 

@@ -11,6 +11,7 @@ import numpy as np
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.program import Program, branch_count
+from formulations.tolerances import SLACK
 from results.solution import LimitState, Solution, Status
 from solvers import milp, milp_conflicts, milp_explained, milp_ties
 from solvers.highs import Array, End
@@ -18,7 +19,6 @@ from solvers.milp import Best
 from solvers.outcome import Outcome
 from solvers.sensitivity import bound_of
 
-SLACK = 9e-9
 SOLVER = "HiGHS"
 LP = "linear program; bound from its multipliers by weak duality, independent of the solver's tolerances"
 MILP = "mixed-integer linear program; bound of HiGHS' branch and bound"

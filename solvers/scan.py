@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
+from formulations.tolerances import TIE, TIES
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes
@@ -19,8 +20,6 @@ from solvers.outcome import Outcome
 CHUNK = 100_000
 LARGEST = 50_000_000
 POOL = 500_000
-TIE = 1e-9
-TIES = ("time", "energy", "cost")
 SOLVER = "enumeration"
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.program import is_linear
+from formulations.tolerances import HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Objective, Question
 from solvers import choices, front_points, program_front, series_missed
-from solvers.answer import HOLDS, limit_state, relative_gap
+from solvers.answer import limit_state, relative_gap
 from solvers.envelope import Vertex
 from solvers.highs import SOLVER
 from solvers.program_front import ProgramFront

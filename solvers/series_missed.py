@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from formulations.evaluation import RowKey
 from formulations.program import Program
+from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
 from scenarios.question import Question
 from solvers import milp, milp_conflicts
-from solvers.answer import HOLDS, asked_limits
+from solvers.answer import asked_limits
 from solvers.highs import SOLVER
 from solvers.program_front import ProgramFront
 from solvers.sensitivity import with_limit

@@ -15,6 +15,7 @@ from formulations.evaluation import RowKey
 from formulations.maxima import SIDE, joined
 from formulations.posynomial import Posynomial, constant
 from formulations.problem import Goal, Kind, Problem, Row
+from formulations.tolerances import SLACK
 from results.solution import Status
 from solvers import branch, multipliers, ties
 from solvers.multipliers import Multipliers
@@ -33,7 +34,6 @@ PROOFS = {
 STRAINED = 1e3
 PINNED = 1e-8
 HELD = 1e-10
-SLACK = 9e-9
 FAR = 1e25
 METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
 

@@ -19,12 +19,12 @@ from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
 from formulations.maxima import names_in, split
 from formulations.posynomial import Posynomial
-from formulations.problem import TIES, Goal, Problem, Row, Variable, symbols
+from formulations.problem import Goal, Problem, Row, Variable, symbols
+from formulations.tolerances import TIE, TIES
 from scenarios.question import Decision
 from solvers import branch, gp, multipliers
 from solvers.multipliers import Multipliers
 
-TIE = 1e-9
 SAME = 1e-2
 NUDGE = 1e-7
 NEXT = 0.1

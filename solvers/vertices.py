@@ -14,8 +14,9 @@ import numpy as np
 
 from formulations.forms import Atom, Entry
 from formulations.posynomial import Posynomial
-from formulations.problem import TIES, Goal, Problem, Variable, linear_goal, linear_rows, typical_size
+from formulations.problem import Goal, Problem, Variable, linear_goal, linear_rows, typical_size
 from formulations.program import Program
+from formulations.tolerances import TIES
 from results.solution import Status
 from scenarios.question import Decision
 from solvers import milp, programs, ties

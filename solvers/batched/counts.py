@@ -20,6 +20,7 @@ from formulations.forms import Affine, Atom, Some, atoms
 from formulations.many import Array, Many
 from formulations.program import column_ends
 from formulations.stated import stated
+from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers.batched import least
 from solvers.batched.least import Found, NotLeast, Row
@@ -27,7 +28,6 @@ from solvers.batched.least import Found, NotLeast, Row
 SETS = 2000
 PASSES = 4
 HAIR = 1e-9
-KEEP = 1e-9
 NEAR = 1e-6
 """Of the objective: a set that rounding may make that much better is looked at."""
 
@@ -244,12 +244,12 @@ def best(c: Counts) -> Best:
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
     u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}
-    pool = reached <= low + KEEP * np.abs(low)
+    pool = reached <= low + TIE * np.abs(low)
     if (pool.sum(axis=0) > 1).any():
         for level in _levels(c, tried, u):
             left = np.where(pool, level, np.inf)
             first = left.min(axis=0)
-            pool &= left <= first + KEEP * np.abs(first) + KEEP * 1e-3
+            pool &= left <= first + TIE * np.abs(first) + TIE * 1e-3
     which = np.argmax(pool, axis=0)
     points = np.arange(c.count)
     lost = np.stack([f.lost for f in every]).min(axis=0)

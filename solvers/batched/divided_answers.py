@@ -18,9 +18,9 @@ from formulations import divided, evaluation, handover
 from formulations.canonical import Array, Canonical
 from formulations.divided import Divided, Indices
 from formulations.evaluation import RowKey
+from formulations.tolerances import BINDS, TIE
 from scenarios.question import Decision
 from solvers import gp
-from solvers.answer import BINDS
 from solvers.batched import branching, divided_conflicts, geometric_ties, geometric_whole, relaxed_limits
 from solvers.batched.branching import Searched
 from solvers.batched.geometric_answers import (
@@ -47,7 +47,7 @@ from solvers.crossover import doubtful
 from solvers.patterns import groups
 from solvers.sensitivity import ACTIVE
 from solvers.structured import STRAINED
-from solvers.ties import SAME, TIE
+from solvers.ties import SAME
 from solvers.unbounded import FALLS
 
 Bools = NDArray[np.bool_]

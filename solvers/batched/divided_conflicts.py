@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from formulations import divided
 from formulations.divided import Divided, Indices
+from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers import conflicts, gp
 from solvers.batched import branching
 from solvers.batched.geometric_ties import Solver
-from solvers.structured import SLACK
 
 Bools = NDArray[np.bool_]
 

@@ -18,13 +18,13 @@ from formulations import evaluation, handover, over_grid
 from formulations.evaluation import RowKey
 from formulations.handover import ARITHMETIC
 from formulations.over_grid import Region, Spread
+from formulations.tolerances import BINDS, HOLDS
 from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout
 from results.limits import base_name
 from results.solution import Status
 from results.variables import Variable
 from scenarios.grids import Grid
 from scenarios.question import Question
-from solvers.answer import BINDS, HOLDS
 from solvers.batched.offers import OTHER_KIND, Offer
 
 EXTREME = "no number with arrays"

@@ -19,11 +19,11 @@ from formulations.batch import Batch
 from formulations.canonical import Canonical
 from formulations.evaluation import RowKey
 from formulations.problem import Goal, Variable
+from formulations.tolerances import BINDS, HOLDS
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from scenarios.question import HALVINGS
 from solvers import gp
-from solvers.answer import BINDS, HOLDS
 from solvers.batched import geometric_conflicts, geometric_ties, geometric_whole
 from solvers.batched.geometric_near import Found
 from solvers.batched.geometric_ties import Solver, Stages, taken

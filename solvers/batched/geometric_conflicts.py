@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.batch import Batch, Table
+from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers import conflicts, gp
 from solvers.batched.geometric_ties import Solver
 from solvers.gp_terms import Array, lagrangian, terms
-from solvers.structured import SLACK
 
 Bools = NDArray[np.bool_]
 COUNTS = (1e-3, 3e-2)

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.over_grid import Region
+from formulations.tolerances import BINDS, SLACK
 from solvers import gp
 from solvers.batched import geometric_conflicts, geometric_ties
 from solvers.batched.geometric_ties import Stages
 from solvers.gp_terms import Array
 from solvers.patterns import Bools, groups
-from solvers.structured import SLACK
 from solvers.ties import null
 
 TOGETHER = 64
@@ -31,7 +31,6 @@ FEWEST = 32
 FARTHER, FEW = 8, 8
 """Anchors are settled from every eighth of them along an axis, where these are as many at least."""
 TRIES = 4
-BINDS = 1e-7
 PULLS = 0.1
 """Part of the slopes that is not made up for: what then proves a conflict is an end of the box."""
 PART = 1e-6

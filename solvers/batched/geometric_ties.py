@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.batch import Batch, Table
+from formulations.tolerances import TIE
 from solvers import gp
 from solvers.gp_terms import Array
 from solvers.patterns import Bools, groups
-from solvers.ties import TIE, null, tie_goals
+from solvers.ties import null, tie_goals
 
 Solver = Callable[..., gp.Result]
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.batch import Batch
+from formulations.tolerances import TIE
 from solvers import gp
 from solvers.batched import geometric_ties
 from solvers.batched.geometric_conflicts import neighbours
@@ -21,7 +22,6 @@ from solvers.batched.geometric_ties import Stages
 from solvers.crossover import crossover
 from solvers.gp_terms import Array
 from solvers.patterns import Bools
-from solvers.ties import TIE
 
 SAME = 3e-9
 """How far (in logs) the design handed out may lie above the best: a tie, and the slack of two solves."""

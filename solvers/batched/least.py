@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.many import Array, plain
+from formulations.tolerances import TIE
 
 ROUNDS = 40
 HALVINGS = 60
@@ -25,7 +26,6 @@ NOISE = 1e-12
 """Of what is added up: rounding."""
 NEAR = 1e-9
 """Rows that are broken by less are another method's to judge, whose tolerances are not ours."""
-TIE = 1e-9
 
 Mask = NDArray[np.bool_]
 Form = Mapping[str, Any]

@@ -18,11 +18,12 @@ from formulations import batch, evaluation, handover
 from formulations.batch import Batch
 from formulations.evaluation import RowKey
 from formulations.problem import Kind, Problem, formulate
+from formulations.tolerances import BINDS
 from results.dataset import STATUS_CODES
 from results.solution import LimitState, Solution, Status
 from scenarios.question import HALVINGS, Limit, Objective, Question
 from solvers import gp
-from solvers.answer import BINDS, called_by_name, units
+from solvers.answer import called_by_name, units
 from solvers.batched import parameters
 from solvers.batched.geometric_answers import Answers, answered, elasticity, slack
 from solvers.gp_terms import Array

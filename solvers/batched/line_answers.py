@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import divided, evaluation
+from formulations.tolerances import BINDS
 from scenarios.question import Decision, Question
 from solvers import conflicts, gp, subsets, wider
-from solvers.answer import BINDS
 from solvers.batched import line_search
 from solvers.batched.line_search import Found
 from solvers.batched.told import Designs, Told

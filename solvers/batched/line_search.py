@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.divided import Indices, at
+from formulations.tolerances import TIE, TIES
 from scenarios.question import Question
 from solvers import boxes, gp
 from solvers.boxes import FEASIBLE, Array, Space
 from solvers.interval import HELD, SMALLEST
-from solvers.scan import TIE, TIES
 
 Bools = NDArray[np.bool_]
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from formulations.many import Array, Points
 from formulations.program import Program
+from formulations.tolerances import SLACK
 from scenarios.question import Question
-from solvers import conflicts, milp, milp_conflicts, programs
+from solvers import conflicts, milp, milp_conflicts
 from solvers.batched import blocks, lp, would_do
 from solvers.batched.ends import FAILED, FOUND, INFEASIBLE
 from solvers.batched.linear_rows import GAP, Rows, along, to_user
@@ -33,7 +34,7 @@ def told_none(
     """Prove that points have no design in any branch, and tell which limits are in conflict."""
     sure = np.ones(np.count_nonzero(mask), dtype=bool)
     for p, f in zip(made, found, strict=True):
-        sure &= _missed(p, f, mask, len(made) > 1) > programs.SLACK
+        sure &= _missed(p, f, mask, len(made) > 1) > SLACK
     own = np.flatnonzero(mask)[sure]
     good = np.zeros(len(mask), dtype=bool)
     good[own] = True

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from formulations.tolerances import TIE
 from solvers.batched import near_steps, rows
 from solvers.batched.compiled import compiled, loop, stamp
 from solvers.batched.kernel import UNROLLED
@@ -65,7 +66,7 @@ NONE = 1e-8
 """Multiplier of what only the tie rule holds."""
 STRAINED = 1e3
 INSIDE = 1e-6
-FORCE, TIGHT, TIE = 1e-7, 1e-6, 1e-9
+FORCE, TIGHT = 1e-7, 1e-6
 """As in ``geometric_ties``: which terms matter to an optimum."""
 
 

@@ -21,12 +21,11 @@ from formulations.evaluation import RowKey
 from formulations.many import Array, Points, plain
 from formulations.problem import formulate
 from formulations.program import is_linear
-from formulations.stated import TIES
+from formulations.tolerances import HOLDS, TIE, TIES
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Decision, Question, combinations
 from solvers import conflicts
-from solvers.answer import HOLDS
 from solvers.batched import blocks, would_do
 from solvers.batched.blocks import Block
 from solvers.batched.offers import OTHER_KIND, Offer, too_few
@@ -39,8 +38,6 @@ LARGEST = 20_000
 """Designs of a table that is still worth evaluating at every point."""
 CELLS = 400_000
 """Designs times points that are evaluated together."""
-KEEP = 1e-9
-"""Objectives that differ by less are tied."""
 NOISE = 1e-12
 SURE = 1e-7
 """What is missed by less is left to the single path."""
@@ -198,7 +195,7 @@ def _judged(t: Table, count: int) -> Judged:
     reached = np.where(broken | np.isnan(goal), np.inf, goal)
     low = reached.min(axis=1)
     # a design that breaks a limit by a hair may do for another method, whose tolerances are not ours
-    close = broken & (worst <= HOLDS) & ~(goal > (low + KEEP * np.abs(low))[:, None])
+    close = broken & (worst <= HOLDS) & ~(goal > (low + TIE * np.abs(low))[:, None])
     best = _first(t, at, reached, low)
     # the best of those that are tied is not always the least of them
     return Judged(best, low, worst.min(axis=1), close.any(axis=1))
@@ -207,7 +204,7 @@ def _judged(t: Table, count: int) -> Judged:
 def _first(t: Table, at: Mapping[str, Any], reached: Array, low: Array) -> Points:
     """The design handed out at each point: of those tied by less time, energy, cost, then smaller numbers."""
     with np.errstate(invalid="ignore"):
-        pool = reached <= (low + KEEP * np.abs(low))[:, None]
+        pool = reached <= (low + TIE * np.abs(low))[:, None]
     tied = np.flatnonzero(pool.sum(axis=1) > 1)
     best: Points = np.argmin(reached, axis=1)
     if not len(tied):
@@ -216,7 +213,7 @@ def _first(t: Table, at: Mapping[str, Any], reached: Array, low: Array) -> Point
     for level in (*(at[n] for n in TIES if n in at), *t.x.values()):
         values = np.where(left, _full(level, reached.shape)[tied], np.inf)
         first = values.min(axis=1)
-        left &= values <= (first + KEEP * np.abs(first) + KEEP * 1e-3)[:, None]
+        left &= values <= (first + TIE * np.abs(first) + TIE * 1e-3)[:, None]
     best[tied] = np.argmax(left, axis=1)
     return best
 

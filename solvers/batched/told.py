@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.many import Array, Points, plain
+from formulations.tolerances import BINDS, HOLDS
 from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout, blank
 from results.limits import base_name
 from results.solution import Status
 from results.variables import Variable
 from scenarios.question import Question
-from solvers.answer import BINDS, HOLDS
 
 Mask = NDArray[np.bool_]
 

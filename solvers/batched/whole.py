@@ -19,11 +19,11 @@ from formulations import evaluation
 from formulations.forms import Affine, Some
 from formulations.many import Array, Differ, Points, plain
 from formulations.program import is_linear
+from formulations.tolerances import HOLDS
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
 from solvers import conflicts, wider
-from solvers.answer import HOLDS
 from solvers.batched import blocks, counts, lp, would_do
 from solvers.batched.blocks import Block
 from solvers.batched.counts import Best, Counts, Limit
