@@ -15,8 +15,9 @@ demo: $(VENV)/.plain
 	$(BIN)/dse front nbody_energy_time_front -o $(OUT)/front.png -o $(OUT)/front.csv
 	@echo; echo "made:"; ls -d $(OUT)/*
 
+# three processes on two cores: many tests wait for others' processes
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 fast: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"

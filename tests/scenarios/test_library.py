@@ -184,10 +184,14 @@ def test_the_oracle_of_partitions_solves_programs_as_it_enumerates(goal: str):
 
 @pytest.mark.slow
 def test_expected_answers_are_those_of_the_brute_force_of_today():
-    """The table in the repository is what ``python tests/oracle/make_expected.py`` writes."""
-    today = [row for path in sorted(LIBRARY.glob("*.toml")) for row in make_expected.rows(path)]
-    assert len(today) == len(EXPECTED)
-    for now, then in zip(today, EXPECTED, strict=True):
+    """The table in the repository is what ``python tests/oracle/make_expected.py`` writes: of every fourth file."""
+    files = sorted(LIBRARY.glob("*.toml"))
+    assert {row["scenario"] for row in EXPECTED} == {path.stem for path in files}
+    some = {path.stem for path in files[::4]}
+    today = [row for path in files[::4] for row in make_expected.rows(path)]
+    stored = [row for row in EXPECTED if row["scenario"] in some]
+    assert len(today) == len(stored)
+    for now, then in zip(today, stored, strict=True):
         assert {k: now[k] for k in ("scenario", "point", "status", "goal", "conflicts", "how")} == {
             k: then[k] for k in ("scenario", "point", "status", "goal", "conflicts", "how")
         }
