@@ -162,7 +162,7 @@ def _roofline(made: dict[str, Value], figures: Figures, flop: str, power: _Power
         time = 1.0 / _number(figures, figure)
         _add(made, name, time, f"1/{figure}", doubt=doubt)
         if power is not None:
-            source = f"usable_power/2/{figure}; between 0 and {power.varying}/{figure}"
+            source = f"usable_power/2/{figure}; at most {power.varying}/{figure}"
             to = name.replace("time", "energy")
             _add(made, to, power.usable * time / 2, source, (0.0, power.most * time), doubt)
     if power is not None:
@@ -192,7 +192,7 @@ def _distributed(made: dict[str, Value], figures: Figures, size: int, power: _Po
         _add(made, "memory_capacity", words, f"memory_size/({size} byte)")
         if power is not None:
             most = (power.design + power.overhead) / words
-            source = "constant_power/2 over memory_capacity; between nothing and all power"
+            source = "constant_power/2 over memory_capacity; at most all power"
             _add(made, "memory_power_per_word", power.constant / 2 / words, source, (0.0, most))
     links = [link for link in (_NETWORK, _NODE) if link.rate in figures and link.latency in figures]
     if power is None or not links:
@@ -200,7 +200,7 @@ def _distributed(made: dict[str, Value], figures: Figures, size: int, power: _Po
     most = power.design + power.overhead
     source = "constant_power/2" + (" + half of the node's overhead" if power.overhead else "")
     leaking = power.constant / 2 + power.overhead / 2
-    _add(made, "leakage_power", leaking, f"{source}; between nothing and all power", (0.0, most))
+    _add(made, "leakage_power", leaking, f"{source}; at most all power", (0.0, most))
     _link(made, "", figures, links[0], size, power)
     if len(links) == 2 and "processors_per_node" in figures and "memory_size" in figures:
         count = _number(figures, "processors_per_node")
@@ -230,10 +230,10 @@ def _link(
     _add(made, f"{level}time_per_word", time / many, f"({size} byte)/{link.rate}{shared}")
     if link is _NETWORK and power.overhead:
         draws, most = power.overhead / 2, power.overhead + power.most
-        source = f"half of the node's overhead x ({size} byte)/{link.rate}; up to all power"
+        source = f"half of the node's overhead x ({size} byte)/{link.rate}; at most all power"
     else:
         draws, most = power.usable / 2, power.most
-        source = f"usable_power/2 x ({size} byte)/{link.rate}; up to all power"
+        source = f"usable_power/2 x ({size} byte)/{link.rate}; at most all power"
     _add(made, f"{level}energy_per_word", draws * time, source, (0.0, most * time))
     latency = figures[link.latency]
     _add(made, f"{level}time_per_message", _number(figures, link.latency), link.latency, latency.interval)
