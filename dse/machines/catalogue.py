@@ -168,7 +168,8 @@ def parse(name: str, text: str) -> Machine:
         settings=tuple(_setting(entry) for entry in menu),
         evidence={k: v.evidence for k, v in found.items()},
         intervals={k: v.interval for k, v in found.items() if v.interval is not None},
-        figures=_figures_of(data.get("figures_of")) | {k: _figure(k, e, evidence) for k, e in figures.items()},
+        figures=_figures_of(data.get("figures_of"))
+        | {k: _figure(k, e, evidence) for k, e in figures.items()},
         year=_year(data.get("year")),
     )
 

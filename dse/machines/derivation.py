@@ -94,7 +94,8 @@ def parameters(figures: Figures, flop: str = "") -> dict[str, Value]:
 def embodied_carbon(figures: Figures) -> Value | None:
     """Return the carbon of making a processor by ACT (see ``dse.machines.carbon``); None without dies.
 
-    The ends: 99 and 95 % of the gases abated, memory as of LPDDR4 and of DDR4 (unless it is DDR4); the value is the middle.
+    The value is the middle. The ends: 99 and 95 % of the gases abated, memory as of LPDDR4 and of DDR4 (where it is
+    DDR4, of that alone).
     """
     if "die_area" not in figures or "process" not in figures:
         return None
@@ -111,7 +112,11 @@ def embodied_carbon(figures: Figures) -> Value | None:
         ends.append(carbon.of_package(dies, size, "ddr4_10nm" if of_modules else memory))
     held = " + memory" if "memory_size" in figures else ""
     source = f"ACT: (CI EPA + GPA + MPA)/0.875 x die_area{held} + 150 g; 99 to 95 % of the gases abated"
-    doubt = "ACT has no figure for HBM and GDDR: between LPDDR4 and DDR4 is assumed" if held and not of_modules else ""
+    doubt = (
+        "ACT has no figure for HBM and GDDR: between LPDDR4 and DDR4 is assumed"
+        if held and not of_modules
+        else ""
+    )
     return Value((ends[0] + ends[1]) / 2, "kg", "derived", source, doubt, (ends[0], ends[1]))
 
 
@@ -148,7 +153,11 @@ def _add(
 
 
 def _roofline(made: dict[str, Value], figures: Figures, flop: str, power: _Power | None) -> None:
-    kinds = {"time_per_flop": flop, "time_per_byte": "memory_bandwidth", "time_per_byte_L2": "cache_bandwidth"}
+    kinds = {
+        "time_per_flop": flop,
+        "time_per_byte": "memory_bandwidth",
+        "time_per_byte_L2": "cache_bandwidth",
+    }
     if flop != "peak_fp64":
         kinds["time_per_flop_double"] = "peak_fp64"
     for name, figure in kinds.items():
@@ -245,4 +254,6 @@ def _link(
         _add(made, f"{level}max_message", largest, f"largest_message/({size} byte)")
     elif "memory_capacity" in made:
         doubt = "no limit is published: the whole memory, so that messages cost next to nothing"
-        _add(made, f"{level}max_message", float(made["memory_capacity"].value), "memory_capacity", doubt=doubt)
+        _add(
+            made, f"{level}max_message", float(made["memory_capacity"].value), "memory_capacity", doubt=doubt
+        )

@@ -52,7 +52,12 @@ _ALL = (
     Quantity("network_latency", "", "s", "of a message between nodes"),
     Quantity("largest_message", "", "byte", "largest message that the network takes"),
     Quantity("processors_per_node", "", "", "processors of a node", minimum=1.0),
-    Quantity("thermal_design_power", "", "W", "most power that a processor draws for long; memory on separate modules is not part of it"),
+    Quantity(
+        "thermal_design_power",
+        "",
+        "W",
+        "most power that a processor draws for long; memory on separate modules is not part of it",
+    ),
     Quantity("idle_power", "", "W", "power of a processor that does nothing"),
     Quantity("node_power", "", "W", "power of a whole node at work"),
     Quantity("die_area", "", "m^2", "area of all dies of a processor that compute"),

@@ -21,7 +21,8 @@ def lacking(machine: Machine, model: Model) -> tuple[str, ...]:
         # costs follow from the settings, or from the constants of a circuit
         return () if machine.settings else ("settings",)
     ways = [[n for n in needed if n not in machine.parameters] for needed in _ways(model)]
-    return tuple(min(ways, key=len))
+    fewest = min(ways, key=len)
+    return tuple(fewest)
 
 
 def _ways(model: Model) -> Iterator[tuple[str, ...]]:

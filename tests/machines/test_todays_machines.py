@@ -62,7 +62,18 @@ def test_there_are_as_many_machines_as_an_architect_asks_about():
     assert len(own) >= 25
     asked = {
         *("v100-sxm", "a100-sxm-40gb", "a100-sxm-80gb", "a100-pcie-80gb", "a10g", "l4", "l40s", "h100-pcie"),
-        *("h100-sxm", "h200-sxm", "b200-sxm", "gb200", "gb300", "mi100", "mi210", "mi250x", "mi300x", "mi325x"),
+        *(
+            "h100-sxm",
+            "h200-sxm",
+            "b200-sxm",
+            "gb200",
+            "gb300",
+            "mi100",
+            "mi210",
+            "mi250x",
+            "mi300x",
+            "mi325x",
+        ),
         *("tpu-v4", "tpu-v5e", "tpu-v6e", "gaudi3", "grace", "epyc-7742", "epyc-9755", "xeon-8380"),
         *("xeon-6980p", "a64fx-fugaku"),
     }
