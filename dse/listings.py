@@ -40,11 +40,28 @@ def models(name: str | None, as_json: bool) -> int:
 
 @click.command()
 @click.argument("name", required=False)
+@click.option(
+    "--table",
+    "columns",
+    metavar="NAMES",
+    help="Compare machines by figures or parameters, such as peak_fp32,memory_bandwidth.",
+)
 @AS_JSON
-def machines(name: str | None, as_json: bool) -> int:
+def machines(name: str | None, columns: str | None, as_json: bool) -> int:
     """List the machines and the models that each serves, or show one with what it lacks for the others."""
     from dse import machines as catalogue
 
+    if columns is not None:
+        from dse.machine_pages import compared, comparison
+
+        if name is not None:
+            raise click.UsageError("--table compares all machines: leave the NAME out")
+        chosen = [n for n in (part.strip() for part in columns.split(",")) if n]
+        if as_json:
+            say_json(comparison(chosen))
+        else:
+            show(compared(chosen))
+        return ANSWERED
     if name is None:
         from dse.machines import serving
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dse import machines
 from dse.machines import Machine, serving
 from dse.machines.figures import FIGURES
 from dse.machines.settings import QUANTITIES
 from dse.machines.values import Value
 from dse.models import machine_parameters
+from dse.names import unknown
 from dse.quantities import show
 from dse.terminal import table
 
@@ -40,6 +42,41 @@ def page(machine: Machine) -> RenderableType:
     if machine.settings:
         parts.append(_settings(machine.settings))
     return Group(*parts)
+
+
+def comparison(columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the machines that state one of these figures or parameters, each with its values (SI; absent: None).
+
+    Raises UnknownName for a name that is neither a figure nor a parameter of a machine.
+    """
+    known = {**machine_parameters(), **FIGURES}
+    for name in columns:
+        if name not in known:
+            raise unknown("figure or machine parameter", name, known)
+    found = [(m, {n: _stated(m, n) for n in columns}) for m in machines.every()]
+    return [{"name": m.name, **values} for m, values in found if any(v is not None for v in values.values())]
+
+
+def _stated(machine: Machine, name: str) -> float | str | None:
+    figure = machine.figures.get(name)
+    return machine.parameters.get(name) if figure is None else figure.value
+
+
+def compared(columns: Sequence[str]) -> RenderableType:
+    """Build the table of a comparison: a row per machine, a column per figure or parameter."""
+    known = {**machine_parameters(), **FIGURES}
+    rows = [
+        (str(row["name"]), *(_shown(row[n], known[n].unit) for n in columns)) for row in comparison(columns)
+    ]
+    heads = [n.replace("_", " ") for n in columns]
+    made: RenderableType = table(("machine", *heads), rows, frozenset(heads))
+    return made
+
+
+def _shown(value: float | str | None, unit: str) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else show(value, unit, _DIGITS)
 
 
 def served(machine: Machine) -> list[str]:

@@ -136,10 +136,18 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert "auto_gallery" in target or (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", ["commands.md", "keys.md"])
+@pytest.mark.parametrize("page", ["commands.md", "keys.md", "machines.md"])
 def test_pages_read_off_the_program_are_fresh(page: str) -> None:
     made = runpy.run_path(str(ROOT / "docs" / "reference" / "generate.py"))["PAGES"][page]()
     assert as_made((ROOT / "docs" / "reference" / page).read_text(encoding="utf-8"), made), "run `make docs`"
+
+
+def test_the_page_on_the_years_since_2014_is_fresh() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "since_2014.py"))
+    made = script["page"](list(script["devices"]()))
+    assert (ROOT / "docs" / "since-2014.md").read_text(encoding="utf-8") == made, "run `make docs`"
+    drawn = (ROOT / "docs" / script["PICTURE"]).read_text(encoding="utf-8")
+    assert all(f">{unit}<" in drawn for unit in ("Gflop/J", "GB/J", "W", "flop/byte", "year"))
 
 
 @pytest.mark.parametrize(

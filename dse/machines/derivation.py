@@ -27,6 +27,9 @@ from dse.models import machine_parameter
 
 Figures = Mapping[str, Value]
 
+# figures that may be the rate of a machine's flops
+RATES = tuple(f"peak_{name}" for name in WORDS)
+
 # processes of data sheets: ACT's process that is nearest, and where it is made
 _PROCESSES = {
     "TSMC 12FFN": ("14nm", "taiwan"),
@@ -80,9 +83,11 @@ def parameters(figures: Figures, flop: str = "") -> dict[str, Value]:
     """Return the machine parameters that follow from figures, in the order of the models.
 
     ``flop``: the figure whose flops are meant by ``time_per_flop`` (``rate`` says which by default). What lacks
-    a figure is left out; without any power only times follow.
+    a figure is left out; without any power only times follow. Raises ValueError where ``flop`` is no figure here.
     """
     made: dict[str, Value] = {}
+    if flop and flop not in figures:
+        raise ValueError(f"rate = {flop!r}: the figures have no {flop}")
     flop = flop or rate(figures)
     power = _power(figures)
     _roofline(made, figures, flop, power)
@@ -105,7 +110,7 @@ def embodied_carbon(figures: Figures) -> Value | None:
         dies = 0.0
         for area, process in (("die_area", "process"), ("io_die_area", "io_process")):
             if area in figures and process in figures:
-                node, place = _PROCESSES[str(figures[process].value)]
+                node, place = _act(str(figures[process].value))
                 made = carbon.process(node, abated)
                 dies += carbon.of_die(_number(figures, area), made, carbon.intensity(place))
         size = _number(figures, "memory_size") if "memory_size" in figures else 0.0
@@ -118,6 +123,13 @@ def embodied_carbon(figures: Figures) -> Value | None:
         else ""
     )
     return Value((ends[0] + ends[1]) / 2, "kg", "derived", source, doubt, (ends[0], ends[1]))
+
+
+def _act(process: str) -> tuple[str, str]:
+    """Return ACT's process that is nearest, and where it is made."""
+    if process not in _PROCESSES:
+        raise ValueError(f"ACT has no process {process!r}; known are {', '.join(_PROCESSES)}")
+    return _PROCESSES[process]
 
 
 def _number(figures: Figures, name: str) -> float:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from dse import files
 from dse.machines import catalogue, derivation
 from dse.machines.values import Value
+from dse.names import did_you_mean
 
 MARK = "# derived from the figures by `python -m dse.machines`: changes below are lost"
 # digits of a derived number: more than any data sheet has
@@ -18,19 +20,30 @@ _DIGITS = 12
 def completed(text: str, name: str = "machine") -> str:
     """Return a machine file's text with all that follows from its figures; what stood below the mark is replaced.
 
-    The file's ``rate`` names the figure whose flops are meant. A text without the mark is returned as it is.
-    Raises ValueError where the part above is no machine file.
+    The file's ``rate`` names the figure whose flops are meant. A file without figures, or without the mark and with
+    parameters of its own, is returned as it is. Raises ValueError where the part above the mark is no machine file.
     """
     head, mark, _ = text.partition(MARK)
-    if not mark:
+    data = files.toml(head)
+    if not {"figures", "figures_of"} & data.keys() or (not mark and "parameters" in data):
         return text
+    head = head if mark else head.rstrip() + "\n\n"
     machine = catalogue.parse(name, head)
-    made = derivation.parameters(machine.figures, str(files.toml(head).get("rate", "")))
+    made = derivation.parameters(machine.figures, _rate(data))
     carbon = derivation.embodied_carbon(machine.figures)
     lines = [] if carbon is None else list(_entry("figures.embodied_carbon", carbon))
     for parameter, value in made.items():
         lines += _entry(f"parameters.{parameter}", value)
-    return f"{head}{mark}\n" + "\n".join(lines) + "\n"
+    return f"{head}{MARK}\n" + "\n".join(lines) + "\n"
+
+
+def _rate(data: Mapping[str, Any]) -> str:
+    named = data.get("rate", "")
+    if named and named not in derivation.RATES:
+        raise ValueError(
+            f"rate = {named!r} is no peak rate of flops{did_you_mean(str(named), derivation.RATES)}"
+        )
+    return str(named)
 
 
 def _entry(key: str, value: Value) -> Iterator[str]:

@@ -281,12 +281,48 @@ def test_a_file_with_a_mistake_is_told_so(text: str, words: str, tmp_path: Path)
         machines.get(str(file))
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('rate = "peak_fp33"\n[figures]\npeak_fp32 = "1 TFLOPS"', "no peak rate of flops; did you mean"),
+        ('rate = "peak_int8"\n[figures]\npeak_fp32 = "1 TFLOPS"', "no peak rate of flops"),
+        ('rate = "peak_bf16"\n[figures]\npeak_fp32 = "1 TFLOPS"', "the figures have no peak_bf16"),
+        (
+            '[figures]\ndie_area = "1 cm^2"\nprocess = "1 nm"',
+            "ACT has no process '1 nm'; known are TSMC 12FFN",
+        ),
+    ],
+)
+def test_figures_that_nothing_follows_from_are_told(text: str, words: str):
+    with pytest.raises(ValueError, match=words):
+        writing.completed(text)
+
+
+def test_a_file_of_its_own_parameters_stays_as_it_is():
+    for name in ("jaketown", "h100-sxm"):
+        assert writing.completed(text_of(name), name) == text_of(name)
+    mixed = '[figures]\npeak_fp32 = "1 TFLOPS"\n[parameters]\nconstant_power = "3 W"\n'
+    assert writing.completed(mixed) == mixed
+
+
+def test_the_example_of_the_page_is_a_machine_file(tmp_path: Path):
+    page = (Path(__file__).parents[2] / "docs" / "machine_files.md").read_text(encoding="utf-8")
+    file = tmp_path / "example.toml"
+    file.write_text(page.split("```text\n")[1].split("```")[0], encoding="utf-8")
+    example = machines.get(str(file))
+    assert example.figures["memory_bandwidth"].value == 3e12
+    assert example.intervals == {"constant_power": (0, 600)}
+    keys = set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE))
+    assert {"year", "evidence", "figures_of", "rate", "value", "interval", "doubt"} <= keys
+    assert all(f"`{kind}`" in page for kind in EVIDENCE)
+
+
 def test_figures_of_your_own_device_become_parameters(tmp_path: Path):
     """A file of five figures, completed by ``python -m dse.machines FOLDER``."""
     file = tmp_path / "mine.toml"
     file.write_text(
         'title = "Mine"\n[figures]\npeak_fp32 = "10 TFLOPS"\nmemory_bandwidth = "1 TB/s"\n'
-        'thermal_design_power = "200 W"\nidle_power = "40 W"\n\n' + writing.MARK + "\n"
+        'thermal_design_power = "200 W"\nidle_power = "40 W"\n'
     )
     writing.write(tmp_path)
     once = file.read_text()
