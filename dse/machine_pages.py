@@ -13,6 +13,7 @@ from dse.machines.values import Value
 from dse.models import machine_parameters
 from dse.names import unknown
 from dse.quantities import show
+from dse.streams import visible
 from dse.terminal import table
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def page(machine: Machine) -> RenderableType:
     head = [f"{machine.name}: {machine.title}", f"Source: {machine.source}"]
     head += [f"Year: {machine.year}"] if machine.year is not None else []
     head += [machine.notes.strip()] if machine.notes else []
-    parts: list[RenderableType] = [Text("\n".join(head)), Text("\n".join(served(machine)))]
+    parts: list[RenderableType] = [Text(visible("\n".join(head))), Text("\n".join(served(machine)))]
     known = machine_parameters()
     stated = {n: _value(machine, n, known[n].unit) for n in machine.parameters}
     if stated:

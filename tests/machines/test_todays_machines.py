@@ -178,6 +178,13 @@ def test_a_machine_answers_every_model_that_it_is_said_to_serve(name: str):
         "roofline": {"flops": 1e15, "bytes": 1e14, "precision": "single", "level": "memory"},
         "nbody": {"bodies": 1e6, "flops_per_pair": 20.0, "processors": 64.0, "memory": 1e6},
         "matmul": {"order": 1e5, "processors": 64.0, "memory": 1e9},
+        "matmul_two_level": {
+            "order": 1e5,
+            "nodes": 8.0,
+            "cores": 8.0,
+            "node_memory": 1e10,
+            "core_memory": 1e9,
+        },
     }
     served = serving.serves(machine)
     for model in set(asked) & set(served):

@@ -95,4 +95,4 @@ def test_areas_are_in_square_millimetres(value: float, text: str):
     assert to_si(text, "m^2") == pytest.approx(value)
     factor, unit = axes.prefix_of([value], "m^2")
     assert unit in {"mm^2", "m^2"}
-    assert value * factor == pytest.approx(float(text.split()[0]))
+    assert value * factor == pytest.approx(float(text.split(maxsplit=1)[0]))
