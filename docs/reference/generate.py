@@ -104,7 +104,13 @@ def machines() -> str:
 
     found = [(m, serving.serves(m)) for m in every()]
     rows = [
-        (f"`{m.name}`", m.title, str(m.year or ""), *_rates(m), ", ".join(served) or "–")
+        (
+            f"[{m.name}](../machines/{m.name}.md)",
+            m.title,
+            str(m.year or ""),
+            *_rates(m),
+            ", ".join(served) or "–",
+        )
         for m, served in found
     ]
     head = ("machine", "what it is", "year", "flop rate", "memory", "power", "serves")
@@ -118,7 +124,7 @@ def machines() -> str:
     return "\n\n".join(["# Machines", MADE, MACHINES, *told, _table(("machine", "lacks"), lacking)]) + "\n"
 
 
-MACHINES = """`dse machines NAME` shows every value of a machine with its evidence, its source and, where it is derived, the interval in which
+MACHINES = """The page of a machine, or `dse machines NAME`, shows every value with its evidence, its source and, where it is derived, the interval in which
 it lies; [Machine files](../machine_files.md) explains them. The rates here are those of `time_per_flop` and `time_per_byte`, power is
 constant and usable power together."""  # noqa: E501
 LACKING = """A scenario can supply what is missing: `machine = { base = "…", constant_power = "…" }`. Models that lack more than three
@@ -140,5 +146,8 @@ def _rates(machine: Any) -> tuple[str, str, str]:
 PAGES = {"commands.md": commands, "keys.md": keys, "machines.md": machines}
 
 if __name__ == "__main__":
+    from dse.machines.pages import write
+
     for page, make in PAGES.items():
         (Path(__file__).parent / page).write_text(make(), encoding="utf-8")
+    write(Path(__file__).parents[1] / "machines")

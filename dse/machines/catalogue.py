@@ -67,6 +67,11 @@ def names() -> tuple[str, ...]:
     return tuple(sorted({*_own(), *plugins.files("machines")}))
 
 
+def own_names() -> tuple[str, ...]:
+    """Return the names of the machines that come with dse, in alphabetical order."""
+    return tuple(_own())
+
+
 def is_file(name: object) -> bool:
     """Whether a machine is meant by the path of a file of its own, such as "./mine.toml"."""
     return isinstance(name, str) and name.endswith(_SUFFIX)
