@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-
 # letters of a beginning that says which name was meant
 _BEGINNING = 4
 

@@ -169,9 +169,8 @@ def _roofline(made: dict[str, Value], figures: Figures, flop: str, power: _Power
         "time_per_flop": flop,
         "time_per_byte": "memory_bandwidth",
         "time_per_byte_L2": "cache_bandwidth",
+        "time_per_flop_double": "peak_fp64",
     }
-    if flop != "peak_fp64":
-        kinds["time_per_flop_double"] = "peak_fp64"
     for name, figure in kinds.items():
         if figure not in figures:
             continue

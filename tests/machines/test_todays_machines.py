@@ -139,6 +139,7 @@ def test_powers_and_energies_add_up_to_the_design_power(name: str):
     assert ends["energy_per_flop"] == (0.0, pytest.approx((whole - idle) / peak, rel=1e-11))
     assert ends["energy_per_byte"] == (0.0, pytest.approx((whole - idle) / bandwidth, rel=1e-11))
     assert ends["constant_power"] == (pytest.approx(idle), pytest.approx(whole))
+    assert ("time_per_flop_double" in p) == ("peak_fp64" in f)
     if "leakage_power" in p:
         # of the distributed machine: full memory, leakage and flops stay below what a processor may draw
         share = f["node_power"] / f["processors_per_node"] if "node_power" in f else whole
