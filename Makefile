@@ -56,6 +56,7 @@ slurm: $(VENV)/.test
 docs: $(VENV)/.test
 	$(BIN)/python -m dse.models
 	$(BIN)/python docs/reference/generate.py
+	$(BIN)/python docs/since_2014.py
 	PYTHONPATH=tests/oracle $(BIN)/python tests/test_docs.py
 
 site: $(VENV)/.docs

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from dse.door import ANSWERED, WRONG, complain, folder_for
 from dse.terminal import say, say_json, show, table
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 
@@ -46,65 +40,49 @@ def models(name: str | None, as_json: bool) -> int:
 
 @click.command()
 @click.argument("name", required=False)
+@click.option(
+    "--table",
+    "columns",
+    metavar="NAMES",
+    help="Compare machines by figures or parameters, such as peak_fp32,memory_bandwidth.",
+)
 @AS_JSON
-def machines(name: str | None, as_json: bool) -> int:
-    """List the machines, or show one."""
+def machines(name: str | None, columns: str | None, as_json: bool) -> int:
+    """List the machines and the models that each serves, or show one with what it lacks for the others."""
     from dse import machines as catalogue
-    from dse.models import machine_parameters
-    from dse.quantities import show as text
 
-    if name is None:
-        found = list(catalogue.every())
+    if columns is not None:
+        from dse.machine_pages import compared, comparison
+
+        if name is not None:
+            raise click.UsageError("--table compares all machines: leave the NAME out")
+        chosen = [n for n in (part.strip() for part in columns.split(",")) if n]
         if as_json:
-            say_json({m.name: {"title": m.title, "source": m.source} for m in found})
+            say_json(comparison(chosen))
         else:
-            show(table(("machine", "what it is", "source"), [(m.name, m.title, m.source) for m in found]))
+            show(compared(chosen))
+        return ANSWERED
+    if name is None:
+        from dse.machines import serving
+
+        found = [(m, serving.serves(m)) for m in catalogue.every()]
+        if as_json:
+            told = {m.name: {"title": m.title, "source": m.source, "serves": n} for m, n in found}
+            say_json(told)
+        else:
+            rows = [(m.name, m.title, " ".join(n) or "no model as it is") for m, n in found]
+            show(table(("machine", "what it is", "serves"), rows))
         for message in catalogue.broken():
             complain(f"dse: {message}")
         return ANSWERED
-    machine, known = catalogue.get(name), machine_parameters()
+    from dse.machine_pages import as_record, page
+
+    machine = catalogue.get(name)
     if as_json:
-        parameters = {
-            n: {"value": v, "unit": known[n].unit, "source": machine.provenance[n]}
-            for n, v in machine.parameters.items()
-        }
-        about = {"name": machine.name, "title": machine.title, "source": machine.source}
-        more = {"doubts": dict(machine.doubts), "settings": [dict(s) for s in machine.settings]}
-        say_json({**about, "notes": machine.notes, "parameters": parameters, **more})
-        return ANSWERED
-    rows = [
-        (n, text(v, known[n].unit), _with_doubt(machine.provenance[n], machine.doubts.get(n, "")))
-        for n, v in machine.parameters.items()
-    ]
-    say(f"{machine.name}: {machine.title}\nSource: {machine.source}")
-    if machine.notes:
-        say(machine.notes.strip())
-    if rows:
-        show(table(("parameter", "value", "source"), rows, frozenset({"value"})))
-    if machine.settings:
-        show(_settings(machine.settings))
+        say_json(as_record(machine))
+    else:
+        show(page(machine))
     return ANSWERED
-
-
-def _settings(menu: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Build the table of a machine's settings: clocks, voltages and constant power, unknown values empty.
-
-    The energies would not fit on a line; ``--json`` has them.
-    """
-    from dse.machines.settings import QUANTITIES
-    from dse.quantities import show as text
-
-    names = [n for n in QUANTITIES if any(n in s for s in menu) and not n.startswith("energy")]
-    rows = [
-        (str(s["name"]), *(text(s[n], QUANTITIES[n].unit) if n in s else "" for n in names)) for s in menu
-    ]
-    heads = [n.replace("_", " ") for n in names]
-    made: RenderableType = table(("setting", *heads), rows, frozenset(heads))
-    return made
-
-
-def _with_doubt(source: str, doubt: str) -> str:
-    return f"{source} (doubtful: {doubt})" if doubt else source
 
 
 @click.command()

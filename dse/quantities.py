@@ -314,6 +314,10 @@ def show(value: float, unit: str, digits: int = 6) -> str:
         return _plain(value, digits)
     if unit == FAILURES:
         return show(value * FIT_PER_FAILURE_RATE, "FIT", digits)
+    if unit == "m^2":
+        # a prefix before m^2 is squared: people read areas of chips in mm^2
+        small = 0 < abs(value) < 0.01
+        return f"{_plain(value * 1e6, digits)} mm^2" if small else f"{_plain(value, digits)} m^2"
     if unit in _UNSCALED:
         return f"{_plain(value, digits)} {unit}"
     name = _SHOWN.get(unit, unit)

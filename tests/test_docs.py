@@ -21,7 +21,7 @@ from pages import ROOT, WIDTH, as_made, as_shown, follow, printed, shortened, st
 PAGES = sorted(
     page
     for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
-    if not {"models", "examples", "auto_gallery"} & set(page.parts)
+    if not {"models", "machines", "examples", "auto_gallery"} & set(page.parts)
 )
 ELSEWHERE = {  # pages with a test of their own, which looks closer
     "exporting.md": "test_docs_out_and_in.py",
@@ -136,10 +136,28 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert "auto_gallery" in target or (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", ["commands.md", "keys.md"])
+@pytest.mark.parametrize("page", ["commands.md", "keys.md", "machines.md"])
 def test_pages_read_off_the_program_are_fresh(page: str) -> None:
     made = runpy.run_path(str(ROOT / "docs" / "reference" / "generate.py"))["PAGES"][page]()
     assert as_made((ROOT / "docs" / "reference" / page).read_text(encoding="utf-8"), made), "run `make docs`"
+
+
+def test_every_machine_has_a_page_and_it_is_fresh() -> None:
+    from dse.machines import catalogue, pages
+
+    folder = ROOT / "docs" / "machines"
+    assert {f.stem for f in folder.iterdir()} == set(catalogue.own_names())
+    for name in catalogue.own_names():
+        made = pages.page(catalogue.get(name))
+        assert as_made((folder / f"{name}.md").read_text(encoding="utf-8"), made), f"{name}: run `make docs`"
+
+
+def test_the_page_on_the_years_since_2014_is_fresh() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "since_2014.py"))
+    made = script["page"](list(script["devices"]()))
+    assert (ROOT / "docs" / "since-2014.md").read_text(encoding="utf-8") == made, "run `make docs`"
+    drawn = (ROOT / "docs" / script["PICTURE"]).read_text(encoding="utf-8")
+    assert all(f">{unit}<" in drawn for unit in ("Gflop/J", "GB/J", "W", "flop/byte", "year"))
 
 
 @pytest.mark.parametrize(

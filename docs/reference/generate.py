@@ -98,8 +98,56 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).replace("<", "\\<").replace("*", "\\*")
 
 
-PAGES = {"commands.md": commands, "keys.md": keys}
+def machines() -> str:
+    """Return the page of all machines of the catalogue: what each is, what it serves, and its main figures."""
+    from dse.machines import every, serving
+
+    found = [(m, serving.serves(m)) for m in every()]
+    rows = [
+        (
+            f"[{m.name}](../machines/{m.name}.md)",
+            m.title,
+            str(m.year or ""),
+            *_rates(m),
+            ", ".join(served) or "–",
+        )
+        for m, served in found
+    ]
+    head = ("machine", "what it is", "year", "flop rate", "memory", "power", "serves")
+    lacking = [
+        (f"`{m.name}`", "; ".join(f"{model}: {', '.join(names)}" for model, names in near))
+        for m, served in found
+        if not served
+        and (near := [(k, v) for k, v in serving.missing(m).items() if len(v) <= 3 and v != ("settings",)])
+    ]
+    told = [_table(head, rows), "## Machines that serve no model as they are", LACKING]
+    return "\n\n".join(["# Machines", MADE, MACHINES, *told, _table(("machine", "lacks"), lacking)]) + "\n"
+
+
+MACHINES = """The page of a machine, or `dse machines NAME`, shows every value with its evidence, its source and, where it is derived, the interval in which
+it lies; [Machine files](../machine_files.md) explains them. The rates here are those of `time_per_flop` and `time_per_byte`, power is
+constant and usable power together."""  # noqa: E501
+LACKING = """A scenario can supply what is missing: `machine = { base = "…", constant_power = "…" }`. Models that lack more than three
+parameters are left out here."""  # noqa: E501
+
+
+def _rates(machine: Any) -> tuple[str, str, str]:
+    from dse.quantities import show
+
+    p = machine.parameters
+    power = [p[n] for n in ("constant_power", "usable_power") if n in p]
+    return (
+        show(1 / p["time_per_flop"], "flop/s", 4) if p.get("time_per_flop") else "",
+        show(1 / p["time_per_byte"], "byte/s", 4) if p.get("time_per_byte") else "",
+        show(sum(power), "W", 4) if len(power) == 2 else "",
+    )
+
+
+PAGES = {"commands.md": commands, "keys.md": keys, "machines.md": machines}
 
 if __name__ == "__main__":
+    from dse.machines.pages import write
+
     for page, make in PAGES.items():
         (Path(__file__).parent / page).write_text(make(), encoding="utf-8")
+    write(Path(__file__).parents[1] / "machines")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
 from dse import files
-from dse.machines import settings
+from dse.machines import settings, values
+from dse.machines.figures import FIGURES
+from dse.machines.values import Value
 from dse.models import machine_parameter, machine_parameters, plugins
 from dse.names import UnknownName, did_you_mean, unknown
-from dse.quantities import Quantity, to_si
 
 _SUFFIX = ".toml"
 
@@ -28,7 +29,10 @@ class Machine:
     """A named record of machine parameters with its source.
 
     ``parameters`` are SI floats by name (without "machine."); what the source does not give is absent.
-    ``provenance`` says where each value comes from, ``doubts`` what is doubtful about it, if anything.
+    ``provenance`` says where each value comes from, ``doubts`` what is doubtful about it, if anything;
+    ``evidence`` of which kind the source is (``dse.machines.values.EVIDENCE``), ``intervals`` between which ends
+    (SI) a value lies whose source leaves it open. ``figures``: what data sheets print and no model takes as it
+    is, by the names of ``dse.machines.figures``. ``year``: when the machine came on the market, if stated.
     ``settings``: the menu of a machine that can be set (frequencies, voltages), each a mapping of texts
     ("name", "source", ...) and SI floats under the names of ``dse.machines.settings``; what is unknown is
     absent, and "doubts" maps a value's name to what is doubtful about it.
@@ -42,6 +46,10 @@ class Machine:
     doubts: Mapping[str, str]
     notes: str = ""
     settings: tuple[Mapping[str, Any], ...] = ()
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    figures: Mapping[str, Value] = field(default_factory=dict)
+    year: int | None = None
 
 
 @lru_cache(maxsize=1)
@@ -57,6 +65,11 @@ def names() -> tuple[str, ...]:
     Those of this package, and those that come with the models of installed packages.
     """
     return tuple(sorted({*_own(), *plugins.files("machines")}))
+
+
+def own_names() -> tuple[str, ...]:
+    """Return the names of the machines that come with dse, in alphabetical order."""
+    return tuple(_own())
 
 
 def is_file(name: object) -> bool:
@@ -120,14 +133,14 @@ def _candidates(alias: str, among: Iterable[str]) -> list[str]:
 @cache
 def _read(name: str) -> Machine:
     if name in _own():
-        return _parse(name, _own()[name].read_text(encoding="utf-8"))
+        return parse(name, _own()[name].read_text(encoding="utf-8"))
     found = _from_file(str(plugins.files("machines")[name]))
     return replace(found, name=name, title=name if found.title == found.name else found.title)
 
 
 def _from_file(path: str) -> Machine:
     try:
-        return _parse(path, files.text(path))
+        return parse(path, files.text(path))
     except OSError as error:
         raise MachineError(f"machine file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -137,41 +150,61 @@ def _from_file(path: str) -> Machine:
 
 
 @lru_cache(maxsize=256)
-def _parse(name: str, text: str) -> Machine:
+def parse(name: str, text: str) -> Machine:
     """Read a machine file's text; raises ValueError where it is none (TOML's and units' errors are such)."""
     data = files.toml(text)
-    stated = data.get("parameters", {})
-    menu = data.get("settings", [])
-    if not isinstance(stated, dict) or not isinstance(menu, list) or not (stated or menu):
-        raise ValueError("it has no [parameters.NAME] tables with a value, and no [[settings]]")
-    entries = {k: e if isinstance(e, dict) else {"value": e} for k, e in stated.items()}
+    stated, menu = data.get("parameters", {}), data.get("settings", [])
+    figures = data.get("figures", {})
+    listed = stated or menu or figures or "figures_of" in data
+    if not isinstance(stated, dict) or not isinstance(menu, list) or not listed:
+        raise ValueError("it has no [parameters.NAME] tables with a value, no [figures] and no [[settings]]")
+    if not isinstance(figures, dict):
+        raise ValueError("figures are a table: write [figures]")  # noqa: TRY004
+    evidence = values.kind(data.get("evidence", ""))
+    found = {k: _parameter(k, e, evidence) for k, e in stated.items()}
     return Machine(
         name=name,
         title=str(data.get("title", name)),
         source=str(data.get("source", "")),
-        parameters={k: _value(k, e) for k, e in entries.items()},
-        provenance={k: str(e.get("source", "")) for k, e in entries.items()},
-        doubts={k: str(e["doubt"]) for k, e in entries.items() if "doubt" in e},
+        parameters={k: float(v.value) for k, v in found.items()},
+        provenance={k: v.source for k, v in found.items()},
+        doubts={k: v.doubt for k, v in found.items() if v.doubt},
         notes=str(data.get("notes", "")),
         settings=tuple(_setting(entry) for entry in menu),
+        evidence={k: v.evidence for k, v in found.items()},
+        intervals={k: v.interval for k, v in found.items() if v.interval is not None},
+        figures=_figures_of(data.get("figures_of"))
+        | {k: _figure(k, e, evidence) for k, e in figures.items()},
+        year=_year(data.get("year")),
     )
 
 
-def _value(name: str, entry: Mapping[str, Any]) -> float:
+def _parameter(name: str, entry: Any, evidence: str) -> Value:
     q = machine_parameter(name)
     if q is None:
         raise ValueError(f"there is no machine parameter {name!r}{did_you_mean(name, machine_parameters())}")
-    if "value" not in entry:
-        raise ValueError(f"parameter {name} has no value")
-    return _inside(q, to_si(entry["value"], q.unit))
+    return values.read(q, entry, evidence)
 
 
-def _inside(q: Quantity, value: float) -> float:
-    if not q.minimum <= value <= q.maximum:
-        raise ValueError(
-            f"{q.name} = {value:g} {q.unit} lies outside its domain {q.minimum:g} to {q.maximum:g}"
-        )
-    return value
+def _figure(name: str, entry: Any, evidence: str) -> Value:
+    if name not in FIGURES:
+        raise ValueError(f"there is no figure {name!r}{did_you_mean(name, FIGURES)}")
+    return values.read(FIGURES[name], entry, evidence)
+
+
+def _figures_of(name: Any) -> dict[str, Value]:
+    """Return the figures of another machine of the catalogue, which a file states instead of repeating them."""
+    if name is None:
+        return {}
+    if not isinstance(name, str) or name not in _own():
+        raise ValueError(f"figures_of = {name!r} is no machine of the catalogue, by its full name")
+    return dict(_read(name).figures)
+
+
+def _year(year: Any) -> int | None:
+    if year is not None and (isinstance(year, bool) or not isinstance(year, int) or not 1900 <= year <= 2100):
+        raise ValueError(f"year = {year!r} is no year; write year = 2022")
+    return year
 
 
 def _setting(entry: Any) -> Mapping[str, Any]:
@@ -179,5 +212,5 @@ def _setting(entry: Any) -> Mapping[str, Any]:
         raise ValueError("settings are tables: write [[settings]]")  # noqa: TRY004
     found = settings.read(entry)
     for k in found.keys() & settings.QUANTITIES.keys():
-        _inside(settings.QUANTITIES[k], found[k])
+        values.inside(settings.QUANTITIES[k], found[k])
     return found

@@ -65,20 +65,28 @@ def read(source: Mapping[str, Any]) -> Asked:
         raise NotImplementedError(f"this oracle decides nothing and knows no {given}")
     rows = listed.table("choi2014_platforms.csv", "platform_id")
     blocks = tuple(
-        _block(rows[name.removesuffix("-choi2014").replace("-", "_")], flops, data, throttles.get(own, 1.0))
+        _block(_costs(rows, name), flops, data, throttles.get(own, 1.0))
         for own, name in source["machine"].items()
     )
     goal, maximize = listed.goal(source)
     return Asked(blocks, flops, host, sharing == "free", listed.limits(source), goal, maximize)
 
 
-def _block(row: Mapping[str, str], flops: float, data: float, throttle: float) -> Block:
-    usable = float(row["delta_pi_W"]) / throttle
-    work = flops * float(row["eps_single_J_per_flop"]) + data * float(row["eps_mem_J_per_byte"])
-    time = max(
-        flops / float(row["sust_single_flop_per_s"]), data / float(row["sust_mem_B_per_s"]), work / usable
-    )
-    constant = float(row["pi1_W"])
+def _costs(rows: Mapping[str, Mapping[str, str]], name: str) -> tuple[float, ...]:
+    """Times of a flop and a byte, their energies, constant and usable power: of Choi's table or a data sheet."""
+    row = rows.get(name.removesuffix("-choi2014").replace("-", "_"))
+    if row is None:
+        return listed.data_sheet(name) or ()
+    times = (1 / float(row["sust_single_flop_per_s"]), 1 / float(row["sust_mem_B_per_s"]))
+    energies = (row["eps_single_J_per_flop"], row["eps_mem_J_per_byte"], row["pi1_W"], row["delta_pi_W"])
+    return (*times, *map(float, energies))
+
+
+def _block(costs: tuple[float, ...], flops: float, data: float, throttle: float) -> Block:
+    flop_time, byte_time, flop_energy, byte_energy, constant, most = costs
+    usable = most / throttle
+    work = flops * flop_energy + data * byte_energy
+    time = max(flops * flop_time, data * byte_time, work / usable)
     return Block(flops / time, work / time, constant, constant + usable)
 
 

@@ -65,6 +65,21 @@ def table(name: str, key: str) -> dict[str, dict[str, str]]:
         return {row[key]: row for row in csv.DictReader(file)}
 
 
+def data_sheet(name: str) -> tuple[float, float, float, float, float, float] | None:
+    """Times of a flop and a byte, their energies, constant and usable power of a machine of tests/data/data_sheets.csv.
+
+    Constant power is the middle of idle and design power; of the rest, flops and bytes at full rate take half each.
+    None for a machine that is not in that table.
+    """
+    row = table("data_sheets.csv", "name").get(name)
+    if row is None:
+        return None
+    flops, data, idle, design = (float(row[k]) for k in ("flop_per_s", "byte_per_s", "idle_W", "design_W"))
+    constant = 0.5 * (idle + design)
+    half = 0.5 * (design - constant)
+    return 1 / flops, 1 / data, half / flops, half / data, constant, 2 * half
+
+
 def at_point(source: Mapping[str, Any], index: Iterable[int]) -> dict[str, Any]:
     """The question at one grid point, without its sweep."""
     point = copy.deepcopy({k: v for k, v in source.items() if k != "sweep"})

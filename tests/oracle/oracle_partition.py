@@ -70,7 +70,7 @@ def read(source: Mapping[str, Any]) -> Asked:
     listed.check(source)
     given = dict(source["given"])
     rows = listed.table("peapaw_processors.csv", "processor_id")
-    own = [rows[n.removesuffix("-tang2017").replace("-", "_")] for n in source["machine"].values()]
+    own = [_costs(rows, n) for n in source["machine"].values()]
     stated = given.pop("regions")
     names, shares = [r.get("name") for r in stated], given.pop("share", {})
     regions = tuple(
@@ -93,7 +93,7 @@ def read(source: Mapping[str, Any]) -> Asked:
     if given or maximize or goal not in {"time", "energy"} or "decide" in source:
         raise NotImplementedError(f"{source}")
     return Asked(
-        np.array([[float(r[p]) for p in PARAMETERS] for r in own]),
+        np.array(own),
         regions,
         transfers,
         (bandwidth, latency, energy),
@@ -102,6 +102,17 @@ def read(source: Mapping[str, Any]) -> Asked:
         listed.limits(source),
         goal,
     )
+
+
+def _costs(rows: Mapping[str, Mapping[str, str]], name: str) -> list[float]:
+    """The parameters of a processor: of PeaPaw's table or a data sheet, whose power caps nothing here."""
+    row = rows.get(name.removesuffix("-tang2017").replace("-", "_"))
+    if row is not None:
+        return [float(row[p]) for p in PARAMETERS]
+    flop_time, byte_time, flop_energy, byte_energy, constant, usable = listed.data_sheet(name) or ()
+    if flop_energy / flop_time + byte_energy / byte_time > usable * (1 + 1e-12):
+        raise NotImplementedError(f"{name}: flops and bytes at full rate take more than its usable power")
+    return [flop_time, flop_energy, byte_time, byte_energy, constant]
 
 
 def _set(asked: Asked) -> bool:

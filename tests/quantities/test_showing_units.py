@@ -76,3 +76,23 @@ def test_what_is_shown_can_be_read_again(value: float, unit: str):
 @given(st.floats(1e-25, 1e25))
 def test_seventeen_digits_lose_nothing_but_rounding(value: float):
     assert to_si(show(value, "W", digits=17), "W") == pytest.approx(value, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (8.14e-4, "814 mm^2"),
+        (1e-9, "0.001 mm^2"),
+        (0.0, "0 m^2"),
+        (0.5, "0.5 m^2"),
+        (7.0e-2, "0.07 m^2"),
+        (2e-7, "0.2 mm^2"),
+    ],
+)
+def test_areas_are_in_square_millimetres(value: float, text: str):
+    """A prefix before m^2 is squared: 814 µm^2 is no 8.14e-4 m^2."""
+    assert show(value, "m^2") == text
+    assert to_si(text, "m^2") == pytest.approx(value)
+    factor, unit = axes.prefix_of([value], "m^2")
+    assert unit in {"mm^2", "m^2"}
+    assert value * factor == pytest.approx(float(text.split(maxsplit=1)[0]))

@@ -1,0 +1,270 @@
+"""Machine parameters that follow from data-sheet figures, and between which ends they lie.
+
+Data sheets give rates and one power. A rate gives a time: time = 1/rate, exactly. How the thermal design power T
+(idle power I, 0 where none is published) splits into constant power and the energies of flops and bytes is not
+published. What is known are ends: each share lies between nothing and the whole. Between the ends one rule picks:
+
+    constant power   π1 in [I, T]             (I + T)/2, the middle
+    usable power     Δπ in [0, T - I]         T - π1
+    energy of a flop εf in [0, (T - I) τf]    Δπ τf/2: flops and bytes at full rate share the usable power equally
+    energy of a byte εm in [0, (T - I) τm]    Δπ τm/2
+
+For the distributed machine of Demmel et al. the constant power is half the memory's (when it is full), half
+leakage, and a link at full rate draws what flops do. Of a node that draws N with n processors, O = N/n - T is what
+a processor's share of the host, the network and the cooling draws: half of it at full rate of the network, half
+always. Messages cost no energy beyond the power that is drawn anyway, as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dse.machines import carbon
+from dse.machines.figures import WORDS
+from dse.machines.values import Value
+from dse.models import machine_parameter
+
+Figures = Mapping[str, Value]
+
+# figures that may be the rate of a machine's flops
+RATES = tuple(f"peak_{name}" for name in WORDS)
+
+# processes of data sheets: ACT's process that is nearest, and where it is made
+_PROCESSES = {
+    "TSMC 12FFN": ("14nm", "taiwan"),
+    "TSMC N7": ("7nm", "taiwan"),
+    "TSMC N6": ("7nm", "taiwan"),
+    "TSMC N5": ("5nm", "taiwan"),
+    "TSMC 4N": ("5nm", "taiwan"),
+    "Samsung 8N": ("8nm", "korea"),
+    "GlobalFoundries 14 nm": ("14nm", "usa"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Power:
+    """How a processor's power splits: idle, design, overhead of the node, constant and usable power (W).
+
+    ``whole``, ``least`` and ``varying`` say in figures' names what ``design``, ``idle`` and ``most`` are.
+    """
+
+    idle: float
+    design: float
+    overhead: float
+    whole: str
+    least: str
+
+    @property
+    def varying(self) -> str:
+        return f"({self.whole} - {self.least})" if self.idle else self.whole
+
+    @property
+    def constant(self) -> float:
+        return (self.idle + self.design) / 2
+
+    @property
+    def usable(self) -> float:
+        return self.design - self.constant
+
+    @property
+    def most(self) -> float:
+        """Most power that is not drawn when idle."""
+        return self.design - self.idle
+
+
+def rate(figures: Figures) -> str:
+    """Return which rate a machine's flops have unless its file says otherwise; "" where none is known."""
+    wanted = ("peak_fp32", "peak_bf16", "peak_fp16", "peak_fp64")
+    return next((name for name in wanted if name in figures), "")
+
+
+def parameters(figures: Figures, flop: str = "") -> dict[str, Value]:
+    """Return the machine parameters that follow from figures, in the order of the models.
+
+    ``flop``: the figure whose flops are meant by ``time_per_flop`` (``rate`` says which by default). What lacks
+    a figure is left out; without any power only times follow. Raises ValueError where ``flop`` is no figure here.
+    """
+    made: dict[str, Value] = {}
+    if flop and flop not in figures:
+        raise ValueError(f"rate = {flop!r}: the figures have no {flop}")
+    flop = flop or rate(figures)
+    power = _power(figures)
+    _roofline(made, figures, flop, power)
+    if flop:
+        _distributed(made, figures, WORDS[flop.removeprefix("peak_")], power)
+    return made
+
+
+def embodied_carbon(figures: Figures) -> Value | None:
+    """Return the carbon of making a processor by ACT (see ``dse.machines.carbon``); None without dies.
+
+    The value is the middle. The ends: 99 and 95 % of the gases abated, memory as of LPDDR4 and of DDR4 (where it is
+    DDR4, of that alone).
+    """
+    if "die_area" not in figures or "process" not in figures:
+        return None
+    of_modules = "memory_type" in figures and figures["memory_type"].value == "DDR4"
+    ends = []
+    for abated, memory in ((99, "lpddr4"), (95, "ddr4_10nm")):
+        dies = 0.0
+        for area, process in (("die_area", "process"), ("io_die_area", "io_process")):
+            if area in figures and process in figures:
+                node, place = _act(str(figures[process].value))
+                made = carbon.process(node, abated)
+                dies += carbon.of_die(_number(figures, area), made, carbon.intensity(place))
+        size = _number(figures, "memory_size") if "memory_size" in figures else 0.0
+        ends.append(carbon.of_package(dies, size, "ddr4_10nm" if of_modules else memory))
+    held = " + memory" if "memory_size" in figures else ""
+    source = f"ACT: (CI EPA + GPA + MPA)/0.875 x die_area{held} + 150 g; 99 to 95 % of the gases abated"
+    doubt = (
+        "ACT has no figure for HBM and GDDR: between LPDDR4 and DDR4 is assumed"
+        if held and not of_modules
+        else ""
+    )
+    return Value((ends[0] + ends[1]) / 2, "kg", "derived", source, doubt, (ends[0], ends[1]))
+
+
+def _act(process: str) -> tuple[str, str]:
+    """Return ACT's process that is nearest, and where it is made."""
+    if process not in _PROCESSES:
+        raise ValueError(f"ACT has no process {process!r}; known are {', '.join(_PROCESSES)}")
+    return _PROCESSES[process]
+
+
+def _number(figures: Figures, name: str) -> float:
+    return float(figures[name].value)
+
+
+def _power(figures: Figures) -> _Power | None:
+    idle = _number(figures, "idle_power") if "idle_power" in figures else 0.0
+    least = "idle_power" if idle else "0"
+    whole = 0.0
+    if "node_power" in figures and "processors_per_node" in figures:
+        whole = _number(figures, "node_power") / _number(figures, "processors_per_node")
+    if "thermal_design_power" in figures:
+        design = _number(figures, "thermal_design_power")
+        return _Power(idle, design, max(whole - design, 0.0), "thermal_design_power", least)
+    if whole:
+        return _Power(idle, whole, 0.0, "node_power/processors_per_node", least)
+    return None
+
+
+def _add(
+    made: dict[str, Value],
+    name: str,
+    value: float,
+    source: str,
+    interval: tuple[float, float] | None = None,
+    doubt: str = "",
+) -> None:
+    q = machine_parameter(name)
+    if q is None:
+        raise KeyError(name)
+    made[name] = Value(value, q.unit, "derived", source, doubt, interval)
+
+
+def _roofline(made: dict[str, Value], figures: Figures, flop: str, power: _Power | None) -> None:
+    kinds = {
+        "time_per_flop": flop,
+        "time_per_byte": "memory_bandwidth",
+        "time_per_byte_L2": "cache_bandwidth",
+        "time_per_flop_double": "peak_fp64",
+    }
+    for name, figure in kinds.items():
+        if figure not in figures:
+            continue
+        doubt = ""
+        if name == "time_per_flop" and WORDS[flop.removeprefix("peak_")] != WORDS["fp32"]:
+            where = "vector" if figure == "peak_fp64" else "matrix"
+            kind = figure.removeprefix("peak_").partition("_")[0]
+            doubt = f"{kind} on {where} units, not single precision"
+        time = 1.0 / _number(figures, figure)
+        _add(made, name, time, f"1/{figure}", doubt=doubt)
+        if power is not None:
+            source = f"usable_power/2/{figure}; at most {power.varying}/{figure}"
+            to = name.replace("time", "energy")
+            _add(made, to, power.usable * time / 2, source, (0.0, power.most * time), doubt)
+    if power is not None:
+        source = f"the middle of {power.least} and {power.whole}"
+        _add(made, "constant_power", power.constant, source, (power.idle, power.design))
+        source = f"{power.whole} - constant_power"
+        _add(made, "usable_power", power.usable, source, (0.0, power.most))
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A link of a processor: figures of its rate (byte/s) and its time per message (s)."""
+
+    rate: str
+    latency: str
+
+
+_NODE = _Link("node_bandwidth", "node_latency")
+_NETWORK = _Link("network_bandwidth", "network_latency")
+
+
+def _distributed(made: dict[str, Value], figures: Figures, size: int, power: _Power | None) -> None:
+    """Add the parameters of the distributed machine, over the network where its figures are known."""
+    _add(made, "word_size", size, "bytes of a number of the flops' type")
+    if "memory_size" in figures:
+        words = _number(figures, "memory_size") / size
+        _add(made, "memory_capacity", words, f"memory_size/({size} byte)")
+        if power is not None:
+            most = (power.design + power.overhead) / words
+            source = "constant_power/2 over memory_capacity; at most all power"
+            _add(made, "memory_power_per_word", power.constant / 2 / words, source, (0.0, most))
+    links = [link for link in (_NETWORK, _NODE) if link.rate in figures and link.latency in figures]
+    if power is None or not links:
+        return
+    most = power.design + power.overhead
+    source = "constant_power/2" + (" + half of the node's overhead" if power.overhead else "")
+    leaking = power.constant / 2 + power.overhead / 2
+    _add(made, "leakage_power", leaking, f"{source}; at most all power", (0.0, most))
+    _link(made, "", figures, links[0], size, power)
+    if len(links) == 2 and "processors_per_node" in figures and "memory_size" in figures:
+        count = _number(figures, "processors_per_node")
+        _link(made, "node_", figures, _NETWORK, size, power, count)
+        _link(made, "core_", figures, _NODE, size, power)
+        held = made["memory_power_per_word"]
+        for level, many, what in (("node_", count, "all memories of a node"), ("core_", 1.0, "one memory")):
+            source = f"memory_power_per_word: {what}"
+            _add(made, f"{level}memory_power_per_word", float(held.value), source, held.interval)
+            capacity = many * float(made["memory_capacity"].value)
+            doubt = "the memory of a node is that of its processors: both levels together have no more"
+            _add(made, f"{level}memory_capacity", capacity, f"{what}, in words", doubt=doubt)
+
+
+def _link(
+    made: dict[str, Value],
+    level: str,
+    figures: Figures,
+    link: _Link,
+    size: int,
+    power: _Power,
+    many: float = 1.0,
+) -> None:
+    """Add what a link costs: a word, a message, and the largest message; ``many`` processors share a node's."""
+    time = size / _number(figures, link.rate)
+    shared = f"/{many:g} processors that send together" if many > 1.0 else ""
+    _add(made, f"{level}time_per_word", time / many, f"({size} byte)/{link.rate}{shared}")
+    if link is _NETWORK and power.overhead:
+        draws, most = power.overhead / 2, power.overhead + power.most
+        source = f"half of the node's overhead x ({size} byte)/{link.rate}; at most all power"
+    else:
+        draws, most = power.usable / 2, power.most
+        source = f"usable_power/2 x ({size} byte)/{link.rate}; at most all power"
+    _add(made, f"{level}energy_per_word", draws * time, source, (0.0, most * time))
+    latency = figures[link.latency]
+    _add(made, f"{level}time_per_message", _number(figures, link.latency), link.latency, latency.interval)
+    longest = latency.interval[1] if latency.interval else _number(figures, link.latency)
+    source = "no more than the power that is drawn anyway, as in Demmel et al. 2013"
+    _add(made, f"{level}energy_per_message", 0.0, source, (0.0, (power.most + power.overhead) * longest))
+    if link is _NETWORK and "largest_message" in figures:
+        largest = _number(figures, "largest_message") / size
+        _add(made, f"{level}max_message", largest, f"largest_message/({size} byte)")
+    elif "memory_capacity" in made:
+        doubt = "no limit is published: the whole memory, so that messages cost next to nothing"
+        _add(
+            made, f"{level}max_message", float(made["memory_capacity"].value), "memory_capacity", doubt=doubt
+        )

@@ -1,0 +1,101 @@
+"""A value of a machine file: the number with its unit, where it comes from, and how far it may lie from the truth.
+
+    [figures]
+    thermal_design_power = { value = "700 W", evidence = "data sheet", source = "NVIDIA H100 data sheet, 2023" }
+
+``interval`` states between which ends the true value lies, where the value itself is a choice between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dse.names import did_you_mean
+from dse.quantities import Quantity, to_si
+
+EVIDENCE = {
+    "data sheet": "stated by the vendor",
+    "measured": "measured by those whom the source names",
+    "published": "stated in the source, which does not say how it was found",
+    "derived": "computed from other values by the formula in the source",
+    "assumed": "chosen",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a machine file says of one quantity: ``value`` in SI (or text), and what is known about it.
+
+    ``evidence`` is one of ``EVIDENCE``, empty where the file does not say; ``interval`` its ends in SI, absent
+    where the source gives one number only.
+    """
+
+    value: float | str
+    unit: str
+    evidence: str = ""
+    source: str = ""
+    doubt: str = ""
+    interval: tuple[float, float] | None = None
+
+
+def read(q: Quantity, entry: Any, evidence: str = "") -> Value:
+    """Read an entry of a machine file: a value as it stands, or a table with ``value`` and what is known of it.
+
+    ``evidence``: what the file says of all its values. Raises ValueError (UnitError among them) where the value
+    cannot be read, lies outside the quantity's domain or its own interval, or the kind of evidence is unknown.
+    """
+    table = entry if isinstance(entry, Mapping) else {"value": entry}
+    if "value" not in table:
+        raise ValueError(f"{q.name} has no value")
+    value = table["value"] if q.choices == TEXT else inside(q, to_si(table["value"], q.unit))
+    if isinstance(value, str) and not value.strip():
+        raise ValueError(f"{q.name} is empty; write a text, or leave it out")
+    if not isinstance(value, str | float):
+        raise ValueError(f"{q.name} = {value!r} is no text")  # noqa: TRY004
+    return Value(
+        value=value,
+        unit=q.unit,
+        evidence=kind(table.get("evidence", evidence), q.name),
+        source=str(table.get("source", "")),
+        doubt=str(table.get("doubt", "")),
+        interval=_interval(q, table["interval"], value) if "interval" in table else None,
+    )
+
+
+# the choices of a quantity that is any text
+TEXT = ("text",)
+
+
+def kind(evidence: Any, name: str = "") -> str:
+    """Return the kind of evidence; raises ValueError for one that is not in ``EVIDENCE``. "" is none stated."""
+    if evidence != "" and evidence not in EVIDENCE:
+        where = f"evidence of {name}" if name else "evidence"
+        raise ValueError(
+            f"{where} = {evidence!r} is no kind of evidence{did_you_mean(str(evidence), tuple(EVIDENCE))}"
+        )
+    return str(evidence)
+
+
+def inside(q: Quantity, value: float) -> float:
+    """Return ``value`` (SI); raises ValueError where it lies outside the quantity's domain."""
+    if not q.minimum <= value <= q.maximum:
+        raise ValueError(
+            f"{q.name} = {value:g} {q.unit} lies outside its domain {q.minimum:g} to {q.maximum:g}"
+        )
+    return value
+
+
+def _interval(q: Quantity, stated: Any, value: float | str) -> tuple[float, float]:
+    if isinstance(value, str):
+        raise ValueError(f"{q.name} is a text and has no interval")  # noqa: TRY004
+    if not isinstance(stated, list) or len(stated) != 2:
+        raise ValueError(f"interval of {q.name} = {stated!r} is not [least, greatest]")
+    low, high = (inside(q, to_si(end, q.unit)) for end in stated)
+    if not low <= value <= high or math.isinf(high):
+        raise ValueError(
+            f"interval of {q.name}: its value {value:g} {q.unit} lies outside {low:g} to {high:g} {q.unit}"
+        )
+    return low, high

@@ -1,0 +1,70 @@
+"""The part of a machine file that follows from its figures, written below a line that says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dse import files
+from dse.machines import catalogue, derivation
+from dse.machines.values import Value
+from dse.names import did_you_mean
+
+MARK = "# derived from the figures by `python -m dse.machines`: changes below are lost"
+# digits of a derived number: more than any data sheet has
+_DIGITS = 12
+
+
+def completed(text: str, name: str = "machine") -> str:
+    """Return a machine file's text with all that follows from its figures; what stood below the mark is replaced.
+
+    The file's ``rate`` names the figure whose flops are meant. A file without figures, or without the mark and with
+    parameters of its own, is returned as it is. Raises ValueError where the part above the mark is no machine file.
+    """
+    head, mark, _ = text.partition(MARK)
+    data = files.toml(head)
+    if not {"figures", "figures_of"} & data.keys() or (not mark and "parameters" in data):
+        return text
+    head = head if mark else head.rstrip() + "\n\n"
+    machine = catalogue.parse(name, head)
+    made = derivation.parameters(machine.figures, _rate(data))
+    carbon = derivation.embodied_carbon(machine.figures)
+    lines = [] if carbon is None else list(_entry("figures.embodied_carbon", carbon))
+    for parameter, value in made.items():
+        lines += _entry(f"parameters.{parameter}", value)
+    return f"{head}{MARK}\n" + "\n".join(lines) + "\n"
+
+
+def _rate(data: Mapping[str, Any]) -> str:
+    named = data.get("rate", "")
+    if named and named not in derivation.RATES:
+        raise ValueError(
+            f"rate = {named!r} is no peak rate of flops{did_you_mean(str(named), derivation.RATES)}"
+        )
+    return str(named)
+
+
+def _entry(key: str, value: Value) -> Iterator[str]:
+    yield f"\n[{key}]"
+    yield f"value = {_number(value.value, value.unit)}"
+    if value.interval is not None:
+        yield f"interval = [{', '.join(_number(end, value.unit) for end in value.interval)}]"
+    yield f'evidence = "{value.evidence}"'
+    yield f"source = {json.dumps(value.source)}"
+    if value.doubt:
+        yield f"doubt = {json.dumps(value.doubt)}"
+
+
+def _number(value: float | str, unit: str) -> str:
+    return f'"{value:.{_DIGITS}g} {unit}"'
+
+
+def write(folder: Path) -> None:
+    """Write the derived part of every machine file in ``folder`` anew."""
+    for file in sorted(folder.glob("*.toml")):
+        text = file.read_text(encoding="utf-8")
+        made = completed(text, file.stem)
+        if made != text:
+            file.write_text(made, encoding="utf-8")
