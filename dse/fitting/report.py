@@ -136,7 +136,7 @@ def record(fit: Fit) -> dict[str, Any]:
 def _estimate(e: Estimate) -> dict[str, Any]:
     numbers = {"value": e.value, "low": e.low, "high": e.high}
     finite = {k: v if math.isfinite(v) else None for k, v in numbers.items()}
-    return {**finite, "unit": e.unit, "meaning": e.meaning, "doubt": e.doubt}
+    return {**finite, "unit": e.unit, "meaning": e.meaning, "doubt": e.doubt, "written": e.written}
 
 
 def machine_file(fit: Fit) -> str:

@@ -15,9 +15,9 @@ from dse.fitting.statistics import EXACT, Array, Mask, quantile, scale, standard
 # and which part of the shortest run is launch time
 _CAPS, _RATES, _LAUNCHES = (0.75, 0.9, 1.0, 1.3), (0.0, 0.2), (0.02, 0.7)
 _SHORT = 0.05
-_SEED, _TRIES, _NEAR = 20140519, 8, 0.1
+_SEED, _TRIES, _NEAR = 20140519, 4, 0.1
 # of the starts tried a little, so many are followed to the end
-_COARSE, _FOLLOWED, _MOST = 20, 3, 300
+_COARSE, _FOLLOWED, _MOST = 20, 2, 300
 _EQUAL_SPREAD = 1e-9
 _SIGNIFICANT = 0.05
 _ROBUST_ROUNDS = 3

@@ -151,7 +151,7 @@ def test_missing_columns_are_named(circuit: dict[str, float], dvfs_runs: Make):
     runs = dvfs_runs(circuit, 0)
     assert "column energy [J] is missing" in refusal(changed(runs, energy=None))
     assert "no operations are counted" in refusal(changed(runs, **dict.fromkeys(KINDS)))
-    assert "role is training (T) or validation (V), not 'x'" in refusal(
+    assert "'role' of run 3 is x, not one of training, validation, T, V" in refusal(
         changed(runs, role=["x"] * len(runs["time"]))
     )
     assert "17 folds of 16 settings" in refusal(runs, folds=17)
