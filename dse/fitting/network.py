@@ -98,7 +98,7 @@ COLLECTIVES: Mapping[str, tuple[Algorithm, ...]] = {
 allreduce), or of the parts of all members together (allgather, reduce_scatter, alltoall, scatter, gather)."""
 
 COLUMNS = (
-    Column("size", "byte", ("message_size", "bytes", "length", "n"), required=True, positive=True),
+    Column("size", "byte", ("message_size", "message", "length"), required=True, positive=True),
     Column("time", "s", ("T", "latency"), required=True, positive=True),
     Column("members", "", ("ranks", "processes", "p"), positive=True),
     Column("collective", "", ("operation", "op"), text=True, choices=tuple(COLLECTIVES)),
