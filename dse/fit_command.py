@@ -11,6 +11,7 @@ from dse.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
 from dse.terminal import say, say_json
 
 PICTURES = frozenset({".png", ".svg", ".pdf"})
+MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", "--word-size": "network"}
 
 
 @click.command()
@@ -41,6 +42,12 @@ PICTURES = frozenset({".png", ".svg", ".pdf"})
 )
 @click.option("--time-only", is_flag=True, help="Fit times alone: no energies were measured (roofline).")
 @click.option("--keep-outliers", is_flag=True, help="Fit all runs, outliers too, by least squares.")
+@click.option(
+    "--word-size",
+    type=click.FloatRange(0, min_open=True),
+    metavar="BYTES",
+    help="Bytes of the words in which the machine file counts; 8 without it (network).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 def fit(
     measurements: str,
@@ -55,6 +62,7 @@ def fit(
     columns: tuple[str, ...],
     time_only: bool,
     keep_outliers: bool,
+    word_size: float | None,
     as_json: bool,
 ) -> int:
     """Fit a machine to measured runs.
@@ -75,7 +83,13 @@ def fit(
     """  # noqa: D301
     from results.storage import local
 
-    refuse_options(model, folds is not None or absolute, time_only, output, plot)
+    asked = {
+        "--folds": folds is not None,
+        "--absolute": absolute,
+        "--time-only": time_only,
+        "--word-size": word_size is not None,
+    }
+    refuse_options(model, [option for option, given in asked.items() if given], output, plot)
     for path in filter(None, (output, plot)):
         local(path)
     if output and Path(output).exists() and not force:
@@ -93,9 +107,9 @@ def fit(
         columns=mapped(columns),
         only_time=time_only,
         keep_outliers=keep_outliers,
+        word_size=word_size,
     )
-    wrong = "" if force else found.distrust
-    output = None if wrong else output
+    output = None if found.distrust and not force else output
     if output:
         folder_for(output)
         found.save(output, force=force)
@@ -106,7 +120,7 @@ def fit(
         save(found.plot(), plot)
     if as_json:
         say_json(found.record())
-        return refused(wrong)
+        return trusted(found.distrust, force)
     say(str(found))
     for written in (output, plot):
         if written:
@@ -114,15 +128,15 @@ def fit(
     if output:
         path = output if "/" in output else f"./{output}"
         say(f'In a scenario: machine = "{path}"; to look at it: dse machines {path}')
-    return refused(wrong)
+    return trusted(found.distrust, force)
 
 
-def refused(wrong: str) -> int:
-    """Return the exit code of a fit, and say what is wrong with it, if anything."""
-    if not wrong:
+def trusted(distrust: str, force: bool) -> int:
+    """Return the exit code of a fit, and say why it is no model of the runs, if it is none."""
+    if not distrust:
         return ANSWERED
-    complain(f"dse: {wrong}; no machine file is written without --force")
-    return NO_ANSWER
+    complain(f"dse: {distrust}{'' if force else '; no machine file is written without --force'}")
+    return ANSWERED if force else NO_ANSWER
 
 
 def mapped(columns: Iterable[str]) -> dict[str, str]:
@@ -138,12 +152,11 @@ def mapped(columns: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def refuse_options(model: str, of_dvfs: bool, time_only: bool, output: str | None, plot: str | None) -> None:
-    """Raise UsageError for options that do not go together; ``of_dvfs``: some that only dvfs has."""
-    if model != "roofline" and time_only:
-        raise click.UsageError("--time-only is for --model roofline")
-    if model != "dvfs" and of_dvfs:
-        raise click.UsageError("--folds and --absolute are for --model dvfs")
+def refuse_options(model: str, asked: Iterable[str], output: str | None, plot: str | None) -> None:
+    """Raise UsageError for ``asked`` options of another model, and for files that are named after no format."""
+    for option in asked:
+        if MODEL_OF[option] != model:
+            raise click.UsageError(f"{option} is for --model {MODEL_OF[option]}")
     if plot and Path(plot).suffix not in PICTURES:
         raise click.UsageError(f"{plot}: a picture's name ends in {', '.join(sorted(PICTURES))}")
     if output and Path(output).suffix != ".toml":

@@ -41,6 +41,7 @@ def fit(
     columns: Mapping[str, str] | None = None,
     only_time: bool = False,
     keep_outliers: bool = False,
+    word_size: float | None = None,
 ) -> Fit:
     """Fit a machine to measured runs.
 
@@ -50,7 +51,8 @@ def fit(
     in percent, else in joules (dvfs). ``date``: of the fit (default: today). ``columns``: the header in which a
     column stands, by the column's name ({"time": "duration_ms"}). ``only_time``: no energies were measured
     (roofline). ``keep_outliers``: fit all runs by least squares; else runs that lie far from a robust fit are left
-    out and named, and the least squares of all runs stands beside. Raises FittingError for data that cannot be
+    out and named, and the least squares of all runs stands beside. ``word_size``: bytes of a word, in which the
+    machine file of a network counts (default 8). Raises FittingError for data that cannot be
     fitted, with everything that is wrong; UnknownName for a model or a column that cannot be.
     """
     from numpy.linalg import LinAlgError
@@ -61,6 +63,10 @@ def fit(
         raise ValueError(f"a confidence lies between 0 and 1, such as 0.95, not {confidence!r}")
     if model != "dvfs" and (folds is not None or not relative):
         raise ValueError("folds and absolute errors are for the model dvfs")
+    if model != "network" and word_size is not None:
+        raise ValueError("a word size is for the model network")
+    if word_size is not None and not 0 < word_size < float("inf"):
+        raise ValueError(f"a word has a positive number of bytes, not {word_size!r}")
     if model != "roofline" and only_time:
         raise ValueError("times alone are fitted by the model roofline, and always by the model network")
     called = name or (Path(data).stem if isinstance(data, str | Path) else "fitted")
@@ -69,7 +75,7 @@ def fit(
     if model == "dvfs":
         runs, way = _dvfs(data, columns or {}, called, day, folds, confidence, relative)
     elif model == "network":
-        runs, way = _network(data, columns or {}, called, day, confidence)
+        runs, way = _network(data, columns or {}, called, day, confidence, word_size)
     else:
         runs, way = _roofline(data, columns or {}, called, day, confidence, only_time)
     try:
@@ -133,13 +139,15 @@ def _dvfs(
 
 
 def _network(
-    data: Any, names: Mapping[str, str], called: str, day: str, confidence: float
+    data: Any, names: Mapping[str, str], called: str, day: str, confidence: float, word: float | None
 ) -> tuple[Measurements, _Way]:
     from dse.fitting import network
     from dse.fitting.reading import read
 
     runs = read(data, network.COLUMNS, names, network.check)
-    return runs, _Way(lambda r: network.fit(r, called, day, confidence), network.suspects)
+    return runs, _Way(
+        lambda r: network.fit(r, called, day, confidence, word or network.WORD), network.suspects
+    )
 
 
 def _roofline(

@@ -42,7 +42,9 @@ UNIT_CLOCK = 1e9
 _FEWEST_CLOCKS = 4
 # physics says 1 to 3 (voltage falls with the clock), idle clocks and turbo a little around it
 LOWEST, HIGHEST = 0.25, 8.0
-_STEPS, _COARSE, _GOLDEN = 63, 12, 40
+_STEPS, _FEW, _COARSE, _GOLDEN = 32, 5, 12, 40
+# how far from the exponent of all runs that of most of them may lie
+_NEAR = 2.0
 _FOLDS = 10
 _VAGUE = 0.5
 _ALONG = 400
@@ -127,7 +129,7 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
         part = np.arange(kernel.clock.size) % folds
         for fold in range(folds):
             out = part == fold
-            less = _solve(kernel.clock[~out], kernel.time[~out], kernel.power[~out])
+            less = _solve(kernel.clock[~out], kernel.time[~out], kernel.power[~out], found.k)
             places = np.flatnonzero(kernel.own)[out]
             held["time"][places] = less.time(kernel.clock[out]) / kernel.time[out] - 1
             held["power"][places] = less.power(kernel.clock[out]) / kernel.power[out] - 1
@@ -191,8 +193,8 @@ def _kernels(runs: Measurements) -> Iterator[_Kernel]:
         yield _Kernel(name, own, clock[own], measured["time"][own], measured["power"][own])
 
 
-def _solve(clock: Array, time: Array, power: Array) -> _Found:
-    """Fit both forms; the exponent by a scan and a golden section around its best."""
+def _solve(clock: Array, time: Array, power: Array, about: float | None = None) -> _Found:
+    """Fit both forms; the exponent by a scan, or from one it is ``about``, and a search around the best."""
     kernel = _Kernel("", np.ones(clock.size, bool), clock, time, power)
 
     def squares(exponent: float) -> float:
@@ -200,9 +202,10 @@ def _solve(clock: Array, time: Array, power: Array) -> _Found:
         model = rows @ linear.relative(rows, power)
         return float((np.log(model / power) ** 2).sum())
 
-    scanned = np.geomspace(LOWEST, HIGHEST, _STEPS)
+    ends = (LOWEST, HIGHEST) if about is None else (about / _NEAR, about * _NEAR)
+    scanned = np.geomspace(*ends, _STEPS if about is None else _FEW)
     best = int(np.argmin([squares(k) for k in scanned]))
-    low, high = float(scanned[max(best - 1, 0)]), float(scanned[min(best + 1, _STEPS - 1)])
+    low, high = float(scanned[max(best - 1, 0)]), float(scanned[min(best + 1, scanned.size - 1)])
     k = _golden(squares, low, high)
     a, b = linear.relative(kernel.of_time, time).tolist()
     p0, c = linear.relative(kernel.of_power(k), power).tolist()
@@ -213,7 +216,7 @@ def _golden(f: Callable[[float], float], low: float, high: float) -> float:
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(
-        f, bounds=(low, high), method="bounded", options={"xatol": 1e-9, "maxiter": _GOLDEN}
+        f, bounds=(low, high), method="bounded", options={"xatol": 1e-6, "maxiter": _GOLDEN}
     )
     return float(found.x)
 

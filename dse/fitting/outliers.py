@@ -12,7 +12,7 @@ from dse.fitting.statistics import Array, Mask, scale
 
 # the chance that a set of runs with normal errors alone has one called an outlier, and the factor that makes up
 # for a spread that is itself estimated from few runs
-_CHANCE, _CAUTION = 0.01, 1.25
+_CHANCE, _CAUTION = 0.01, 1.5
 # runs more than these lie apart: then the model is wrong, not the runs
 _MOST = 0.2
 # fewer runs say nothing of their spread

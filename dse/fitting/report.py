@@ -169,7 +169,8 @@ def machine_file(fit: Fit) -> str:
             lines += ["", f"[parameters.{p.name}]", _entry("value", f"{p.value!r} {p.unit}")]
             sure = f"{fit.confidence:.0%} interval {_value(p.low, p.unit)} to {_value(p.high, p.unit)}"
             errors = f"errors of {what} {100 * e.mean:.2f} % on average, {100 * e.greatest:.2f} % at most"
-            lines.append(_entry("source", f"{short}; {sure}; {errors}"))
+            fitted = f"{short}; {sure}; {errors}"
+            lines.append(_entry("source", "as given, not fitted" if p.low == p.high == p.value else fitted))
             lines += [_entry("doubt", p.doubt)] if p.doubt else []
     for s in fit.settings:
         lines += ["", "[[settings]]", _entry("name", s.name)]
@@ -179,11 +180,12 @@ def machine_file(fit: Fit) -> str:
 
 
 def _remarks(fit: Fit) -> tuple[str, ...]:
-    """Return the notes, and first the runs left out."""
-    if not fit.outliers:
-        return fit.notes
+    """Return the notes, and first what speaks against the fit and the runs left out."""
+    first = [fit.distrust] if fit.distrust else []
     many = len(fit.outliers)
-    return (f"{many} outlier{'s' * (many > 1)} left out: {'; '.join(map(_apart, fit.outliers))}", *fit.notes)
+    if many:
+        first.append(f"{many} outlier{'s' * (many > 1)} left out: {'; '.join(map(_apart, fit.outliers))}")
+    return (*first, *fit.notes)
 
 
 def _lines(fit: Fit) -> list[int]:

@@ -171,5 +171,6 @@ class Problem:
 
     def jacobian_by_logarithm(self, free: Array, weights: tuple[float, float]) -> Array:
         """Return their derivatives by the logarithms of the free parameters."""
-        rows: Array = self.jacobian(self.inside(free), weights) * np.exp(free)
+        theta = self.inside(free)
+        rows: Array = self.jacobian(theta, weights) * theta[list(self.free)]
         return rows
