@@ -25,7 +25,8 @@ def nonnegative_least_squares(rows: Array, right: Array) -> Array:
     scaled = rows / size
     plain: Array = np.linalg.lstsq(scaled, right, rcond=None)[0]
     if (plain >= 0).all():
-        return plain / size
+        found: Array = plain / size
+        return found
     free = _quadratic_program(scaled, right) > AT_ZERO * np.linalg.norm(right)
     for _ in range(ROUNDS):
         x = np.zeros(rows.shape[1])
@@ -38,7 +39,7 @@ def nonnegative_least_squares(rows: Array, right: Array) -> Array:
         elif (descent[~free] > noise).any():
             free[np.argmax(np.where(free, -np.inf, descent))] = True
         else:
-            found: Array = x / size
+            found = x / size
             return found
     raise ArithmeticError("the non-negative least squares did not settle on which parameters are zero")
 
