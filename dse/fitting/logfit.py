@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ MAD = 1.4826
 STEPS = 60
 SETTLED = 1e-7
 LEAST_SPREAD = 1e-9
+PULL = 10.0
 SHARPEST, BLUNTEST = 25.0, 1.0
 
 
@@ -30,25 +31,47 @@ SHARPEST, BLUNTEST = 25.0, 1.0
 class Form:
     """K terms over d columns: ``logc`` (K,), ``exponents`` (K, d), ``group`` (K,): 0 for a plain term.
 
-    ``sharpness``: of the groups 1, 2, …; infinite for a maximum.
+    ``sharpness``: of the groups 1, 2, …; infinite for a maximum. ``tie`` (K,): which coefficient, counted from 0, a
+    term has; terms that share one keep their ratio.
     """
 
     logc: Array
     exponents: Array
     group: NDArray[np.intp]
-    sharpness: float = math.inf
+    sharpness: float
+    tie: NDArray[np.intp]
 
     @property
     def groups(self) -> int:
         """How many groups there are."""
         return int(self.group.max(initial=0))
 
+    @property
+    def coefficients(self) -> int:
+        """How many coefficients there are."""
+        return int(self.tie.max(initial=-1)) + 1
+
     def take(self, kept: NDArray[np.bool_]) -> Form:
-        """Return the form with these terms only; its groups are numbered anew."""
+        """Return the form with these terms only; its groups and coefficients are numbered anew."""
         group = self.group[kept]
-        left = np.unique(group[group > 0])
-        number = np.concatenate([[0], np.searchsorted(left, np.arange(1, self.groups + 1)) + 1])
-        return replace(self, logc=self.logc[kept], exponents=self.exponents[kept], group=number[group])
+        number = np.concatenate([[0], np.cumsum(np.isin(np.arange(1, self.groups + 1), group))])
+        tie = np.unique(self.tie[kept], return_inverse=True)[1]
+        made = replace(self, logc=self.logc[kept], exponents=self.exponents[kept], tie=tie)
+        return replace(made, group=number[group].astype(np.intp))
+
+    def shifted(self, middle: Array) -> Form:
+        """Return the same function of columns whose logarithms are counted from ``middle``."""
+        return replace(self, logc=self.logc + self.exponents @ middle)
+
+
+def form_of(
+    logc: Array, exponents: Array, group: Any = 0, sharpness: float = math.inf, tie: Any = None
+) -> Form:
+    """Return a form; without more said its terms are plain and each has a coefficient of its own."""
+    k = len(logc)
+    groups = np.broadcast_to(np.asarray(group, np.intp), (k,)).copy()
+    ties = np.arange(k) if tie is None else np.asarray(tie, np.intp)
+    return Form(np.asarray(logc, float), np.asarray(exponents, float).reshape(k, -1), groups, sharpness, ties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +92,23 @@ def fitted(
 ) -> tuple[Form, float]:
     """Return the form near ``form`` that fits best, and its robust mean square of residuals.
 
-    ``x``: logarithms of the columns (N, d); ``y``: logarithms of what was measured; ``weight``: of each run.
+    ``x``: logarithms of the columns (N, d); ``y``: logarithms of what was measured; ``weight``: of each run. Free
+    exponents are pulled towards 0 as by PULL runs each, so that no term turns steep for the sake of a few runs.
     """
     weight = np.ones(len(y)) if weight is None else weight
     damping, value, jacobian = 1e-3, *_evaluated(form, x, free)
     cost, spread = _cost(value - y, weight, loss)
+    pulled = slice(form.coefficients, form.coefficients + form.exponents.size) if free.exponents else slice(0)
     for _ in range(steps):
         residual = value - y
         w = weight * _weights(residual / spread, loss)
         gradient = jacobian.T @ (w * residual)
         normal = jacobian.T @ (w[:, None] * jacobian)
+        pull = PULL * spread**2
+        if free.exponents:
+            gradient[pulled] += pull * form.exponents.ravel()
+            normal[np.diag_indices(len(normal))] += _only(len(normal), pulled) * pull
+            cost += pull * float((form.exponents**2).sum()) / float(weight.sum())
         scale = np.diag(normal) + 1e-12 * max(float(np.diag(normal).max()), LEAST_SPREAD)
         better = False
         for _ in range(8):
@@ -87,6 +117,8 @@ def fitted(
             with np.errstate(over="ignore", invalid="ignore"):
                 there = log_value(tried, x)
             found = _cost(there - y, weight, loss, spread)[0]
+            if free.exponents:
+                found += pull * float((tried.exponents**2).sum()) / float(weight.sum())
             if np.isfinite(found) and found < cost:
                 better = True
                 break
@@ -101,6 +133,12 @@ def fitted(
         if gain < SETTLED:
             break
     return form, cost
+
+
+def _only(size: int, part: slice) -> Array:
+    found = np.zeros(size)
+    found[part] = 1.0
+    return found
 
 
 def _cost(residual: Array, weight: Array, loss: Loss, spread: float | None = None) -> tuple[float, float]:
@@ -156,14 +194,18 @@ def _evaluated(form: Form, x: Array, free: Free | None) -> tuple[Array, Array]:
             entropy = (weight * (inner - top[:, None])).sum(1)
             columns.append((np.exp(top - value) * entropy)[:, None])
     by_exponent = [share[:, [t]] * x for t in range(len(form.logc))] if free.exponents else []
+    if form.coefficients < len(form.tie):
+        tied = np.zeros((len(x), form.coefficients))
+        np.add.at(tied.T, form.tie, share.T)
+        share = tied
     return value, np.concatenate([share, *by_exponent, *columns], axis=1)
 
 
 def _moved(form: Form, step: Array, free: Free) -> Form:
-    k, d = form.exponents.shape
-    made = replace(form, logc=form.logc + step[:k])
+    (k, d), c = form.exponents.shape, form.coefficients
+    made = replace(form, logc=form.logc + step[:c][form.tie])
     if free.exponents:
-        made = replace(made, exponents=form.exponents + step[k : k + k * d].reshape(k, d))
+        made = replace(made, exponents=form.exponents + step[c : c + k * d].reshape(k, d))
     if free.sharpness and not math.isinf(form.sharpness):
         s = form.sharpness * math.exp(float(np.clip(step[-1], -0.7, 0.7)))
         made = replace(made, sharpness=min(max(s, BLUNTEST), SHARPEST))
