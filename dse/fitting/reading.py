@@ -126,6 +126,14 @@ def read(
     )
 
 
+def stands(cells: Table, column: Column, names: Mapping[str, str]) -> bool:
+    """Whether a table has a column, by its name or by the one the user gives it."""
+    known = {_plain(n) for n in (column.name, *column.also)}
+    heads = [_plain(_split(h)[0]) for h in cells.heads]
+    behind = [_plain(h.rpartition("_")[0]) for h in cells.heads if _suffix(_split(h)[0])]
+    return column.name in names or not known.isdisjoint([*heads, *behind])
+
+
 def _where(run: int, lines: Sequence[int]) -> str:
     return f"run {run + 1} (line {lines[run]})" if lines else f"run {run + 1}"
 

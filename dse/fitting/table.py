@@ -42,10 +42,12 @@ class Table:
 
 
 def table(data: Any) -> Table:
-    """Return the cells of a path, a DataFrame or a mapping of columns.
+    """Return the cells of a path, a DataFrame or a mapping of columns; a table as it is.
 
     Raises FittingError where nothing can be read, TypeError for any other kind of data.
     """
+    if isinstance(data, Table):
+        return data
     if isinstance(data, str | Path):
         return _file(Path(data))
     if not hasattr(data, "items"):

@@ -8,7 +8,9 @@ the launch time λ of the run, which the paper does not have (0 where the machin
     E = W εf + Q εm + π1 T                                      (1)
 
 The launch time counts in time and energy, and so in all that follows from them. The regime, the balances and
-the peak power below are those of runs so long that it does not matter. With the intensity I = W/Q the run is compute-bound for I >= B+, memory-bound for I <= B-, and throttled by the
+the peak power below are those of runs so long that it does not matter.
+
+With the intensity I = W/Q the run is compute-bound for I >= B+, memory-bound for I <= B-, and throttled by the
 cap between the two, where B = τm/τf and
 
     B+ = max(B, εm/(Δπ/k τf - εf)), infinite where Δπ/k <= εf/τf        (5), corrected
@@ -206,7 +208,7 @@ SUMS = (
 
 
 def equations(g: Any) -> Mapping[str, Any]:
-    """Time by (3) and the launch time, energy by (1); W flops and Q = W/I bytes at the costs of ``precision`` and ``level``."""
+    """Time by (3), energy by (1); W flops and Q = W/I bytes at the costs of ``precision`` and ``level``."""
     m = g.machine
     flop_time, flop_energy = (getattr(m, name) for name in FLOP[g.precision])
     byte_time, byte_energy = (getattr(m, name) for name in DATA[g.level])
