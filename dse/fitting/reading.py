@@ -289,3 +289,12 @@ def _number(cell: Any) -> float:
 def _shown(cell: Any) -> str:
     text = "empty" if cell is None or (isinstance(cell, str) and not cell.strip()) else str(cell)
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def unit_of(cells: Table, name: str) -> str:
+    """Return the unit that a column's header states; empty where it states none, or where there is no such column."""
+    heads = [_split(h) for h in cells.heads]
+    stated = next((unit for n, unit in heads if _plain(n) == _plain(name)), None)
+    if stated is None:
+        stated = next((_suffix(n) for n, unit in heads if _plain(n.rpartition("_")[0]) == _plain(name)), "")
+    return "" if stated in _NO_UNIT else stated
