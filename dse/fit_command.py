@@ -127,7 +127,8 @@ def fit(
             say(f"Wrote {written}")
     if output:
         path = output if "/" in output else f"./{output}"
-        say(f'In a scenario: machine = "{path}"; to look at it: dse machines {path}')
+        look = "dse models" if found.form else "dse machines"
+        say(f'In a scenario: {"model" if found.form else "machine"} = "{path}"; to look at it: {look} {path}')
     return trusted(found.distrust, force)
 
 

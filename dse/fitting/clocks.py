@@ -23,8 +23,11 @@ from dse.fitting.statistics import EXACT, Mask, errors, quantile, standard_error
 from dse.fitting.table import Table
 from dse.quantities import show
 
+CLOCK = "core_frequency"
+CLOCKS = "clocks"
+"""The form of a fit without voltages."""
 _CLOCK = Column(
-    "core_frequency", "Hz", ("frequency", "f_core", "f_proc", "f", "clock", "processor_frequency"), True, True
+    CLOCK, "Hz", ("frequency", "f_core", "f_proc", "f", "clock", "processor_frequency"), True, True
 )
 COLUMNS = (
     _CLOCK,
@@ -96,7 +99,7 @@ def meant(cells: Table, names: Mapping[str, str]) -> bool:
 
 def check(numbers: Mapping[str, Array], _: Callable[[int], str]) -> Sequence[tuple[int, str]]:
     """Return what makes runs useless: clocks that are nearly all alike."""
-    clocks = numbers.get("core_frequency", np.zeros(0))
+    clocks = numbers.get(CLOCK, np.zeros(0))
     known = np.unique(clocks[np.isfinite(clocks)])
     if not known.size or known.size >= _FEWEST_CLOCKS:
         return []
@@ -146,10 +149,10 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
         "constants not negative",
         parameters=tuple(parameters),
         errors={k: errors(modelled[k], measured[k]) for k in modelled},
-        runs=Runs({**measured, "clock": runs.numbers["core_frequency"]}, modelled, tuple(_groups(runs))),
+        runs=Runs({**measured, "clock": runs.numbers[CLOCK]}, modelled, tuple(_groups(runs))),
         validation={f"{k} of runs held out, {folds} folds": summary(v) for k, v in held.items()},
         notes=tuple(notes),
-        form="clocks",
+        form=CLOCKS,
     )
 
 
@@ -187,7 +190,7 @@ def _groups(runs: Measurements) -> list[str]:
 def _kernels(runs: Measurements) -> Iterator[_Kernel]:
     groups = _groups(runs)
     measured = _measured(runs)
-    clock = runs.numbers["core_frequency"] / UNIT_CLOCK
+    clock = runs.numbers[CLOCK] / UNIT_CLOCK
     for name in dict.fromkeys(groups):
         own = np.array([g == name for g in groups])
         yield _Kernel(name, own, clock[own], measured["time"][own], measured["power"][own])

@@ -25,8 +25,8 @@ def nonnegative_least_squares(rows: Array, right: Array) -> Array:
     scaled = rows / size
     plain: Array = np.linalg.lstsq(scaled, right, rcond=None)[0]
     if (plain >= 0).all():
-        found: Array = plain / size
-        return found
+        plain /= size
+        return plain
     free = _quadratic_program(scaled, right) > AT_ZERO * np.linalg.norm(right)
     for _ in range(ROUNDS):
         x = np.zeros(rows.shape[1])
@@ -39,8 +39,8 @@ def nonnegative_least_squares(rows: Array, right: Array) -> Array:
         elif (descent[~free] > noise).any():
             free[np.argmax(np.where(free, -np.inf, descent))] = True
         else:
-            found = x / size
-            return found
+            x /= size
+            return x
     raise ArithmeticError("the non-negative least squares did not settle on which parameters are zero")
 
 

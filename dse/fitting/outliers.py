@@ -9,7 +9,9 @@ import numpy as np
 
 from dse.fitting.reading import Measurements
 from dse.fitting.statistics import Array, Mask, scale
+from dse.quantities import show
 
+_DIGITS = 4
 # the chance that a set of runs with normal errors alone has one called an outlier, and the factor that makes up
 # for a spread that is itself estimated from few runs
 _CHANCE, _CAUTION = 0.01, 1.5
@@ -34,6 +36,11 @@ class Outlier:
     def factor(self) -> float:
         """How many times the model's value was measured."""
         return self.measured / self.model
+
+    def __str__(self) -> str:
+        where = f"line {self.line}" if self.line is not None else f"run {self.run + 1}"
+        measured, model = show(self.measured, self.unit, _DIGITS), show(self.model, self.unit, _DIGITS)
+        return f"{where}: {self.what} {measured}, {self.factor:.3g} times the {model} of the fit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dse.fitting.outliers import Outlier
 from dse.fitting.result import Estimate, Fit
 from dse.fitting.statistics import Errors
 from dse.machines.settings import QUANTITIES
@@ -51,7 +50,7 @@ def _outliers(fit: Fit) -> list[str]:
         "",
         f"{many} outlier{'s' * (many > 1)} left out, far from a robust fit of all {fit.size + many} runs:",
     ]
-    lines += [f"  {_apart(o)}" for o in fit.outliers]
+    lines += [f"  {o}" for o in fit.outliers]
     if not fit.all_runs:
         return [*lines, "The least squares of all runs find no model."]
     kept = {p.name: p for p in fit.parameters}
@@ -65,12 +64,6 @@ def _outliers(fit: Fit) -> list[str]:
         if k in fit.errors
     ]
     return [*lines, "", *_columns(("", "without outliers", "all runs"), rows)]
-
-
-def _apart(o: Outlier) -> str:
-    where = f"line {o.line}" if o.line is not None else f"run {o.run + 1}"
-    measured, model = show(o.measured, o.unit, _DIGITS), show(o.model, o.unit, _DIGITS)
-    return f"{where}: {o.what} {measured}, {o.factor:.3g} times the {model} of the fit"
 
 
 def _all_errors(fit: Fit) -> dict[str, Errors]:
@@ -150,7 +143,7 @@ def machine_file(fit: Fit) -> str:
         _entry("source", f"fitted to {data} (sha256 {fit.digest}) by dse {VERSION}, {fit.date}"),
         _entry(
             "notes",
-            " ".join([f"{fit.method[:1].upper()}{fit.method[1:]}.", *(f"{n}." for n in _remarks(fit))]),
+            " ".join([f"{fit.method[:1].upper()}{fit.method[1:]}.", *(f"{n}." for n in fit.remarks)]),
         ),
         "",
         "[fit]",
@@ -177,15 +170,6 @@ def machine_file(fit: Fit) -> str:
         lines.append(_entry("source", f"voltages and frequencies of {data}; costs by the constants {short}"))
         lines += _quantities(s.measured) + _quantities(s.derived)
     return "\n".join(lines) + "\n"
-
-
-def _remarks(fit: Fit) -> tuple[str, ...]:
-    """Return the notes, and first what speaks against the fit and the runs left out."""
-    first = [fit.distrust] if fit.distrust else []
-    many = len(fit.outliers)
-    if many:
-        first.append(f"{many} outlier{'s' * (many > 1)} left out: {'; '.join(map(_apart, fit.outliers))}")
-    return (*first, *fit.notes)
 
 
 def _lines(fit: Fit) -> list[int]:

@@ -144,8 +144,24 @@ class Fit:
         error = f"the error of {what} is {100 * mean:.0f} % on average, above {100 * MOST_ERROR:.0f} %"
         return f"{error}: this is no model of these runs"
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and first what speaks against the fit and the runs left out."""
+        first = [self.distrust] if self.distrust else []
+        many = len(self.outliers)
+        if many:
+            first.append(f"{many} outlier{'s' * (many > 1)} left out: {'; '.join(map(str, self.outliers))}")
+        return (*first, *self.notes)
+
     def machine(self) -> str:
-        """Return the machine file, TOML."""
+        """Return the machine file, TOML; of a kernel's clocks the model file.
+
+        Raises FittingError for the clocks of several kernels.
+        """
+        if self.form:
+            from dse.fitting.clock_file import model_file
+
+            return model_file(self)
         from dse.fitting.report import machine_file
 
         return machine_file(self)

@@ -1,5 +1,6 @@
 """Time and power over the clock: both forms come back, exponent included, for each kernel."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,32 @@ def test_the_clock_of_least_energy_is_that_of_the_forms():
     assert "clock measured" not in told
     flat = dse.fit(runs(1, fixed_power=1.0, clock_exponent=3.0), "dvfs")
     assert any("the lowest clock measured" in n for n in flat.notes)
+
+
+def test_the_model_file_answers_which_clock_takes_least_energy(tmp_path: Path):
+    found = dse.fit(runs(1), "dvfs", name="my kernel")
+    path = found.save(tmp_path / "kernel.toml")
+    goal = {"decide": {"core_frequency": {}}, "objective": {"minimize": "energy"}}
+    answer = dse.solve({"model": str(path), **goal})
+    p = {k: found[k].value for k in TRUE}
+    f = np.linspace(0.5, 2.0, 100_001)
+    energy = (p["fixed_time"] + p["cycles"] / f / 1e9) * (
+        p["fixed_power"] + p["clock_power"] * f ** p["clock_exponent"]
+    )
+    assert answer.objective == pytest.approx(energy.min(), rel=1e-6)
+    assert answer.variables["core_frequency"] == pytest.approx(f[energy.argmin()] * 1e9, rel=1e-3)
+    assert "convex in log variables" in answer.certificate
+    fast = dse.solve({"model": str(path), **goal, "limits": {"time": {"max": "1 s"}}})
+    assert fast.metrics["time"] == pytest.approx(1.0, rel=1e-6)
+
+
+def test_a_model_file_has_one_kernel(tmp_path: Path):
+    both = {k: np.concatenate([v, v]) for k, v in runs(3).items()}
+    both["kernel"] = ["gemm"] * CLOCKS.size + ["stream"] * CLOCKS.size
+    with pytest.raises(
+        FittingError, match="a model file is of one kernel, and these runs are of 2: gemm, stream"
+    ):
+        dse.fit(both, "dvfs").save(tmp_path / "both.toml")
 
 
 def test_what_does_not_change_with_the_clock_is_not_visible():
