@@ -141,7 +141,8 @@ def prepared(study: Study) -> Ready:
 
 def own_model(scenario: scenarios.Scenario) -> Model | None:
     """Return a model that was registered by the caller: workers have to be told of it."""
-    return None if dse.models.built_in(scenario.model) else dse.models.get(scenario.model)
+    model = dse.models.get(scenario.model)
+    return None if dse.models.our_own(model) else model
 
 
 def itself(study: Study) -> Study:

@@ -256,6 +256,22 @@ def kind(unit: str) -> str:
     return f"a quantity of dimension {text}"
 
 
+def si_unit(unit: str) -> str:
+    """Return the SI unit of what a unit measures: "s" for "ms", "flop/s" for "GFLOPS"; raises UnitError.
+
+    The unit's own text where no known unit measures the same and it is one already ("1/s^2").
+    """
+    factor, dimension = _root(unit)
+    if not dimension:
+        return ""
+    known = next((k for k in _KINDS if k and _root(k)[1] == dimension), None)
+    if known is not None:
+        return unit if factor == _root(known)[0] else known
+    if factor == 1:
+        return unit
+    raise UnitError(f"{unit!r} is {kind(unit)}: write it in SI units")
+
+
 def examples(unit: str) -> tuple[str, ...]:
     """Return texts that are read well for a quantity of this SI unit, such as "5 kW" for "W"."""
     return _KINDS[unit][1] if unit in _KINDS else (f"1 {unit}",)

@@ -7,6 +7,8 @@ the best of these alternatives is the answer. Both are exact: a t too large and 
 t = u = the maximum the question stands as it was.
 
 Which of the two stands where is read off the exponents, never declared.
+
+A sum under a power that is no whole number, (a + b)^0.5, becomes an unknown in the same way: the largest of one term.
 """
 
 from __future__ import annotations
@@ -38,14 +40,19 @@ class Maxima:
     terms: dict[str, tuple[Ratio, ...]] = field(default_factory=dict)
     taken: int = 0
 
-    def larger(self, a: Ratio, b: Ratio) -> Ratio:
-        """Return the unknown that stands for the larger of two."""
+    def larger(self, a: Ratio, *others: Ratio) -> Ratio:
+        """Return the unknown that stands for the largest of some, or for one alone."""
         self.taken += 1
-        several = [t for t in (*self._flat(a), *self._flat(b)) if t.numerator.terms]
+        if not others:
+            return self._named((a,))
+        several = [t for x in (a, *others) for t in self._flat(x) if t.numerator.terms]
         if len(several) < 2:
             return several[0] if several else ratio(0.0)
+        return self._named(several)
+
+    def _named(self, terms: Iterable[Ratio]) -> Ratio:
         name = f"{DOWN}{self.taken}"
-        self.terms[name] = tuple(several)
+        self.terms[name] = tuple(terms)
         return symbol(name)
 
     def _flat(self, a: Ratio) -> tuple[Ratio, ...]:

@@ -19,7 +19,8 @@ from dse.models import arithmetic
 Key = tuple[tuple[str, float], ...]
 TINY = 1e-300
 # what names the larger of two while a model runs (formulations.maxima); where nothing does, it is refused
-larger: ContextVar[Callable[[Ratio, Ratio], Ratio] | None] = ContextVar("larger", default=None)
+# (of one alone: what stands for it, so that a power of a sum becomes one of an unknown)
+larger: ContextVar[Callable[..., Ratio] | None] = ContextVar("larger", default=None)
 
 
 class NotPosynomial(ArithmeticError):
@@ -191,6 +192,9 @@ class Ratio:
         if self.numerator.is_monomial and self.denominator.is_monomial:
             return Ratio(self.numerator.power(e))
         if e != int(e):
+            name = larger.get()
+            if name is not None and self.numerator.terms:
+                return name(self) ** e
             raise NotPosynomial(f"the power {e:g} of a sum of {len(self.numerator.terms)} terms")
         result = Ratio(ONE)
         for _ in range(int(e)):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 MODEL, CAP = roofline.ROOFLINE.name, roofline.USABLE_POWER.name
+LAUNCH = MACHINE_PREFIX + roofline.LAUNCH_TIME.name
 SHOWN = ("performance", "efficiency", "power")
 WORK = frozenset({"flops", "bytes", "intensity"})
 LOWEST, HIGHEST = 1 / 8, 256.0
@@ -34,7 +35,7 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """One machine at every intensity, in SI units.
+    """One machine at every intensity, in SI units, for runs so long that the launch time does not matter.
 
     ``name``: what tells it from the others, in words; ``intensity``: flops per byte of the curves; ``curves``: flops
     per second, flops per joule and watts there, by metric; ``units``: of the metrics. ``places``: the designs of
@@ -147,8 +148,9 @@ def _roofline(group: Designs, machine: Mapping[str, Any], name: str) -> Roofline
     low = min(LOWEST, float(inside.min(initial=LOWEST * AROUND)) / AROUND)
     high = max(HIGHEST, float(inside.max(initial=HIGHEST / AROUND)) * AROUND)
     along = np.geomspace(low, high, SAMPLES)
-    # all that is shown is per flop, so that any number of flops will do
-    given = {**machine, "flops": 1.0, "intensity": along}
+    # all that is shown is per flop of long runs, so that any number of flops will do
+    long = {n: v for n, v in machine.items() if n != LAUNCH}
+    given = {**long, "flops": 1.0, "intensity": along}
     asked = replace(group.question, given=given, decide=())
     metrics = evaluation.metrics(asked, {})
     kept = [n for n in SHOWN if n in metrics and (group.number(n) is not None or not group.places.size)]

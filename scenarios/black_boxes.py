@@ -20,7 +20,7 @@ def marked(grid: Grid) -> Grid:
     The models that come with dse are known not to. Texts are tried in all combinations, up to 200.
     """
     model = next(iter(grid.bases.values())).model
-    if models.built_in(model.name) or model.black_box:
+    if models.our_own(model) or model.black_box:
         return grid
     why = next(filter(None, _refusals(grid)), "")
     if not why:

@@ -1,4 +1,4 @@
-"""Machine files named in a scenario: found beside it, and pinned by what they held."""
+"""Machine and model files named in a scenario: found beside it, and pinned by what they held."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from dse.machines import is_file
 from scenarios.errors import Findings
 from scenarios.toml_text import to_toml
 
-# a line of a scenario's text that says what a machine file held when the question was asked
-_PIN = re.compile(r'^# machine file "(.+)": sha256 ([0-9a-f]{64})$', re.MULTILINE)
+# a line of a scenario's text that says what a file held when the question was asked
+_PIN = re.compile(r'^# (?:machine|model) file "(.+)": sha256 ([0-9a-f]{64})$', re.MULTILINE)
 
 
 def pins(text: str) -> list[tuple[str, str]]:
-    """Return the machine files that a scenario's text pins: path and SHA-256 of each."""
+    """Return the machine and model files that a scenario's text pins: path and SHA-256 of each."""
     return sorted(set(_PIN.findall(text)))
 
 
 def pinned(
     data: dict[str, Any], file: str, text: str | None, findings: Findings
 ) -> tuple[dict[str, Any], str | None]:
-    """Return a scenario's data and text with its machine files as absolute paths, and pinned.
+    """Return a scenario's data and text with its machine and model files as absolute paths, and pinned.
 
     A path that is not absolute starts at the scenario file (at the working directory where there is none).
-    The text ends with the SHA-256 of each machine file, so that a stored question, and its hash, say which
-    machine was meant; a file that has changed since is noted as a mistake. Without machine files all stays as
-    it is.
+    The text ends with the SHA-256 of each file, so that a stored question, and its hash, say which machine or
+    model was meant; a file that has changed since is noted as a mistake. Without such files all stays as it is.
     """
     folder = Path() if text is None else Path(file).parent
     paths = {p: str((folder / p).resolve()) for p in _named(data)}
@@ -44,17 +43,21 @@ def pinned(
     except TypeError:
         # whoever reads the data says what is wrong with it
         return found, text
-    before = dict(_PIN.findall(told))
+    before, model = dict(_PIN.findall(told)), found.get("model")
+
+    def kind(path: str) -> str:
+        return "model" if path == model else "machine"
+
     for path in dict.fromkeys(paths.values()):
         held = _digest(path)
         if held is None:
             continue
         if path not in before:
-            told = f'{told.rstrip()}\n# machine file "{path}": sha256 {held}\n'
+            told = f'{told.rstrip()}\n# {kind(path)} file "{path}": sha256 {held}\n'
         elif before[path] != held:
-            wrong = f"machine file {path} has changed since this question was stored"
+            wrong = f"{kind(path)} file {path} has changed since this question was stored"
             right = f"bring the old file back, or take the line out that pins it to {before[path][:16]}…"
-            findings.add("machine", wrong, right)
+            findings.add(kind(path), wrong, right)
     return found, told
 
 
@@ -62,7 +65,7 @@ def _digest(path: str) -> str | None:
     try:
         return hashlib.sha256(files.content(path)).hexdigest()
     except OSError:
-        # whoever reads the machine says so, with its key
+        # whoever reads the machine or model says so, with its key
         return None
 
 
@@ -79,7 +82,8 @@ def _rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str
 
 
 def _parts(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Go through the places where machines are named."""
+    """Go through the places where machines and models are named."""
+    yield ("model",)
     yield ("machine",)
     decide = data.get("decide")
     for name in decide if isinstance(decide, Mapping) else ():
@@ -102,7 +106,7 @@ def _named(data: Mapping[str, Any]) -> list[str]:
 
 
 def _replaced(data: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return the data with every path of a machine file changed."""
+    """Return the data with every path of a machine or model file changed."""
     made = dict(data)
     for place in _parts(data):
         _change_at(made, place, change)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dse.models.model import MACHINE_PREFIX
+from dse.models.model import MACHINE_PREFIX, Model
 from scenarios import axes
 from scenarios.axes import RESERVED, Target
 from scenarios.errors import meant, shown
@@ -241,12 +241,18 @@ def _front(reader: Reader, shape: Shape) -> None:
 def _top(reader: Reader, shape: Shape) -> None:
     own = [x.name for x in reader.model.limits]
     for i, name in enumerate(shape.waive):
-        if name not in own:
+        if not waived(reader.model, (name,)):
             kind = f"limit of {reader.model.name} itself called"
-            reader.findings.unknown(f"waive[{i}]", kind, name, own)
+            reader.findings.unknown(f"waive[{i}]", kind, name, dict.fromkeys([n.partition(".")[0] for n in own] + own))
     if shape.gap is not None and not 0 < shape.gap < 1:
         right = "write a number between 0 and 1, such as 1e-6"
         reader.findings.add("gap", f"{shape.gap:g} is no relative gap", right)
+
+
+def waived(model: Model, asked: Iterable[str]) -> frozenset[str]:
+    """Return the model's own limits that are set aside: by their names, or by that of their family ("range")."""
+    own = [x.name for x in model.limits]
+    return frozenset(n for a in asked for n in own if n == a or n.startswith(f"{a}."))
 
 
 def _machines(reader: Reader, shape: Shape, name: str) -> tuple[str, ...]:

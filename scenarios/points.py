@@ -12,7 +12,7 @@ from scenarios.axes import Target
 from scenarios.decisions import decision
 from scenarios.errors import shown
 from scenarios.grids import Grid, GridAxis
-from scenarios.names import Roles
+from scenarios.names import Roles, waived
 from scenarios.places import AxisValues, Place
 from scenarios.question import GAP, HALVINGS, STRETCH, Decision, Limit, Question
 from scenarios.reading import choice, plain_names
@@ -73,7 +73,7 @@ def _question(shape: Shape, roles: Roles, place: Place) -> Question:
         decide=decisions,
         objectives=roles.objectives,
         limits=tuple(_limit(shape, roles, place, n) for n in roles.limits),
-        waive=frozenset(shape.waive),
+        waive=waived(roles.reader.model, shape.waive),
         idle=shape.idle,
         gap=GAP if shape.gap is None else shape.gap,
         machines=place.machines,

@@ -34,7 +34,12 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
     try:
         model = models.get(shape.model)
     except UnknownName:
-        findings.unknown("model", "model", shape.model, models.names())
+        findings.unknown("model", "model", shape.model, (*models.names(), *models.fitted_names()))
+        return None
+    except models.ModelFileError as error:
+        for wrong in error.problems:
+            right = f"{shown(shape.model)} is read as a model file; `dse fit --model posynomial` writes one"
+            findings.add("model", f"model file {error.file}: {wrong}", right)
         return None
     lists = model.structure
     if shape.idle and lists is not None:

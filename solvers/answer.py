@@ -62,7 +62,7 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
 def _failed(question: Question, problem: Exception) -> Solution:
     """What a failure comes to: a stranger's equations that no method here can run go to a sampler."""
     model = question.model
-    if question.decide and not models.built_in(model.name) and not model.black_box:
+    if question.decide and not models.our_own(model) and not model.black_box:
         box = dataclasses.replace(model, black_box=f"raises {type(problem).__name__}: {problem}")
         return answer(dataclasses.replace(question, model=box))
     return Solution(

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.fitting import counters
+from dse.fitting import counters, linear
 from dse.fitting.errors import FittingError
 from dse.fitting.nonnegative import nonnegative_least_squares
+from dse.fitting.outliers import Outlier, Residuals, outliers
 from dse.fitting.reading import Array, Column, Measurements
-from dse.fitting.result import Estimate, Fit, Runs, Setting
+from dse.fitting.result import NOT_VISIBLE, Estimate, Fit, Runs, Setting
 from dse.fitting.statistics import Errors, Mask, dependent, errors, quantile, standard_errors, summary
 from dse.models.dvfs_energy import CIRCUIT, LEAKAGE, OPERATIONS, constant_power, energies
 
@@ -35,16 +36,15 @@ COLUMNS = (
     Column("core_frequency", "Hz", ("processor_frequency", "f_core", "f_proc"), positive=True),
     Column("memory_frequency", "Hz", ("f_mem",), positive=True),
     Column("time", "s", ("T",), required=True, positive=True),
-    Column("energy", "J", ("E",), required=True, positive=True),
+    Column("energy", "J", ("E",), required=True, positive=True, instead="power"),
+    Column("power", "W", ("P",), positive=True),
     Column("setting", text=True),
-    Column("role", also=("type", "set"), text=True),
+    Column("role", also=("type", "set"), text=True, choices=("training", "validation", "T", "V")),
 )
 _SETTING = ("core_frequency", "core_voltage", "memory_frequency", "memory_voltage")
-# weights are one over the energy of the model, which a few rounds settle far below the noise
-_ROUNDS = 3
 # as many folds as the paper's
 _FOLDS = 16
-_VAGUE = 0.5
+_VAGUE, _DROWNED = 0.5, 100.0
 # measured voltages of one setting differ by no more than this
 _JITTER = 0.02
 
@@ -61,13 +61,7 @@ class _Problem:
     def solve(self, kept: Mask | slice = slice(None)) -> Array:
         """Return the constants fitted to the ``kept`` runs."""
         rows, energy = self.rows[kept], self.energy[kept]
-        if not self.relative:
-            return nonnegative_least_squares(rows, energy)
-        weights = 1 / energy
-        for _ in range(_ROUNDS):
-            found = nonnegative_least_squares(rows * weights[:, None], energy * weights)
-            weights = 1 / np.maximum(rows @ found, 1e-3 * energy)
-        return found
+        return linear.relative(rows, energy) if self.relative else nonnegative_least_squares(rows, energy)
 
 
 def fit(
@@ -85,7 +79,7 @@ def fit(
         wanted = ", ".join(f"{o.count} [{o.unit}]" for o in OPERATIONS)
         problems.append(f"no operations are counted: at least one of the columns {wanted} is needed")
     settings, place = _settings(runs, problems)
-    training = _training(runs, problems)
+    training = _training(runs)
     if problems:
         raise FittingError(runs.source, problems)
     idle = [k for k, v in counts.items() if not v.any()]
@@ -124,9 +118,16 @@ def _problem(runs: Measurements, counts: dict[str, Array], relative: bool) -> _P
         if o.count in counts
     }
     columns |= dict(zip((q.name for q in LEAKAGE), (core * time, memory * time, time), strict=True))
-    return _Problem(
-        tuple(columns), np.stack(list(columns.values()), axis=1), runs.numbers["energy"], relative
-    )
+    energy = runs.numbers["energy"] if "energy" in runs.numbers else runs.numbers["power"] * time
+    return _Problem(tuple(columns), np.stack(list(columns.values()), axis=1), energy, relative)
+
+
+def suspects(runs: Measurements) -> tuple[Outlier, ...]:
+    """Return the runs whose energy lies far from a robust fit."""
+    counts = {k: v for k, v in runs.numbers.items() if k in _ALSO} | counters.counted(runs.numbers, [])
+    problem = _problem(runs, {k: v for k, v in counts.items() if v.any()}, relative=True)
+    error = linear.robust(problem.rows, problem.energy)
+    return outliers(runs, {"energy": Residuals("J", problem.energy, error)}, len(problem.names))
 
 
 def _settings(runs: Measurements, problems: list[str]) -> tuple[list[Setting], list[int]]:
@@ -168,15 +169,10 @@ def _with_costs(setting: Setting, circuit: dict[str, float]) -> Setting:
     )
 
 
-def _training(runs: Measurements, problems: list[str]) -> Mask | None:
+def _training(runs: Measurements) -> Mask | None:
     """Return which runs the file calls training (else validation), None where it has no such column."""
     roles = runs.texts.get("role")
-    if roles is None:
-        return None
-    wrong = sorted({r for r in roles if r.lower() not in {"t", "v", "training", "validation"}})
-    if wrong:
-        problems.append(f"role is training (T) or validation (V), not {', '.join(map(repr, wrong[:3]))}")
-    return np.array([r.lower().startswith("t") for r in roles])
+    return None if roles is None else np.array([r.lower().startswith("t") for r in roles])
 
 
 def _refuse(runs: Measurements, problem: _Problem, settings: Sequence[Setting]) -> None:
@@ -215,6 +211,7 @@ def _estimates(problem: _Problem, found: Array, confidence: float) -> tuple[Esti
     variance = float((((model - problem.energy) * weights) ** 2).sum()) / freedom
     reach = quantile(confidence, freedom) * standard_errors(problem.rows * weights[:, None], variance)
     known = {q.name: q for q in CIRCUIT}
+    found = np.where(reach > _DROWNED * found, 0.0, found)
     return tuple(
         Estimate(n, x, known[n].unit, max(0.0, x - r), x + r, known[n].meaning, _doubt(x, r))
         for n, x, r in zip(problem.names, found.tolist(), reach.tolist(), strict=True)
@@ -223,7 +220,7 @@ def _estimates(problem: _Problem, found: Array, confidence: float) -> tuple[Esti
 
 def _doubt(value: float, reach: float) -> str:
     if value == 0:
-        return "held at zero by its sign: the least squares would have it negative or zero"
+        return f"{NOT_VISIBLE}: the least squares would have it negative or zero"
     return f"uncertain by {100 * reach / value:.0f} %" if reach > _VAGUE * value else ""
 
 

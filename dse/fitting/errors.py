@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+SHOWN = 100
+"""How many faults a message lists in full."""
+
 
 class FittingError(ValueError):
-    """Measurements that cannot be fitted; the message lists everything that is wrong or missing."""
+    """Measurements that cannot be fitted; ``problems`` has everything that is wrong, the message the first hundred."""
 
     def __init__(self, source: str, problems: Iterable[str]) -> None:
         self.source, self.problems = source, tuple(problems)
         super().__init__(source, self.problems)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.source} cannot be fitted:", *(f"  {p}" for p in self.problems)])
+        lines = [f"{self.source} cannot be fitted:", *(f"  {p}" for p in self.problems[:SHOWN])]
+        more = len(self.problems) - SHOWN
+        return "\n".join([*lines, f"  … and {more} more"] if more > 0 else lines)

@@ -16,13 +16,17 @@ ROUNDS = 50
 def nonnegative_least_squares(rows: Array, right: Array) -> Array:
     """Return the x >= 0 that minimises |rows x - right|; columns must be independent.
 
-    HiGHS solves the quadratic program and so says which parameters are held at zero; the others follow by
-    orthogonal elimination, exact to rounding, and the conditions of optimality are checked for all. Raises
-    ArithmeticError where they cannot be met.
+    Where the least squares without signs have no negative, they are it. Else HiGHS solves the quadratic program and
+    so says which parameters are held at zero; the others follow by orthogonal elimination, exact to rounding, and
+    the conditions of optimality are checked for all. Raises ArithmeticError where they cannot be met.
     """
     size = np.linalg.norm(rows, axis=0)
     size[size == 0] = 1.0
     scaled = rows / size
+    plain: Array = np.linalg.lstsq(scaled, right, rcond=None)[0]
+    if (plain >= 0).all():
+        plain /= size
+        return plain
     free = _quadratic_program(scaled, right) > AT_ZERO * np.linalg.norm(right)
     for _ in range(ROUNDS):
         x = np.zeros(rows.shape[1])
@@ -35,8 +39,8 @@ def nonnegative_least_squares(rows: Array, right: Array) -> Array:
         elif (descent[~free] > noise).any():
             free[np.argmax(np.where(free, -np.inf, descent))] = True
         else:
-            found: Array = x / size
-            return found
+            x /= size
+            return x
     raise ArithmeticError("the non-negative least squares did not settle on which parameters are zero")
 
 

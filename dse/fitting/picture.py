@@ -8,6 +8,7 @@ import numpy as np
 
 from dse.fitting.result import Fit
 from dse.fitting.statistics import Array
+from dse.models.arithmetic import per
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart
 BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
+COLOURS = (BLUE, VERMILLION, GREEN, "#CC79A7", "#E69F00", "#56B4E9")
 LARGE, MEDIUM, SMALL = 16, 14, 12
 _CURVE = 400
 
 
 def draw(fit: Fit) -> Figure:
-    """Draw a fit: energies and their errors by setting (dvfs), or rates and power over intensity (roofline)."""
-    return _dvfs(fit) if fit.model == "dvfs" else _roofline(fit)
+    """Draw a fit.
+
+    Energies and their errors by setting (dvfs); rates and power over intensity (roofline); times and powers over
+    the clock (dvfs without voltages), times over the size of a message (network).
+    """
+    if fit.model == "roofline":
+        return _roofline(fit)
+    return _dvfs(fit) if fit.settings else _over(fit)
 
 
 def _figure(fit: Fit, panels: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
@@ -30,10 +38,9 @@ def _figure(fit: Fit, panels: int, size: tuple[float, float]) -> tuple[Figure, l
 
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    mean = 100 * fit.errors["energy"].mean
-    title = (
-        f"{fit.name}: {fit.model} fitted to {fit.errors['energy'].runs} runs, error of energy {mean:.2f} %"
-    )
+    what = "energy" if "energy" in fit.errors else "time"
+    mean = 100 * fit.errors[what].mean
+    title = f"{fit.name}: {fit.model} fitted to {fit.size} runs, error of {what} {mean:.2f} %"
     figure.suptitle(title, fontsize=LARGE, parse_math=False)
     axes = [figure.add_subplot(1, panels, k + 1) for k in range(panels)]
     for axis in axes:
@@ -71,16 +78,57 @@ def _dvfs(fit: Fit) -> Figure:
     return figure
 
 
+def _over(fit: Fit) -> Figure:
+    """Draw what was measured over the clock or the size, with the model in each group's colour."""
+    from matplotlib.ticker import EngFormatter
+
+    clocks = "clock" in fit.runs.measured
+    along, unit = ("clock", "Hz") if clocks else ("size", "B")
+    shown = [("time", "s"), ("power", "W")] if clocks else [("time", "s")]
+    figure, panels = _figure(fit, len(shown), (6.5 * len(shown) + 2.5, 5.8))
+    groups = list(dict.fromkeys(fit.runs.groups))
+    at = fit.runs.measured[along]
+    for panel, (what, unit_of) in zip(panels, shown, strict=True):
+        for i, group in enumerate(groups):
+            own = np.array([g == group for g in fit.runs.groups])
+            colour = COLOURS[i % len(COLOURS)]
+            called = group or "runs"
+            panel.plot(at[own], fit.runs.measured[what][own], "o", color=colour, markersize=5, label=called)
+            order = np.argsort(at[own])
+            style = "-" if clocks else "+"
+            panel.plot(
+                at[own][order],
+                fit.runs.modelled[what][own][order],
+                style,
+                color=colour,
+                label=f"{called}, model",
+            )
+        panel.set_xlabel({"clock": "clock of the core", "size": "size"}[along], fontsize=MEDIUM)
+        panel.set_ylabel(what, fontsize=MEDIUM)
+        panel.xaxis.set_major_formatter(EngFormatter(unit))
+        if not clocks:
+            panel.set_xscale("log", base=2)
+            panel.set_yscale("log")
+        panel.yaxis.set_major_formatter(EngFormatter(unit_of))
+    handles, names = panels[0].get_legend_handles_labels()
+    most = 2 * len(COLOURS)
+    figure.legend(handles[:most], names[:most], fontsize=SMALL, loc="outside lower center", ncols=4)
+    return figure
+
+
 def _roofline(fit: Fit) -> Figure:
     from matplotlib.ticker import EngFormatter
 
-    figure, panels = _figure(fit, 3, (15.0, 5.8))
+    figure, panels = _figure(fit, 3, (15.0, 5.8)) if "energy" in fit.errors else _figure(fit, 1, (9.0, 5.8))
     flops, bytes_ = fit.runs.measured["flops"], fit.runs.measured["bytes"]
     drawn = (flops > 0) & (bytes_ > 0)
     intensity = flops[drawn] / bytes_[drawn]
     along = np.geomspace(intensity.min() / 1.3, intensity.max() * 1.3, _CURVE)
-    time, energy = (fit.runs.measured[k][drawn] for k in ("time", "energy"))
-    dots = (flops[drawn] / time, flops[drawn] / energy, energy / time)
+    time = fit.runs.measured["time"][drawn]
+    dots = [flops[drawn] / time]
+    if "energy" in fit.runs.measured:
+        energy = fit.runs.measured["energy"][drawn]
+        dots += [flops[drawn] / energy, energy / time]
     models: tuple[tuple[dict[str, float], dict[str, Any]], ...] = (
         (fit.values, {"color": BLUE, "linestyle": "-", "label": "model"}),
         (
@@ -88,11 +136,11 @@ def _roofline(fit: Fit) -> Figure:
             {"color": VERMILLION, "linestyle": "--", "label": "model without a power cap"},
         ),
     )
-    for values, style in models:
-        for panel, curve in zip(panels, _curves(values, along), strict=True):
+    for values, style in models if fit.uncapped else models[:1]:
+        for panel, curve in zip(panels, _curves(values, along), strict=False):
             panel.plot(along, curve, linewidth=2, zorder=3, **style)
     labels = (("performance", "flop/s"), ("energy efficiency", "flop/J"), ("power", "W"))
-    for panel, points, (what, unit) in zip(panels, dots, labels, strict=True):
+    for panel, points, (what, unit) in zip(panels, dots, labels, strict=False):
         panel.plot(intensity, points, "o", color="black", markersize=4, alpha=0.5, label="measured", zorder=2)
         panel.set_xscale("log", base=2)
         if what != "power":
@@ -100,18 +148,19 @@ def _roofline(fit: Fit) -> Figure:
         panel.yaxis.set_major_formatter(EngFormatter(unit))
         panel.set_title(what, fontsize=MEDIUM)
         panel.set_xlabel("intensity (flop per byte)", fontsize=MEDIUM)
-    panels[2].set_ylim(bottom=0)
+    if len(panels) > 1:
+        panels[2].set_ylim(bottom=0)
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, fontsize=SMALL, loc="outside lower center", ncols=3)
     return figure
 
 
 def _curves(values: dict[str, float], intensity: Array) -> tuple[Array, Array, Array]:
-    """Return flop/s, flop/J and W of the model for one flop at these intensities."""
+    """Return flop/s, flop/J and W of the model for one flop of a long run at these intensities."""
     moved = 1 / intensity
-    used = values["energy_per_flop"] + moved * values["energy_per_byte"]
+    used = values.get("energy_per_flop", 0.0) + moved * values.get("energy_per_byte", 0.0)
     time = np.maximum(values["time_per_flop"], moved * values["time_per_byte"])
     if "usable_power" in values:
         time = np.maximum(time, used / values["usable_power"])
-    energy = used + values["constant_power"] * time
-    return 1 / time, 1 / energy, energy / time
+    energy = used + values.get("constant_power", 0.0) * time
+    return 1 / time, per(1.0, energy), energy / time

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse import files
+from dse import units
 from dse.fitting.errors import FittingError
-from dse.names import did_you_mean
+from dse.fitting.table import HEADER, Table, table
+from dse.names import did_you_mean, unknown
 from dse.quantities import UnitError, to_si
 
 Array = NDArray[np.float64]
+Faults = list[tuple[int, str]]
 
-_Table = tuple[str, str, list[str], list[Sequence[Any]], Sequence[int]]
 _HEAD = re.compile(r"\s*([^\[\](){}]*?)\s*(?:[\[(]\s*([^\[\]()]*?)\s*[\])])?\s*")
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 _NO_UNIT = frozenset({"", "1", "-"})
-_SHOWN = 3
 # of squares of a product of four numbers none overflows
 _FARTHEST = 1e30
-IN_PYTHON = "the data"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that a model reads: its name, SI unit, other names for it, and what values it may hold."""
+    """A column that a model reads: its name, SI unit, other names for it, and what values it may hold.
+
+    ``instead``: the column that makes this one unnecessary. ``choices``: the texts allowed, where not any will do.
+    """
 
     name: str
     unit: str = ""
@@ -40,6 +40,8 @@ class Column:
     required: bool = False
     positive: bool = False
     text: bool = False
+    instead: str = ""
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class Measurements:
     """Runs: numbers in SI by column name, texts by column name, and where they come from.
 
     ``digest``: SHA-256 of the file, or of the columns written as CSV where there is no file. ``unused``:
-    headers of columns that nothing reads.
+    headers of columns that nothing reads. ``lines``: of the runs in the file, none without a file; ``heads``:
+    the header of each column; ``notes``: how columns were read, where that is not plain from their headers.
     """
 
     source: str
@@ -56,114 +59,184 @@ class Measurements:
     numbers: Mapping[str, Array]
     texts: Mapping[str, tuple[str, ...]]
     unused: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    heads: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def kept(self, which: NDArray[np.bool_]) -> Measurements:
+        """Return the runs for which ``which`` is true."""
+        places = np.flatnonzero(which).tolist()
+        return replace(
+            self,
+            runs=len(places),
+            numbers={k: v[which] for k, v in self.numbers.items()},
+            texts={k: tuple(v[i] for i in places) for k, v in self.texts.items()},
+            lines=tuple(self.lines[i] for i in places) if self.lines else (),
+        )
+
+    def where(self, run: int) -> str:
+        """Say which run is meant: "run 3 (line 5)"; ``run`` counts from 0."""
+        return _where(run, self.lines)
 
 
-def read(data: Any, columns: Sequence[Column]) -> Measurements:
+Check = Callable[[Mapping[str, Array], Callable[[int], str]], Sequence[tuple[int, str]]]
+
+
+def read(
+    data: Any,
+    columns: Sequence[Column],
+    names: Mapping[str, str] | None = None,
+    check: Check | None = None,
+) -> Measurements:
     """Read the columns a model wants from a CSV file's path, a DataFrame, or a mapping of columns.
 
-    A header is a name and a unit in brackets, such as "time [ms]"; without a unit, numbers are SI. Raises
-    FittingError with everything wrong at once: missing columns, units of another dimension, cells that are no
-    numbers, negative or non-finite values, and values so far from 1 that a fit would overflow.
+    A header is a name and a unit in brackets, such as "time [ms]", or behind an underscore, "time_ms"; without a
+    unit, numbers are SI. ``names``: the header in which a column stands, by the column's name, with another unit
+    where need be ("duration [ms]"). ``check`` takes the numbers by column (NaN where a cell is none) and a way to
+    name a run, and returns further faults, each with its run (-1: of no run). Raises FittingError with everything
+    wrong at once: lines of another length, missing columns, units of another dimension, cells that are no numbers,
+    negative or non-finite values, and values so far from 1 that a fit would overflow; UnknownName where ``names``
+    names no column.
     """
-    source, digest, heads, cells, lines = _table(data)
-    problems: list[str] = []
-    found = _match(heads, columns, problems)
+    cells = table(data)
+    faults: Faults = list(cells.faults)
+    heads = _Heads.of(cells, columns, names or {}, faults)
     numbers: dict[str, Array] = {}
     texts: dict[str, tuple[str, ...]] = {}
-    for column, place in found.items():
+    whole: dict[str, Array] = {}
+    for column, place in heads.places.items():
         if column.text:
-            texts[column.name] = tuple(str(c).strip() for c in cells[place])
-        else:
-            values = _numbers(column, heads[place], cells[place], lines, problems)
-            numbers.update({} if values is None else {column.name: values})
-    runs = len(cells[0]) if cells else 0
-    if not runs:
-        problems.append("there are no runs: write one line for each below the header")
-    if problems:
-        raise FittingError(source, problems)
-    unused = tuple(h for i, h in enumerate(heads) if i not in found.values())
-    return Measurements(source, digest, runs, numbers, texts, unused)
+            texts[column.name] = _texts(column, cells, place, faults)
+            continue
+        values, right = _numbers(column, cells, place, heads.units[place], faults)
+        whole[column.name] = np.where(right, values, np.nan)
+        if right.all():
+            numbers[column.name] = values
+    if not cells.runs and not cells.faults:
+        faults.append((0, "there are no runs: write one line for each below the header"))
+    if check is not None:
+        found = check(whole, lambda run: _where(run, cells.lines))
+        faults += [(_line(run, cells.lines), wrong) for run, wrong in found]
+    if faults:
+        raise FittingError(cells.source, [wrong for _, wrong in sorted(faults, key=lambda f: f[0])])
+    unused = tuple(h for i, h in enumerate(cells.heads) if i not in heads.places.values() and h)
+    of = {c.name: cells.heads[i] for c, i in heads.places.items()}
+    return Measurements(
+        cells.source, cells.digest, cells.runs, numbers, texts, unused, cells.lines, of, tuple(heads.notes)
+    )
 
 
-def _table(data: Any) -> _Table:
-    """Return source, digest, headers, columns, and each run's line in the file (none without a file)."""
-    if isinstance(data, str | Path):
-        return _file(Path(data))
-    if not hasattr(data, "items"):
-        kind = type(data).__name__
-        raise TypeError(f"measurements are a path, a DataFrame or a mapping of columns, not {kind}")
-    columns = {str(k): _listed(str(k), v) for k, v in data.items()}
-    lengths = {k: len(v) for k, v in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise FittingError(IN_PYTHON, [f"the columns differ in length: {lengths}"])
-    lines = [",".join(columns), *(",".join(map(repr, row)) for row in zip(*columns.values(), strict=True))]
-    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    return IN_PYTHON, digest, list(columns), list(columns.values()), ()
+def stands(cells: Table, column: Column, names: Mapping[str, str]) -> bool:
+    """Whether a table has a column, by its name or by the one the user gives it."""
+    known = {_plain(n) for n in (column.name, *column.also)}
+    heads = [_plain(_split(h)[0]) for h in cells.heads]
+    behind = [_plain(h.rpartition("_")[0]) for h in cells.heads if _suffix(_split(h)[0])]
+    return column.name in names or not known.isdisjoint([*heads, *behind])
 
 
-def _listed(name: str, values: Any) -> list[Any]:
-    plain = values.tolist() if hasattr(values, "tolist") else values
-    if isinstance(plain, str) or not isinstance(plain, Iterable):
-        raise FittingError(IN_PYTHON, [f"column {name!r} is no list of values"])
-    return list(plain)
+def _where(run: int, lines: Sequence[int]) -> str:
+    return f"run {run + 1} (line {lines[run]})" if lines else f"run {run + 1}"
 
 
-def _file(path: Path) -> _Table:
-    source = str(path)
-    try:
-        content = files.content(path, files.MOST_NUMBERS)
-    except OSError as error:
-        raise FittingError(source, [f"the file cannot be read: {error.strerror}"]) from None
-    digest = hashlib.sha256(content).hexdigest()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FittingError(source, [f"it is not UTF-8 text (byte {error.start})"]) from None
-    lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip() and line[:1] != "#"]
-    if not lines:
-        raise FittingError(source, ["the file is empty: a header such as time [s],energy [J] is needed"])
-    separator = max(",;\t", key=lines[0][1].count)
-    heads = [h.strip() for h in _cells(source, lines[0], separator)]
-    rows: list[list[str]] = []
-    for number, line in lines[1:]:
-        row = _cells(source, (number, line), separator)
-        if len(row) != len(heads):
-            wrong = f"line {number} has {len(row)} cells, the header has {len(heads)}"
-            raise FittingError(source, [wrong])
-        rows.append(row)
-    columns: list[Sequence[Any]] = [[r[i] for r in rows] for i in range(len(heads))]
-    return source, digest, heads, columns, [number for number, _ in lines[1:]]
-
-
-def _cells(source: str, line: tuple[int, str], separator: str) -> list[str]:
-    try:
-        return next(csv.reader([line[1]], delimiter=separator))
-    except csv.Error as error:
-        raise FittingError(source, [f"line {line[0]} is no CSV: {error}"]) from None
+def _line(run: int, lines: Sequence[int]) -> int:
+    return 0 if run < 0 else lines[run] if lines else run + 1
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", name.strip().lower())
 
 
-def _match(heads: Sequence[str], columns: Sequence[Column], problems: list[str]) -> dict[Column, int]:
-    """Find each column among the headers; missing and doubled ones are noted."""
-    names = [_split(h)[0] for h in heads]
-    found: dict[Column, int] = {}
-    for column in columns:
+@dataclass(slots=True)
+class _Heads:
+    """Which column stands where, in which unit, and what is to be said of it."""
+
+    places: dict[Column, int]
+    units: dict[int, str]
+    notes: list[str]
+
+    @classmethod
+    def of(cls, cells: Table, columns: Sequence[Column], names: Mapping[str, str], faults: Faults) -> _Heads:
+        """Find each column among the headers; missing and doubled ones are noted."""
+        split = [_split(h) for h in cells.heads]
+        found = cls({}, {i: unit for i, (_, unit) in enumerate(split)}, [])
+        known = [c.name for c in columns]
+        for name in names:
+            if name not in known:
+                raise unknown("column", name, known)
+        taken = {
+            c.name: found._named(cells.heads, c, names[c.name], faults) for c in columns if c.name in names
+        }
+        missing: list[Column] = []
+        for column in columns:
+            if column.name in names:
+                place = taken[column.name]
+                found.places.update({} if place is None else {column: place})
+                continue
+            places = [i for i in found._places(cells.heads, split, column) if i not in taken.values()]
+            if len(places) > 1:
+                faults.append((0, f"column {column.name} is there {len(places)} times: keep one of them"))
+            if places:
+                found.places[column] = places[0]
+            elif column.required:
+                missing.append(column)
+        got = {c.name for c in found.places} | set(names)
+        left = [n for i, (n, _) in enumerate(split) if i not in found.places.values()]
+        for column in missing if cells.heads else ():
+            if column.instead not in got:
+                faults.append((0, _missing(column, left, [n for n, _ in split])))
+        if missing and cells.heads and all(_NUMBER.fullmatch(h) for h in cells.heads):
+            faults.append((0, f"the first line has numbers only: {HEADER} is needed above them"))
+        return found
+
+    def _named(self, heads: Sequence[str], column: Column, wanted: str, faults: Faults) -> int | None:
+        """Return the place of the header that the user names for a column."""
+        name, unit = _split(wanted)
+        places = [i for i, h in enumerate(heads) if h == wanted.strip()]
+        places = places or [i for i, h in enumerate(heads) if _plain(_split(h)[0]) == _plain(name)]
+        if len(places) != 1:
+            many = f"{len(places)} columns are" if places else "there is no column"
+            hint = "" if places else did_you_mean(name, [_split(h)[0] for h in heads])
+            faults.append((0, f"column {column.name}: {many} called {name!r}{hint}"))
+            return None
+        if unit:
+            self.units[places[0]] = unit
+        else:
+            self._unit_behind(heads[places[0]], places[0], column)
+        return places[0]
+
+    def _places(self, heads: Sequence[str], split: Sequence[tuple[str, str]], column: Column) -> list[int]:
+        """Return where a column's header stands: its name, or else its name with a unit behind an underscore."""
         known = {_plain(n) for n in (column.name, *column.also)}
-        places = [i for i, n in enumerate(names) if _plain(n) in known]
-        if len(places) > 1:
-            problems.append(f"column {column.name} is there {len(places)} times: keep one of them")
-        if places:
-            found[column] = places[0]
-        elif column.required:
-            left = [n for i, n in enumerate(names) if i not in found.values()]
-            hint = did_you_mean(column.name, left) if left else ""
-            near = hint.replace("did you mean", "is it") or f"; there are: {', '.join(names)}"
-            unit = f" [{column.unit}]" if column.unit else ""
-            problems.append(f"column {column.name}{unit} is missing{near}")
-    return found
+        places = [i for i, (n, _) in enumerate(split) if _plain(n) in known]
+        if places or column.text:
+            return places
+        behind = [
+            i
+            for i, (n, unit) in enumerate(split)
+            if not unit and _plain(n.rpartition("_")[0]) in known and _suffix(n)
+        ]
+        for i in behind:
+            self._unit_behind(heads[i], i, column)
+        return behind
+
+    def _unit_behind(self, head: str, place: int, column: Column) -> None:
+        suffix = _suffix(head)
+        if not self.units[place] and suffix and not column.text:
+            self.units[place] = suffix
+            self.notes.append(f"column {head!r} is read as {column.name} in {suffix}")
+
+
+def _suffix(name: str) -> str:
+    """Return the unit behind the last underscore of a header; empty where there is none."""
+    unit = name.rpartition("_")[2] if "_" in name else ""
+    return unit if unit and units.table().find(unit) is not None else ""
+
+
+def _missing(column: Column, left: Sequence[str], names: Sequence[str]) -> str:
+    hint = did_you_mean(column.name, left) if left else ""
+    near = hint.replace("did you mean", "is it") or f"; there are: {', '.join(names)}"
+    unit = f" [{column.unit}]" if column.unit else ""
+    return f"column {column.name}{unit} is missing{near}"
 
 
 def _split(head: str) -> tuple[str, str]:
@@ -171,37 +244,57 @@ def _split(head: str) -> tuple[str, str]:
     return (match[1], match[2] or "") if match else (head, "")
 
 
+def _texts(column: Column, cells: Table, place: int, faults: Faults) -> tuple[str, ...]:
+    found = tuple(str(c).strip() for c in cells.cells[place])
+    if column.choices:
+        allowed = {c.lower() for c in column.choices}
+        for i, text in enumerate(found):
+            if text.lower() not in allowed:
+                wrong = f"{cells.heads[place]!r} of {_where(i, cells.lines)} is {_shown(text)}"
+                faults.append((_line(i, cells.lines), f"{wrong}, not one of {', '.join(column.choices)}"))
+    return found
+
+
 def _numbers(
-    column: Column, head: str, cells: Sequence[Any], lines: Sequence[int], problems: list[str]
-) -> Array | None:
-    unit = _split(head)[1]
+    column: Column, cells: Table, place: int, unit: str, faults: Faults
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return a column's numbers in SI, and which of them are right; what is wrong is noted."""
+    head = cells.heads[place]
+    factor = 1.0
     try:
         factor = 1.0 if unit in _NO_UNIT else to_si(f"1 {unit}", column.unit)
     except UnitError as error:
-        problems.append(f"column {head!r}: {error}")
-        return None
-    values = np.array([_number(c) for c in cells], float) * factor
-    least = "a positive number" if column.positive else "a number, 0 or more"
-    with np.errstate(invalid="ignore"):
+        faults.append((0, f"column {head!r}: {error}"))
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.array([_number(c) for c in cells.cells[place]], float) * factor
         right = np.isfinite(values) & ((values > 0) if column.positive else (values >= 0))
         near = (values == 0) | ((values >= 1 / _FARTHEST) & (values <= _FARTHEST))
-    wrong = np.flatnonzero(~(right & near))
-    for i in wrong[:_SHOWN]:
-        where = f"run {i + 1} (line {lines[i]})" if lines else f"run {i + 1}"
+    least = "a positive number" if column.positive else "a number, 0 or more"
+    for i in np.flatnonzero(~(right & near)).tolist():
         what = f"not {least}" if not right[i] else "too far from 1 to be computed with: is the unit right?"
-        problems.append(f"{head!r} of {where} is {_shown(cells[i])}, {what}")
-    if wrong.size > _SHOWN:
-        problems.append(f"… and {wrong.size - _SHOWN} more in column {head!r}")
-    return None if wrong.size else values
+        wrong = f"{head!r} of {_where(i, cells.lines)} is {_shown(cells.cells[place][i])}, {what}"
+        faults.append((_line(i, cells.lines), wrong))
+    return values, right & near
 
 
 def _number(cell: Any) -> float:
+    if isinstance(cell, bool) or (isinstance(cell, str) and not _NUMBER.fullmatch(cell)):
+        return math.nan
     try:
-        return math.nan if isinstance(cell, bool) else float(cell)
-    except (TypeError, ValueError):
+        return float(cell)
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
 def _shown(cell: Any) -> str:
     text = "empty" if cell is None or (isinstance(cell, str) and not cell.strip()) else str(cell)
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def unit_of(cells: Table, name: str) -> str:
+    """Return the unit that a column's header states; empty where it states none, or where there is no such column."""
+    heads = [_split(h) for h in cells.heads]
+    stated = next((unit for n, unit in heads if _plain(n) == _plain(name)), None)
+    if stated is None:
+        stated = next((_suffix(n) for n, unit in heads if _plain(n.rpartition("_")[0]) == _plain(name)), "")
+    return "" if stated in _NO_UNIT else stated

@@ -8,17 +8,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse.fitting.errors import FittingError
+from dse.fitting.outliers import Outlier
 from dse.fitting.statistics import Array, Errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+NOT_VISIBLE = "not visible in these runs"
+MOST_ERROR = 0.5
+"""The largest mean error, on runs held out, of what is still called a model of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A fitted parameter in SI with its confidence interval; ``doubt`` says what is doubtful about it, if anything.
 
-    ``high`` is infinite where the runs bound the parameter from below only.
+    ``high`` is infinite where the runs bound the parameter from below only. ``written``: whether it goes into the
+    machine file; one that the runs do not show is left out where the model can do without it.
     """
 
     name: str
@@ -28,6 +35,7 @@ class Estimate:
     high: float
     meaning: str = ""
     doubt: str = ""
+    written: bool = True
 
     def holds(self, value: float) -> bool:
         """Whether ``value`` lies in the confidence interval."""
@@ -77,7 +85,9 @@ class Fit:
 
     ``errors``: of the model on the runs it was fitted to, by what is measured; ``validation``: on runs it was
     not fitted to, by kind of cross-validation; ``uncapped``: parameters and errors of the model without a
-    power cap beside it (roofline), ``comparisons`` of their errors. ``notes`` say what the user should know.
+    power cap beside it (roofline), ``comparisons`` of their errors. ``outliers``: runs left out, and then
+    ``all_runs``, ``all_runs_errors``: parameters and errors of the least squares of all runs. ``notes`` say what
+    the user should know. ``form``: which of a model's forms was fitted, where it has several.
     """
 
     model: str
@@ -95,7 +105,11 @@ class Fit:
     uncapped: tuple[Estimate, ...] = ()
     uncapped_errors: Mapping[str, Errors] = field(default_factory=dict)
     comparisons: tuple[Comparison, ...] = ()
+    outliers: tuple[Outlier, ...] = ()
+    all_runs: tuple[Estimate, ...] = ()
+    all_runs_errors: Mapping[str, Errors] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    form: str = ""
 
     def __getitem__(self, name: str) -> Estimate:
         """Return a fitted parameter by name; raises KeyError naming what there is."""
@@ -106,17 +120,60 @@ class Fit:
 
     @property
     def values(self) -> dict[str, float]:
-        """The fitted parameters by name, SI; what only a bound is known of is left out."""
-        return {p.name: p.value for p in self.parameters if math.isfinite(p.value)}
+        """The fitted parameters by name, SI, as the machine file has them."""
+        return {p.name: p.value for p in self.parameters if p.written and math.isfinite(p.value)}
+
+    @property
+    def size(self) -> int:
+        """How many runs the model was fitted to."""
+        return next(iter(self.errors.values())).runs
+
+    @property
+    def held_out(self) -> tuple[str, float]:
+        """The largest mean error on runs held out, and of what; on the fitted runs where none could be held out."""
+        found = {k: e.mean for k, e in (self.validation or self.errors).items()}
+        what = max(found, key=found.__getitem__)
+        return what, found[what]
+
+    @property
+    def distrust(self) -> str:
+        """Why this fit is no model of the runs: its error exceeds 50 %; empty where it does not."""
+        what, mean = self.held_out
+        if mean <= MOST_ERROR:
+            return ""
+        error = f"the error of {what} is {100 * mean:.0f} % on average, above {100 * MOST_ERROR:.0f} %"
+        return f"{error}: this is no model of these runs"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and first what speaks against the fit and the runs left out."""
+        first = [self.distrust] if self.distrust else []
+        many = len(self.outliers)
+        if many:
+            first.append(f"{many} outlier{'s' * (many > 1)} left out: {'; '.join(map(str, self.outliers))}")
+        return (*first, *self.notes)
 
     def machine(self) -> str:
-        """Return the machine file, TOML."""
+        """Return the machine file, TOML; of a kernel's clocks the model file.
+
+        Raises FittingError for the clocks of several kernels.
+        """
+        if self.form:
+            from dse.fitting.clock_file import model_file
+
+            return model_file(self)
         from dse.fitting.report import machine_file
 
         return machine_file(self)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the machine file; raises StoreError where it cannot be written."""
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the machine file.
+
+        Raises StoreError where it cannot be written; FittingError, unless ``force``, where ``distrust`` says why
+        it should not be.
+        """
+        if self.distrust and not force:
+            raise FittingError(self.source, [self.distrust, "force writes it all the same"])
         from results.storage import local
         from results.trouble import explained
 

@@ -1,157 +1,105 @@
 """Fitting the power-capped energy roofline (Choi et al. 2014, equations (1) and (3), section V.A).
 
-    T = max(W τ_flop, Q τ_mem, (W ε_flop + Q ε_mem)/Δπ)
+    T = λ + max(W τ_flop, Q τ_mem, (W ε_flop + Q ε_mem)/Δπ)
     E = W ε_flop + Q ε_mem + π1 T
 
-Non-linear least squares of log(model/measured), which is the relative error to first order, in the logarithms
-of the parameters, from several starts; time and energy are weighted by the spread of each. The model without a
-cap (Δπ infinite) is fitted beside it, and the errors of the two are compared as in the paper.
+with the launch time λ of a run, and one more term in maximum and sums for each further kind of operation that
+has a column (``roofline_terms``). Non-linear least squares of log(model/measured), which is the relative error
+to first order, in the logarithms of the parameters, from several starts; time and energy are weighted by the
+spread of each. What the runs do not show is taken out. Where they show a cap, the model without one (Δπ
+infinite) is fitted beside it, and the errors of the two are compared as in the paper.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import product
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dse.fitting.errors import FittingError
-from dse.fitting.nonnegative import nonnegative_least_squares
+from dse.fitting.outliers import Outlier, Residuals, outliers
 from dse.fitting.reading import Array, Column, Measurements
-from dse.fitting.result import Comparison, Estimate, Fit, Runs
-from dse.fitting.statistics import Mask, dependent, errors, quantile, standard_errors
+from dse.fitting.result import NOT_VISIBLE, Comparison, Estimate, Fit, Runs
+from dse.fitting.roofline_search import Found, Hidden, cheaper, nearby, reduced, robust, solve, spread
+from dse.fitting.roofline_terms import ALWAYS, KINDS, LAUNCH_BOUND, Kind, Problem
+from dse.fitting.statistics import Errors, dependent, errors, summary
 
-COLUMNS = (
-    Column("flops", "flop", ("W", "work"), required=True),
-    Column("bytes", "byte", ("Q", "traffic"), required=True),
-    Column("time", "s", ("T",), required=True, positive=True),
-    Column("energy", "J", ("E",), required=True, positive=True),
-)
-NAMES = {
-    "time_per_flop": ("s/flop", "time of one flop at full rate"),
-    "time_per_byte": ("s/byte", "time of one byte at full bandwidth"),
-    "energy_per_flop": ("J/flop", "energy of one flop"),
-    "energy_per_byte": ("J/byte", "energy of one byte"),
+_COUNTS = tuple(Column(k.count, k.unit, k.also, required=k.count in ALWAYS) for k in KINDS)
+_TIME = Column("time", "s", ("T",), required=True, positive=True)
+_ENERGY = Column("energy", "J", ("E",), required=True, positive=True, instead="power")
+_POWER = Column("power", "W", ("P",), positive=True)
+COLUMNS = (*_COUNTS, _TIME, _ENERGY, _POWER)
+ONLY_TIME = (*_COUNTS, _TIME)
+_FEWEST_INTENSITIES = 3
+_FOLDS = 10
+_SAME = 1e-6
+_VAGUE = 0.5
+_MEANINGS = {
     "constant_power": ("W", "power drawn whatever runs"),
     "usable_power": ("W", "power available to operations on top of constant power"),
+    "launch_time": ("s", "fixed time of a run before its flops and bytes"),
 }
-_TF, _TM, _EF, _EM, _P1, _CAP = range(6)
-_FEWEST_RUNS, _FEWEST_INTENSITIES = 6, 3
-_SAME = 1e-6
-# where a starting cap lies among the powers that the runs draw, and how far from the fastest runs the rates
-_CAPS, _RATES = (0.75, 0.9, 1.0, 1.3), (0.0, 0.2)
-# far beyond any machine, in the logarithm
-_FAR = 40.0
-_SEED, _TRIES, _NEAR = 20140519, 8, 0.1
-_EQUAL_SPREAD = 1e-9
-_VAGUE = 0.5
-_SIGNIFICANT = 0.05
-# below this mean square of relative errors, runs count as exact
-_EXACT = 1e-18
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """Runs to fit, in units in which their medians are one; ``free``: which of the six parameters are fitted."""
+def check(numbers: Mapping[str, Array], run: Callable[[int], str]) -> Sequence[tuple[int, str]]:
+    """Return what makes runs useless for the roofline: too few, nothing done, one intensity."""
+    there = [k for k in KINDS if k.count in numbers]
+    amounts = [numbers[k.count] for k in there]
+    if not {k.count for k in there} >= set(ALWAYS) or not amounts[0].size:
+        return []
+    wrong: list[tuple[int, str]] = []
+    fewest = sum(2 if {"energy", "power"} & numbers.keys() else 1 for _ in there) + 2
+    if amounts[0].size < fewest:
+        few = f"{amounts[0].size} runs are too few for {fewest} parameters"
+        wrong.append((-1, f"{few}: at least {fewest} are needed"))
+    for i in np.flatnonzero(sum(a != 0 for a in amounts) == 0).tolist():
+        nothing = f"{run(i)} has neither flops nor bytes: the model gives it no time; leave it out"
+        wrong.append((i, nothing))
+    wrong += [
+        (-1, f"no run has any {k.count}: their costs cannot be found; add runs with {k.count}")
+        for k, a in zip(there, amounts, strict=True)
+        if k.count in ALWAYS and not np.nan_to_num(a, nan=1.0).any()
+    ]
+    flops, bytes_ = (numbers[name] for name in ALWAYS)
+    if not wrong and len(there) == len(ALWAYS) and np.isfinite(flops + bytes_).all():
+        wrong += _one_intensity(flops, bytes_)
+    return wrong
 
-    flops: Array
-    bytes: Array
-    time: Array
-    energy: Array
-    free: tuple[int, ...]
 
-    def model(self, theta: Array) -> tuple[Array, Array, Array]:
-        """Return time and energy of each run, and which term of the maximum holds (0, 1, 2)."""
-        terms = np.stack(
-            [
-                self.flops * theta[_TF],
-                self.bytes * theta[_TM],
-                (self.flops * theta[_EF] + self.bytes * theta[_EM]) / theta[_CAP],
-            ]
+def _one_intensity(flops: Array, bytes_: Array) -> list[tuple[int, str]]:
+    share = np.sort(flops / np.maximum(flops + bytes_, np.finfo(float).tiny))
+    distinct = 1 + int((np.diff(share) > _SAME * share[1:]).sum())
+    if distinct >= _FEWEST_INTENSITIES:
+        return []
+    return [
+        (
+            -1,
+            f"flops and bytes are collinear: the runs have {distinct} intensit{'y' if distinct == 1 else 'ies'} "
+            f"(flops per byte), at least {_FEWEST_INTENSITIES} are needed; add runs with more and with fewer "
+            "flops per byte",
         )
-        which = terms.argmax(axis=0)
-        time = terms.max(axis=0)
-        energy = self.flops * theta[_EF] + self.bytes * theta[_EM] + theta[_P1] * time
-        return time, energy, which
-
-    def residuals(self, theta: Array, weights: tuple[float, float]) -> Array:
-        """Return log(model/measured) of all times, then of all energies, each times its weight."""
-        time, energy, _ = self.model(theta)
-        return np.concatenate(
-            [weights[0] * np.log(time / self.time), weights[1] * np.log(energy / self.energy)]
-        )
-
-    def jacobian(self, theta: Array, weights: tuple[float, float]) -> Array:
-        """Return the derivatives of ``residuals`` by the free parameters themselves (not their logarithms)."""
-        time, energy, which = self.model(theta)
-        slope = np.zeros((6, time.size))
-        slope[_TF] = np.where(which == 0, self.flops, 0.0)
-        slope[_TM] = np.where(which == 1, self.bytes, 0.0)
-        slope[_EF] = np.where(which == 2, self.flops / theta[_CAP], 0.0)
-        slope[_EM] = np.where(which == 2, self.bytes / theta[_CAP], 0.0)
-        slope[_CAP] = np.where(which == 2, -time / theta[_CAP], 0.0)
-        of_energy = theta[_P1] * slope
-        of_energy[_EF] += self.flops
-        of_energy[_EM] += self.bytes
-        of_energy[_P1] += time
-        both = np.concatenate([weights[0] * slope / time, weights[1] * of_energy / energy], axis=1)
-        return both[list(self.free)].T
-
-    def inside(self, free: Array) -> Array:
-        """Return all six parameters from the logarithms of the free ones; the others hold no run back."""
-        theta = np.array([0.0] * _CAP + [np.inf])
-        theta[list(self.free)] = np.exp(free)
-        return theta
-
-    def residuals_by_logarithm(self, free: Array, weights: tuple[float, float]) -> Array:
-        """Return the residuals at the logarithms of the free parameters."""
-        return self.residuals(self.inside(free), weights)
-
-    def jacobian_by_logarithm(self, free: Array, weights: tuple[float, float]) -> Array:
-        """Return their derivatives by the logarithms of the free parameters."""
-        return self.jacobian(self.inside(free), weights) * np.exp(free)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A fitted model: parameters, sum of squares, weights of time and energy errors."""
-
-    problem: _Problem
-    theta: Array
-    squares: float
-    weights: tuple[float, float]
-
-    @property
-    def freedom(self) -> int:
-        return 2 * self.problem.time.size - len(self.problem.free)
-
-
-@dataclass(frozen=True, slots=True)
-class _Hidden:
-    """A term that the runs do not show: the fit that still had it, and the p-value of the test against it."""
-
-    before: _Found
-    p_value: float
+    ]
 
 
 def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
-    """Fit the six parameters, and the five of the model without a power cap beside them.
+    """Fit all parameters that the runs show, and those of the model without a power cap beside them.
 
     Raises FittingError where the runs cannot determine them.
     """
-    flops, bytes_, time, energy = (runs.numbers[c.name] for c in COLUMNS)
-    _refuse_runs(runs.source, flops, bytes_)
-    size = [float(np.median(v[v > 0])) for v in (flops, bytes_, time, energy)]
-    w, q, t, e = size
-    whole = _Problem(flops / w, bytes_ / q, time / t, energy / e, (_TF, _TM, _EF, _EM, _P1, _CAP))
-    units = np.array([t / w, t / q, e / w, e / q, e / t, e / t])
-    capped = _solve(whole, (1.0, 1.0))
-    capped = _solve(whole, _spread(capped), capped)
-    chosen, hidden = _reduced(capped)
-    free = _solve(replace(whole, free=(_TF, _TM, _EF, _EM, _P1)), capped.weights)
+    problem, units = _problem(runs)
+    whole = solve(problem, (1.0, 1.0))
+    whole = solve(problem, spread(whole), nearby(whole.theta))
+    chosen, hidden = reduced(whole)
     _refuse_dependent(runs.source, chosen)
-    figures = [_figures(f, size) for f in (chosen, free)]
-    measured = _rates(flops, bytes_, time, energy)
+    chosen, hidden = cheaper(chosen, hidden)
+    measured = _measured(runs)
+    figures = _figures(chosen, measured, units)
+    of_chosen = {k: errors(figures[k], measured[k]) for k in figures}
+    capped = problem.cap in chosen.problem.free
+    free, hidden_free = _uncapped(chosen) if capped else (chosen, {})
+    beside = _figures(free, measured, units) if capped else {}
     return Fit(
         model="roofline",
         name=name,
@@ -159,239 +107,231 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
         digest=runs.digest,
         date=date,
         confidence=confidence,
-        method="non-linear least squares of relative errors of time and energy on equations (1) and (3) of "
-        "Choi et al. 2014, several starts",
+        method=f"non-linear least squares of relative errors of time{'' if problem.energy is None else ' and energy'} "
+        "on equations (1) and (3) of Choi et al. 2014 with a launch time, several starts",
         parameters=_estimates(chosen, units, confidence, hidden),
-        errors={k: errors(figures[0][k], measured[k]) for k in measured},
-        runs=Runs({**measured, "flops": flops, "bytes": bytes_}, figures[0], _regimes(chosen), figures[1]),
-        uncapped=_estimates(free, units, confidence, {}),
-        uncapped_errors={k: errors(figures[1][k], measured[k]) for k in measured},
-        comparisons=tuple(_compare(k, figures, measured[k]) for k in ("performance", "energy", "power")),
-        notes=_notes(chosen, hidden),
+        errors=of_chosen,
+        runs=Runs(measured, figures, chosen.problem.regimes(chosen.theta), beside),
+        validation=_held_out(chosen),
+        uncapped=_estimates(free, units, confidence, hidden_free) if capped else (),
+        uncapped_errors={k: errors(v, measured[k]) for k, v in beside.items()},
+        comparisons=tuple(
+            _compare(k, figures, beside, measured[k])
+            for k in ("performance", "energy", "power")
+            if k in beside
+        ),
+        notes=_notes(runs, chosen, hidden),
     )
 
 
-def _refuse_runs(source: str, flops: Array, bytes_: Array) -> None:
-    wrong = []
-    if flops.size < _FEWEST_RUNS:
-        wrong.append(f"{flops.size} runs are too few for six parameters: at least {_FEWEST_RUNS} are needed")
-    if (idle := np.flatnonzero((flops == 0) & (bytes_ == 0))).size:
-        wrong.append(
-            f"run {idle[0] + 1} has neither flops nor bytes: the model gives it no time; leave it out"
-        )
-    for what, values in (("flops", flops), ("bytes", bytes_)):
-        if not values.any():
-            wrong.append(f"no run has any {what}: their costs cannot be found; add runs with {what}")
-    share = np.sort(flops / np.maximum(flops + bytes_, np.finfo(float).tiny))
-    distinct = 1 + int((np.diff(share) > _SAME * share[1:]).sum())
-    if not wrong and distinct < _FEWEST_INTENSITIES:
-        wrong.append(
-            f"flops and bytes are collinear: the runs have {distinct} intensit{'y' if distinct == 1 else 'ies'} "
-            f"(flops per byte), at least {_FEWEST_INTENSITIES} are needed; add runs with more and with fewer "
-            "flops per byte"
-        )
-    if wrong:
-        raise FittingError(source, wrong)
+def suspects(runs: Measurements) -> tuple[Outlier, ...]:
+    """Return the runs whose time or energy lies far from a robust fit."""
+    problem, _ = _problem(runs)
+    measured = _measured(runs)
+    named = zip((("time", "s"), ("energy", "J")), robust(problem), strict=False)
+    figures = {what: Residuals(unit, measured[what], error) for (what, unit), error in named}
+    return outliers(runs, figures, len(problem.free))
 
 
-def _solve(problem: _Problem, weights: tuple[float, float], before: _Found | None = None) -> _Found:
-    """Find the least sum of squares from several starts, or from the parameters found before and near them.
-
-    The maximum makes the sum of squares kinked, with shallow minima beside the least one: hence the many starts.
-    """
-    from scipy.optimize import least_squares
-
-    free = list(problem.free)
-    starts = _starts(problem) if before is None else _nearby(before.theta)
-    best: _Found | None = None
-    for start in starts:
-        x = np.log(start[free])
-        found = least_squares(
-            problem.residuals_by_logarithm,
-            x,
-            problem.jacobian_by_logarithm,
-            args=(weights,),
-            bounds=(x - _FAR, x + _FAR),
-            xtol=1e-12,
-            ftol=1e-12,
-            gtol=1e-12,
-            max_nfev=300,
-        )
-        if best is None or 2 * found.cost < best.squares:
-            best = _Found(problem, problem.inside(found.x), 2 * float(found.cost), weights)
-    assert best is not None
-    return best
+def _problem(runs: Measurements) -> tuple[Problem, Array]:
+    """Return the runs to fit, and the SI unit of each parameter."""
+    kinds = tuple(k for k in KINDS if k.count in runs.numbers and runs.numbers[k.count].any())
+    amounts, time, energy = (
+        np.stack([runs.numbers[k.count] for k in kinds]),
+        runs.numbers["time"],
+        _energy(runs),
+    )
+    if len(kinds) > len(ALWAYS):
+        for group in dependent(amounts.T / amounts.sum(axis=0)[:, None], [k.count for k in kinds]):
+            wrong = f"{', '.join(group)} are in proportion in all runs: their costs cannot be told apart"
+            raise FittingError(runs.source, [f"{wrong}; add runs with more of one and less of the others"])
+    size = np.array([np.median(a[a > 0]) for a in amounts])
+    t, e = float(np.median(time)), 1.0 if energy is None else float(np.median(energy))
+    whole = Problem(kinds, amounts / size[:, None], time / t, None if energy is None else energy / e, ())
+    # without energies nothing tells a cap from a rate
+    free = (*range(len(kinds)), whole.launch) if energy is None else tuple(range(whole.launch + 1))
+    return replace(whole, free=free), np.concatenate([t / size, e / size, [e / t, e / t, t]])
 
 
-def _starts(problem: _Problem) -> list[Array]:
-    """Guess energies from the linear part, rates from the fastest runs, and the cap from the powers drawn."""
-    w, q, t, e = problem.flops, problem.bytes, problem.time, problem.energy
-    linear = nonnegative_least_squares(np.stack([w, q, t], axis=1) / e[:, None], np.ones_like(e))
-    least = 1e-2 * np.array([np.median(e[x > 0] / x[x > 0]) for x in (w, q, t)])
-    ef, em, p1 = np.maximum(linear, least)
-    drawn = float(np.quantile((w * ef + q * em) / t, 0.95))
-    found = []
-    for share, cap in product(_RATES, _CAPS if _CAP in problem.free else (np.inf,)):
-        tf, tm = (float(np.quantile(t[x > 0] / x[x > 0], share)) for x in (w, q))
-        found.append(np.array([tf, tm, ef, em, p1, cap * drawn]))
-    return found
+def _energy(runs: Measurements) -> Array | None:
+    if "energy" in runs.numbers:
+        return runs.numbers["energy"]
+    return runs.numbers["power"] * runs.numbers["time"] if "power" in runs.numbers else None
 
 
-def _nearby(theta: Array) -> list[Array]:
-    random = np.random.default_rng(_SEED)
-    return [theta, *(theta * np.exp(_NEAR * random.standard_normal(6)) for _ in range(_TRIES))]
-
-
-def _spread(found: _Found) -> tuple[float, float]:
-    """Return weights that make the errors of time and of energy equally wide."""
-    time, energy = np.split(found.problem.residuals(found.theta, (1.0, 1.0)), 2)
-    wide = np.maximum([np.sqrt((time**2).mean()), np.sqrt((energy**2).mean())], _EQUAL_SPREAD)
-    ratio = float(np.clip(wide[0] / wide[1], 1e-2, 1e2))
-    return 1.0, ratio
-
-
-def _refuse_dependent(source: str, found: _Found) -> None:
-    """Raise FittingError where several parameters have one and the same effect on all runs."""
-    jacobian = found.problem.jacobian(found.theta, found.weights)
-    names = [list(NAMES)[i] for i in found.problem.free]
-    active = [i for i in range(len(names)) if np.abs(jacobian[:, i]).max() > 0]
-    groups = dependent(jacobian[:, active], [names[i] for i in active])
-    if groups:
-        held = sorted(set(_regimes(found)))
-        wrong = [
-            f"{', '.join(g)} cannot be told apart: all runs are {' or '.join(held)}; add runs of other "
-            "intensities (flops per byte)"
+def _refuse_dependent(source: str, found: Found) -> None:
+    """Raise FittingError where several parameters have one and the same effect on all runs, naming what is missing."""
+    problem = found.problem
+    jacobian = problem.jacobian(found.theta, found.weights)
+    active = [i for i in range(len(problem.free)) if np.abs(jacobian[:, i]).max() > 0]
+    names = [problem.names[problem.free[i]] for i in active]
+    groups = dependent(jacobian[:, active], names)
+    if not groups:
+        return
+    held = sorted(set(problem.regimes(found.theta)))
+    words = {k.bound for k in problem.kinds} | {"cap-bound"}
+    lacking = f"none is {' or '.join(sorted(words - set(held)))}"
+    launch = "" if problem.launch in problem.free else ", and no launch time is visible"
+    raise FittingError(
+        source,
+        [
+            f"{', '.join(g)} cannot be told apart: all runs are {' or '.join(held)}, {lacking}{launch}; add runs of "
+            "other intensities (flops per byte), or short ones"
             for g in groups
-        ]
-        raise FittingError(source, wrong)
+        ],
+    )
 
 
-def _regimes(found: _Found) -> tuple[str, ...]:
-    words = ("compute-bound", "memory-bound", "cap-bound")
-    return tuple(words[i] for i in found.problem.model(found.theta)[2])
+def _uncapped(chosen: Found) -> tuple[Found, dict[int, Hidden]]:
+    """Fit the model without a cap: every rate, and the launch time where the runs show one."""
+    problem = chosen.problem
+    rates = {*range(len(problem.kinds)), *problem.free} - {problem.cap}
+    free = solve(replace(problem, free=tuple(sorted(rates))), chosen.weights)
+    return cheaper(free, {})
 
 
-def _figures(found: _Found, size: list[float]) -> dict[str, Array]:
-    w, q, t, e = size
-    time, energy, _ = found.problem.model(found.theta)
-    return _rates(found.problem.flops * w, found.problem.bytes * q, time * t, energy * e)
+def _measured(runs: Measurements) -> dict[str, Array]:
+    """Return what was measured of every run, with its rates, by name."""
+    counts = {k.count: runs.numbers[k.count] for k in KINDS if k.count in runs.numbers}
+    energy = _energy(runs)
+    return {**_rates(counts, runs.numbers["time"], energy), **counts}
 
 
-def _rates(flops: Array, bytes_: Array, time: Array, energy: Array) -> dict[str, Array]:
-    # a run without flops performs bytes; relative errors are the same
-    work = np.where(flops > 0, flops, bytes_)
-    return {"performance": work / time, "time": time, "energy": energy, "power": energy / time}
+def _figures(found: Found, measured: dict[str, Array], units: Array) -> dict[str, Array]:
+    """Return the same by the model."""
+    time, energy = found.problem.model(found.theta)
+    t, power = units[found.problem.launch], units[found.problem.constant]
+    counts = {k.count: measured[k.count] for k in KINDS if k.count in measured}
+    return _rates(counts, time * t, None if found.problem.energy is None else energy * power * t)
 
 
-def _compare(what: str, figures: list[dict[str, Array]], measured: Array) -> Comparison:
+def _rates(counts: dict[str, Array], time: Array, energy: Array | None) -> dict[str, Array]:
+    # a run without flops performs what it has; relative errors are the same
+    work = counts["flops"]
+    for other in counts.values():
+        work = np.where(work > 0, work, other)
+    found = {"performance": work / time, "time": time}
+    return found if energy is None else {**found, "energy": energy, "power": energy / time}
+
+
+def _compare(what: str, with_cap: dict[str, Array], without: dict[str, Array], measured: Array) -> Comparison:
     from scipy.stats import ks_2samp
 
-    capped, free = (f[what] / measured - 1 for f in figures)
-    found = ks_2samp(free, capped)
+    with warnings.catch_warnings():
+        # where the exact p-value cannot be computed, SciPy says so and gives the asymptotic one
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = ks_2samp(without[what] / measured - 1, with_cap[what] / measured - 1)
     return Comparison(what, float(found.statistic), float(found.pvalue))
 
 
-def _reduced(found: _Found) -> tuple[_Found, dict[int, _Hidden]]:
-    """Take out the terms of the maximum that the runs do not show, one after the other.
-
-    A term that is not there still catches the slowest runs of those it might hold, so that it must earn its
-    parameter: the fit without it has to be significantly worse (F test). One term always stays.
-    """
-    hidden: dict[int, _Hidden] = {}
-    while len(terms := [i for i in found.problem.free if i in {_TF, _TM, _CAP}]) > 1:
-        tried = {i: less for i in terms if (less := _without(found, i)) is not None}
-        p = {i: _p_value(found, less) for i, less in tried.items()}
-        worst = max(p, key=p.__getitem__, default=None)
-        if worst is None or p[worst] <= _SIGNIFICANT:
-            break
-        hidden[worst] = _Hidden(found, p[worst])
-        found = tried[worst]
-    return found, hidden
-
-
-def _without(found: _Found, i: int) -> _Found | None:
-    """Return the fit without a term; None where it leaves a run without any time."""
-    less = replace(found.problem, free=tuple(k for k in found.problem.free if k != i))
-    start = less.inside(np.log(found.theta[list(less.free)]))
-    return _solve(less, found.weights, replace(found, theta=start)) if less.model(start)[0].all() else None
-
-
-def _p_value(found: _Found, less: _Found) -> float:
-    from scipy.special import fdtrc
-
-    variance = max(found.squares / found.freedom, _EXACT)
-    return float(fdtrc(1, found.freedom, max(less.squares - found.squares, 0.0) / variance))
+def _held_out(found: Found) -> dict[str, Errors]:
+    """Return the errors of time and energy on runs left out, every tenth together, with the same terms."""
+    problem = found.problem
+    count = min(_FOLDS, problem.time.size)
+    fold = np.arange(problem.time.size) % count
+    errs: dict[str, Array] = {}
+    for k in range(count):
+        kept = fold != k
+        part = replace(
+            problem,
+            amounts=problem.amounts[:, kept],
+            time=problem.time[kept],
+            energy=None if problem.energy is None else problem.energy[kept],
+        )
+        theta = solve(part, found.weights, [found.theta]).theta
+        held = replace(problem, amounts=problem.amounts[:, ~kept])
+        time, energy = held.model(theta)
+        pairs = [("time", time, problem.time)]
+        pairs += [] if problem.energy is None else [("energy", energy, problem.energy)]
+        for what, model, measured in pairs:
+            errs[what] = np.append(errs.get(what, []), model / measured[~kept] - 1)
+    return {f"{what} of runs held out, {count} folds": summary(v) for what, v in errs.items()}
 
 
 def _estimates(
-    found: _Found, units: Array, confidence: float, hidden: dict[int, _Hidden]
+    found: Found, units: Array, confidence: float, hidden: dict[int, Hidden]
 ) -> tuple[Estimate, ...]:
     """Return what is known of every parameter; an interval covers the model with and without hidden terms."""
-    reach = dict(zip(found.problem.free, _reach(found, confidence), strict=True))
-    fits = [found, *(h.before for h in hidden.values())]
-    ends = [_intervals(f, confidence) for f in fits]
+    reach = found.reach(confidence)
+    ends = [_intervals(f, confidence) for f in (found, *(h.before for h in hidden.values()))]
     made = []
-    for i, (name, (unit, meaning)) in enumerate(NAMES.items()):
-        value, doubt = float(found.theta[i]), ""
+    for i, name in enumerate(found.problem.names):
+        unit, meaning = _meaning(found.problem.kinds, name)
+        made_of = Estimate(name, float(found.theta[i]), unit, 0.0, 0.0, meaning)
         if i in hidden:
-            value, low, high, doubt = _bound(found, i, hidden[i].before, confidence)
+            made_of = _unseen(made_of, found, i, hidden[i].before, confidence)
         elif i not in reach:
             continue
         elif reach[i] == 0:
-            value, low, high, doubt = _bound(found, i, None, confidence)
+            made_of = _unseen(made_of, found, i, None, confidence)
         else:
-            low, high = min(e[i][0] for e in ends), max(e[i][1] for e in ends)
-            wide = max(value - low, high - value)
-            doubt = f"uncertain by {100 * wide / value:.0f} %" if wide > _VAGUE * value else ""
-        scale = float(units[i])
-        made.append(Estimate(name, value * scale, unit, low * scale, high * scale, meaning, doubt))
+            low, high = min(e[i][0] for e in ends if i in e), max(e[i][1] for e in ends if i in e)
+            wide = max(made_of.value - low, high - made_of.value) / made_of.value
+            doubt = f"uncertain by {100 * wide:.0f} %" if wide > _VAGUE else ""
+            made_of = replace(made_of, low=low, high=high, doubt=doubt)
+        u = float(units[i])
+        made.append(replace(made_of, value=made_of.value * u, low=made_of.low * u, high=made_of.high * u))
     return tuple(made)
 
 
-def _intervals(found: _Found, confidence: float) -> dict[int, tuple[float, float]]:
-    pairs = zip(found.problem.free, _reach(found, confidence), strict=True)
-    return {i: (max(0.0, float(found.theta[i]) - r), float(found.theta[i]) + r) for i, r in pairs}
+def _meaning(kinds: Sequence[Kind], name: str) -> tuple[str, str]:
+    for k in kinds:
+        if name == k.time:
+            return f"s/{k.unit}", f"time of one {k.meaning} at full rate"
+        if name == k.energy:
+            return f"J/{k.unit}", f"energy of one {k.meaning}"
+    return _MEANINGS[name]
 
 
-def _reach(found: _Found, confidence: float) -> list[float]:
-    """Return how far the interval of each free parameter reaches; 0 for a term that holds no run."""
-    jacobian = found.problem.jacobian(found.theta, found.weights)
-    active: Mask = np.abs(jacobian).max(axis=0) > 0
-    reach = np.zeros(active.size)
-    wide = standard_errors(jacobian[:, active], max(found.squares / found.freedom, _EXACT))
-    reach[active] = quantile(confidence, found.freedom) * wide
-    return reach.tolist()
+def _intervals(found: Found, confidence: float) -> dict[int, tuple[float, float]]:
+    theta = found.theta
+    return {
+        i: (max(0.0, float(theta[i]) - r), float(theta[i]) + r) for i, r in found.reach(confidence).items()
+    }
 
 
-def _bound(
-    found: _Found, i: int, before: _Found | None, confidence: float
-) -> tuple[float, float, float, str]:
-    """Say what is known of a term that no run shows: value, least, greatest, and the doubt.
+def _unseen(made: Estimate, found: Found, i: int, before: Found | None, confidence: float) -> Estimate:
+    """Say what is known of a term that no run shows: a value that has no effect, and the bounds on it.
 
     ``before``: the fit that still had it, whose interval says how far it may lie inside the noise.
     """
     problem, theta = found.problem, found.theta
-    time = problem.model(theta)[0]
-    reach = 0.0 if before is None else _reach(before, confidence)[before.problem.free.index(i)]
-    there = float(before.theta[i]) if before is not None and reach else None
-    if i == _CAP:
-        flop, byte = (_intervals(found, confidence)[k][0] for k in (_EF, _EM))
-        drawn = float(((problem.flops * flop + problem.bytes * byte) / time).max())
-        least = drawn if there is None else min(drawn, max(0.0, there - reach))
-        return np.inf, least, np.inf, "no run shows a cap: it is not below the least value"
-    amount, what = (problem.flops, "compute-bound") if i == _TF else (problem.bytes, "memory-bound")
-    some = amount > 0
-    most = float((time[some] / amount[some]).min())
-    greatest = most if there is None else max(most, there + reach)
-    return most, 0.0, greatest, f"no run shows itself {what}: the greatest value that holds none back"
+    reach = 0.0 if before is None else before.reach(confidence)[i]
+    most = float(before.theta[i]) + reach if before is not None and reach else 0.0
+    if i == problem.cap:
+        ends = _intervals(found, confidence)
+        places = range(len(problem.kinds), problem.constant)
+        least = np.array([ends[k][0] if k in ends else 0.0 for k in places])
+        drawn = float((least @ problem.amounts / problem.model(theta)[0]).max())
+        if before is not None and reach:
+            drawn = min(drawn, max(0.0, float(before.theta[i]) - reach))
+        doubt = f"{NOT_VISIBLE}: no run shows a cap, it is not below the least value"
+        return replace(made, value=np.inf, low=drawn, high=np.inf, doubt=doubt, written=False)
+    if i < len(problem.kinds):
+        busy, amount = problem.busy(theta)[0], problem.amounts[i]
+        rate = float((busy[amount > 0] / amount[amount > 0]).min())
+        bound = f"no run shows itself {problem.kinds[i].bound}, the greatest value that holds none back"
+        return replace(made, value=rate, high=max(rate, most), doubt=f"{NOT_VISIBLE}: {bound}")
+    written = i != problem.launch
+    return replace(made, value=0.0, high=most, doubt=NOT_VISIBLE, written=written)
 
 
-def _notes(found: _Found, hidden: dict[int, _Hidden]) -> tuple[str, ...]:
+def _notes(runs: Measurements, found: Found, hidden: dict[int, Hidden]) -> tuple[str, ...]:
     """Say which terms hold which runs, and which terms are not needed."""
-    regimes = _regimes(found)
+    regimes = found.problem.regimes(found.theta)
     counts = ", ".join(f"{regimes.count(r)} {r}" for r in dict.fromkeys(sorted(regimes)))
     notes = [f"of {len(regimes)} runs, as fitted: {counts}"]
+    if LAUNCH_BOUND in regimes:
+        notes.append("a launch-bound run is shorter than twice the launch time")
     for i, h in hidden.items():
         without = f"without it they are fitted as well (F test, p = {h.p_value:.2g})"
-        notes.append(f"the runs do not show {list(NAMES)[i]}: {without}")
+        notes.append(f"the runs do not show {found.problem.names[i]}: {without}")
+    idle = [k.count for k in KINDS if k.count in runs.numbers and not runs.numbers[k.count].any()]
+    notes += [f"no run has any {count}, so what they cost stays unknown" for count in idle]
+    if found.problem.energy is None:
+        notes.append("no energies were measured: costs in energy and powers are not in the machine file")
+    elif "energy" not in runs.numbers:
+        notes.append("energies are power times time")
+    elif "power" in runs.numbers:
+        notes.append("the column of power is not used, since there is one of energy")
     return tuple(notes)

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+# the median size of a normal error is this part of its standard deviation
+_NORMAL_MEDIAN = 0.6745
+# measurements are no more alike than this
+_ALIKE = 1e-3
+# below this mean square of relative errors, runs count as exact
+EXACT = 1e-18
 DEPENDENT = 1e-6
 INVOLVED = 0.05
 
@@ -39,6 +45,16 @@ def summary(signed: Array) -> Errors:
     return Errors(
         size.size, float(size.mean()), std, float(size.min()), float(size.max()), float(signed.mean())
     )
+
+
+def scale(residuals: Array, parameters: int) -> float:
+    """Return the standard deviation of relative residuals by their median size, which gross errors hardly move.
+
+    ``parameters``: how many were fitted. At least 0.1 %.
+    """
+    n = residuals.size
+    wide = float(np.median(np.abs(residuals))) / _NORMAL_MEDIAN * np.sqrt(n / max(1, n - parameters))
+    return float(max(wide, _ALIKE))
 
 
 def quantile(confidence: float, freedom: float) -> float:

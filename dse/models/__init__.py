@@ -1,22 +1,26 @@
 """What things cost: one module per model family, pure arithmetic."""
 
 from dse.models.model import Model, ModelLimit, evaluate
+from dse.models.model_files import ModelFileError, is_file
 from dse.models.plugins import PluginError
 from dse.models.registry import (
     broken,
     built_in,
     built_in_names,
     every,
+    fitted_names,
     get,
     machine_parameter,
     machine_parameters,
     names,
+    our_own,
     register,
 )
 from dse.names import UnknownName
 
 __all__ = [
     "Model",
+    "ModelFileError",
     "ModelLimit",
     "PluginError",
     "UnknownName",
@@ -25,9 +29,12 @@ __all__ = [
     "built_in_names",
     "evaluate",
     "every",
+    "fitted_names",
     "get",
+    "is_file",
     "machine_parameter",
     "machine_parameters",
     "names",
+    "our_own",
     "register",
 ]

@@ -7,9 +7,9 @@ are found in the same way: an offer says where a model is, ``get`` imports it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
-from dse.models import plugins
+from dse.models import fitted, model_files, plugins
 from dse.models.dvfs_energy import CIRCUIT
 from dse.models.model import Model
 from dse.models.plugins import Offer, PluginError
@@ -44,19 +44,37 @@ def built_in(name: str) -> bool:
     return name in _BUILT_IN
 
 
+def our_own(model: Model) -> bool:
+    """Whether a model's equations are ours, and known to be arithmetic: it came with dse or was made from a file."""
+    return built_in(model.name) or fitted.fit_of(model) is not None
+
+
 def built_in_names() -> tuple[str, ...]:
     """Return the names of the models that come with dse."""
     return tuple(_BUILT_IN)
 
 
-def get(name: str) -> Model:
-    """Return the model of that name.
+def fitted_names() -> tuple[str, ...]:
+    """Return the names of the models fitted to measurements that come with dse."""
+    return tuple(model_files.shipped())
 
-    Raises UnknownName (a KeyError) with a suggestion, and PluginError where a package's model cannot be used.
+
+def get(name: str) -> Model:
+    """Return the model of that name, or of a model file: a path that ends in ".toml".
+
+    Raises UnknownName (a KeyError) with a suggestion, PluginError where a package's model cannot be used, and
+    ModelFileError where a model file cannot be.
     """
+    if model_files.is_file(name) or (name not in names() and name in model_files.shipped()):
+        return _fitted(model_files.get(name))
     if name not in _registered:
         _registered[name] = _found(name)
     return _registered[name]
+
+
+@lru_cache(maxsize=64)
+def _fitted(fit: fitted.Fitted) -> Model:
+    return fitted.model(fit)
 
 
 def _found(name: str) -> Model:
@@ -64,7 +82,7 @@ def _found(name: str) -> Model:
         return plugins.load(Offer(name, _BUILT_IN[name]))
     offered = plugins.offers().get(name, ())
     if not offered:
-        raise unknown("model", name, names())
+        raise unknown("model", name, (*names(), *fitted_names()))
     if len(offered) > 1:
         packages = " and ".join(map(str, offered))
         raise plugins.broken(offered[0], f"{packages} offer a model of that name")

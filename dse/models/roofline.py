@@ -1,10 +1,14 @@
 """The energy roofline with a power cap of Choi et al. 2014: one processor, flops and bytes, three bounds on time.
 
 ``W`` flops and ``Q`` bytes overlap as far as they can; above the constant power π1 the processor can use at
-most Δπ (no bound where the machine states none), which a throttle k >= 1 lowers to Δπ/k:
+most Δπ (no bound where the machine states none), which a throttle k >= 1 lowers to Δπ/k. Before them passes
+the launch time λ of the run, which the paper does not have (0 where the machine states none):
 
-    T = max(W τf, Q τm, (W εf + Q εm) k/Δπ)                     (3)
+    T = λ + max(W τf, Q τm, (W εf + Q εm) k/Δπ)                 (3)
     E = W εf + Q εm + π1 T                                      (1)
+
+The launch time counts in time and energy, and so in all that follows from them. The regime, the balances and
+the peak power below are those of runs so long that it does not matter.
 
 With the intensity I = W/Q the run is compute-bound for I >= B+, memory-bound for I <= B-, and throttled by the
 cap between the two, where B = τm/τf and
@@ -66,6 +70,14 @@ USABLE_POWER = Quantity(
     f"{SOURCE} (3)",
     optional=True,
 )
+LAUNCH_TIME = Quantity(
+    "launch_time",
+    "λ",
+    "s",
+    "fixed time of a run before its flops and bytes; absent: none",
+    "our addition to (3)",
+    optional=True,
+)
 MACHINE = (
     *_costs(FLOP["single"], "f", "flop", "one flop in single precision", f"{SOURCE} (1), (3)"),
     *_costs(FLOP["double"], "fd", "flop", "one flop in double precision", f"{SOURCE}, Table I"),
@@ -75,6 +87,7 @@ MACHINE = (
     *_costs(DATA["random"], "r", "access", "one access at a random place of memory", f"{SOURCE}, Table I"),
     CONSTANT_POWER,
     USABLE_POWER,
+    LAUNCH_TIME,
 )
 INPUTS = (
     Quantity("flops", "W", "flop", "flops of the run", f"{SOURCE}, section III"),
@@ -219,6 +232,8 @@ def equations(g: Any) -> Mapping[str, Any]:
         rest = moving
         regime = 2.0 * reaches(moving, computing)
     time = maximum(computing, rest)
+    if hasattr(m, LAUNCH_TIME.name):
+        time = m.launch_time + time
     energy_constant = m.constant_power * time
     energy = dynamic + energy_constant
     return {

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from dse.models.fitted import fit_of
 from dse.models.model import Model
 
 PACKAGE = "dse.models"
@@ -33,7 +34,9 @@ def fingerprints(model: Model) -> dict[str, str]:
     parts = [f for f in (model.equations, model.expand, model.needs, model.unused) if f is not None]
     modules = {str(getattr(f, "__module__", "")) for f in parts}
     if all(m.startswith(f"{PACKAGE}.") for m in modules):
-        return {name: _of_module(name) for name in sorted(set().union(*map(_used, modules)))}
+        found = {name: _of_module(name) for name in sorted(set().union(*map(_used, modules)))}
+        fit = fit_of(model)
+        return found | ({f"fitted {model.name}": fit.digest[:SHORT]} if fit is not None else {})
     try:
         source = inspect.getsource(inspect.getmodule(model.equations) or model.equations)
         told = _statements(ast.parse(source))

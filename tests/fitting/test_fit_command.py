@@ -101,7 +101,7 @@ def test_json_is_what_python_gets(roofline_csv: Path):
     told = json.loads(dse_("fit", roofline_csv, "--model", "roofline", "--json").stdout)
     found = dse.fit(roofline_csv, "roofline")
     assert told["name"] == "my_gpu"
-    assert {k: v["value"] for k, v in told["parameters"].items()} == found.values
+    assert {k: v["value"] for k, v in told["parameters"].items() if v["written"]} == found.values
     assert told["sha256"] == found.digest
     assert len(told["residuals"]["energy"]) == told["runs"] == 39
     assert {c["what"] for c in told["comparisons"]} == {"performance", "energy", "power"}
@@ -114,7 +114,7 @@ def test_a_fit_is_the_same_every_time(roofline_csv: Path):
 
 def test_a_wider_confidence_gives_wider_intervals(roofline_csv: Path):
     wide, narrow = (dse.fit(roofline_csv, "roofline", confidence=c) for c in (0.99, 0.5))
-    for p in narrow.parameters:
+    for p in (p for p in narrow.parameters if p.written):
         assert wide[p.name].low < p.low < p.high < wide[p.name].high
     with pytest.raises(KeyError, match="fitted are time_per_flop"):
         wide["time"]
@@ -146,6 +146,10 @@ def test_wrong_use_is_exit_code_2(roofline_csv: Path, tmp_path: Path):
         (("fit", tmp_path / "nowhere.csv", "--model", "roofline"), "No such file"),
         (("fit", tmp_path, "--model", "roofline"), "directory"),
         ((*roofline, "--folds", "4"), "for --model dvfs"),
+        ((*roofline, "--word-size", "4"), "--word-size is for --model network"),
+        ((*roofline, "--columns", "time"), "write NAME=HEADER"),
+        ((*roofline, "--columns", "tme=time"), "did you mean 'time'"),
+        ((*roofline, "--columns", "time=a,time=b"), "twice"),
         ((*roofline, "--absolute"), "for --model dvfs"),
         ((*roofline, "--confidence", "1"), "--confidence"),
         ((*roofline, "--plot", "x.docx"), ".png"),

@@ -1,5 +1,6 @@
 """Measurements are read with their units, and bad ones are refused with everything that is wrong."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,14 @@ def test_a_frame_and_a_mapping_are_read_like_a_file(file: Path):
         ("flops,time\n1,\n", ["is empty"]),
         ("flops,time\n1,3 s\n", ["is 3 s, not"]),
         ("flops,time\n1,1e999\n", ["is 1e999, not"]),
-        ("flops,time\n" + "1,-1\n" * 9, ["run 3", "and 6 more"]),
-        ("flops,time\n1\n", ["line 2 has 1 cells, the header has 2"]),
+        ("flops,time\n" + "1,-1\n" * 9, ["run 3", "run 9 (line 10)"]),
+        ("flops,time\n" + "1,-1\n" * 130, ["run 100 (line 101)", "… and 30 more"]),
+        ("flops,time\n1_000,1\n", ["is 1_000, not"]),
+        ('flops,time\n1,"2\n', ["line 2 is no CSV: a quote is not closed"]),
+        ("1,2\n3,4\n", ["the first line has numbers only"]),
+        ("flops,time_J\n1,1\n", ["an energy (J), but a time (s)"]),
+        ("flops,time\n1\n1,x\n1,2,3\n1,2\n", ["line 2 has 1", "(line 3) is x", "line 4 has 3"]),
+        ("flops,time\n1\n", ["line 2 has 1 cell, the header has 2"]),
     ],
 )
 def test_bad_files_are_refused_with_what_is_wrong(text: str, said: list[str], file: Path):
@@ -126,3 +133,34 @@ def test_any_text_is_read_or_refused(text: str, file: Path):
     except FittingError:
         return
     assert all(np.isfinite(v).all() for v in found.numbers.values())
+
+
+def test_columns_are_mapped_and_units_stand_behind_an_underscore(file: Path):
+    file.write_text("work,duration_ms,time,W_Gflop\n1e9,2,9,4\n")
+    found = read(file, COLUMNS, {"flops": "work", "time": "duration_ms"})
+    assert found.numbers["flops"] == pytest.approx([1e9])
+    assert found.numbers["time"] == pytest.approx([2e-3])
+    assert found.notes == ("column 'duration_ms' is read as time in ms",)
+    assert found.unused == ("time", "W_Gflop")
+    assert read(file, COLUMNS, {"flops": "work [Mflop]"}).numbers["flops"] == pytest.approx([1e15])
+    assert read(file, COLUMNS).numbers["flops"] == pytest.approx([4e9])
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"time": "duraton"}, "column time: there is no column called 'duraton'; did you mean 'duration_ms'"),
+        ({"time": "draw_W"}, "a power (W), but a time (s)"),
+        ({"time": "same"}, "2 columns are called 'same'"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_is_refused(names: dict[str, str], said: str, file: Path):
+    file.write_text("flops,duration_ms,draw_W,same,same\n1e9,2,9,4,4\n")
+    with pytest.raises(FittingError, match=re.escape(said)):
+        read(file, COLUMNS, names)
+
+
+def test_a_mapping_of_an_unknown_column_is_told_what_was_meant(file: Path):
+    file.write_text("flops,time\n1,1\n")
+    with pytest.raises(KeyError, match="did you mean 'time'"):
+        read(file, COLUMNS, {"tme": "time"})

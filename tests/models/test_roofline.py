@@ -149,3 +149,16 @@ def test_throttling_never_helps_and_never_costs_more_than_its_factor(
     assert less["energy"] >= full["energy"]
     divided = run(m | {"usable_power": m["usable_power"] / k}, flops=1e12, intensity=intensity)
     assert divided["time"] == less["time"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: r["platform_id"])
+def test_a_launch_time_is_added_to_the_time_and_paid_at_constant_power(row: dict[str, str]):
+    m = platform(row)
+    plain, none, some = (
+        run(m | d, flops=1e9, bytes=1e9) for d in ({}, {"launch_time": 0.0}, {"launch_time": 0.5})
+    )
+    assert none == plain
+    assert some["time"] == pytest.approx(plain["time"] + 0.5, rel=CLOSE)
+    assert some["energy"] == pytest.approx(plain["energy"] + 0.5 * m["constant_power"], rel=CLOSE)
+    for same in ("balance", "balance_low", "balance_high", "peak_power", "regime", "energy_data"):
+        assert some[same] == plain[same]

@@ -98,6 +98,39 @@ def test_where_a_maximum_has_its_kink_the_worth_is_that_of_relaxing():
     assert "machine.time_per_byte" not in found.parameters
 
 
+def test_least_energy_with_a_launch_time_is_still_a_geometric_program():
+    """E = W ε + Q ε + π1 (λ + max(...)), at the end of the box; λ's share of the energy is its elasticity."""
+    found = ask(
+        {},
+        machine={"base": "gtx-titan-choi2014", "launch_time": "100 ms"},
+        decide={"intensity": {"min": 0.125, "max": 64}},
+        objective={"minimize": "energy"},
+        limits={"performance": {"min": "1 GFLOPS"}},
+    )
+    fixed = 0.1 * TITAN["constant_power"]
+    wanted = 1e12 * energy_per_flop(64.0) + fixed
+    assert found.status is Status.OPTIMAL
+    assert "convex in log variables" in found.certificate
+    assert found.objective == pytest.approx(wanted, rel=PROVEN)
+    assert found.parameters["machine.launch_time"] == pytest.approx(fixed / wanted, rel=1e-4)
+
+
+def test_the_longest_launch_time_for_a_performance():
+    """λ = W/R - max(...), where it is decided itself."""
+    found = ask(
+        {"intensity": 4},
+        decide={"machine.launch_time": {}},
+        objective={"maximize": "machine.launch_time"},
+        limits={"performance": {"min": "100 GFLOPS"}},
+    )
+    busy = max(TITAN["time_per_flop"], TITAN["time_per_byte"] / 4)
+    dynamic = TITAN["energy_per_flop"] + TITAN["energy_per_byte"] / 4
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(
+        10 - 1e12 * max(busy, dynamic / TITAN["usable_power"]), rel=PROVEN
+    )
+
+
 def test_a_regime_is_shown_by_its_name():
     shown = {row[0]: row[1] for part in parts(ask({"intensity": 1000})) for row in part.rows}
     assert shown["regime"] == "compute"

@@ -1,0 +1,269 @@
+"""A model fitted to measurements: one column as a sum, softmax or maximum of monomials of others.
+
+y = sum of plain terms + (sum over groups of (sum of the group's terms)^s)^(1/s), each term c prod x_j^e_j with c > 0;
+s is the sharpness. ``posynomial``: plain terms only; ``max``: s is infinite, the largest group counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dse.models.model import Model, ModelLimit
+from dse.quantities import Quantity, show
+
+POSYNOMIAL, SOFTMAX, MAX = "posynomial", "softmax", "max"
+FORMS = (POSYNOMIAL, SOFTMAX, MAX)
+RANGE = "measured_range"
+LOW, HIGH = "_low", "_high"
+# how far beyond its runs a search may go where measured_range is waived
+FARTHER = 1e6
+
+PROMISES = {
+    POSYNOMIAL: "a posynomial: minimised or limited above, alone or with monomials, it stays a geometric program",
+    SOFTMAX: "a softmax: where everything pushes it down it gets a variable of its own in a geometric program",
+    MAX: "a maximum: where everything pushes it down it gets a variable of its own in a geometric program",
+}
+ELSEWHERE = "divided by, limited below or maximised, the question is answered by branch and bound"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """c times a product of powers: ``exponents`` by column; ``group`` 0: a plain term; ``interval`` of c."""
+
+    coefficient: float
+    exponents: Mapping[str, float]
+    group: int = 0
+    interval: tuple[float, float] | None = None
+
+    def at(self, x: Mapping[str, Any], centre: Mapping[str, float]) -> Any:
+        """Return the term on any arithmetic; powers are of x relative to the ``centre``, which is near 1."""
+        c = self.coefficient * math.prod(centre.get(n, 1.0) ** e for n, e in self.exponents.items())
+        value: Any = c
+        for n, e in self.exponents.items():
+            one = x[n] / centre[n] if n in centre else x[n]
+            value = value * (one if e == 1.0 else one**e)
+        return value
+
+    def text(self, c: str | None = None) -> str:
+        """Write the term: ``2.5e-12 m n^0.5``."""
+        powers = (n if e == 1.0 else f"{n}^{e:.4g}" for n, e in self.exponents.items() if e)
+        return " ".join([c or f"{self.coefficient:.4g}", *powers])
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that the fit is a function of, with the least and greatest value among the runs (SI)."""
+
+    name: str
+    unit: str
+    least: float
+    greatest: float
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A side of the convex hull of the runs in logarithms: product of columns^exponents <= ``greatest``."""
+
+    exponents: Mapping[str, float]
+    greatest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A quantity that follows exactly from the columns and the target: a sum of terms."""
+
+    name: str
+    unit: str
+    terms: tuple[Term, ...]
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A fitted model as its file states it.
+
+    ``error``: what the file says of held-out errors, by key; ``residuals``: evenly spaced quantiles of
+    log(measured/modelled) of runs held out, from the least to the greatest; ``digest``: SHA-256 of the file.
+    """
+
+    name: str
+    target: str
+    unit: str
+    columns: tuple[Column, ...]
+    form: str
+    terms: tuple[Term, ...]
+    source: str
+    sharpness: float = math.inf
+    title: str = ""
+    meaning: str = ""
+    hull: tuple[Facet, ...] = ()
+    derived: tuple[Derived, ...] = ()
+    error: Mapping[str, Any] = field(default_factory=dict)
+    residuals: tuple[float, ...] = ()
+    notes: str = ""
+    digest: str = ""
+
+    def centre(self) -> dict[str, float]:
+        """Return the middle of the runs in logarithms, by column."""
+        return {c.name: math.sqrt(c.least) * math.sqrt(c.greatest) for c in self.columns}
+
+    def value(self, x: Mapping[str, Any]) -> Any:
+        """Return the target (SI) at columns ``x`` (SI) on any arithmetic: the fitted function itself."""
+        return _value(self.terms, self.sharpness, x, self.centre())
+
+    def equations(self, g: Any) -> Mapping[str, Any]:
+        """The target by the fitted function, what follows from it, and each end of the range of the runs as a limit."""
+        x = {c.name: getattr(g, c.name) for c in self.columns}
+        y = self.value(x)
+        found = {self.target: y}
+        if self.interval is not None:
+            low, high = self.interval
+            found |= {self.target + LOW: y * low, self.target + HIGH: y * high}
+        known, centre = {**x, self.target: y}, self.centre()
+        for d in self.derived:
+            found[d.name] = _sum(d.terms, known, centre)
+        for name, ratio in self._ratios(x):
+            found[name] = ratio
+        return found
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """What measured/modelled lies between with the file's confidence, by the runs held out."""
+        return (self.error["low"], self.error["high"]) if {"low", "high"} <= self.error.keys() else None
+
+    def _ratios(self, x: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for c in self.columns:
+            yield f"{RANGE}.{c.name}.min", c.least / x[c.name]
+            yield f"{RANGE}.{c.name}.max", x[c.name] / c.greatest
+        for i, facet in enumerate(self.hull, 1):
+            yield f"{RANGE}.hull.{i}", Term(1 / facet.greatest, facet.exponents).at(x, self.centre())
+
+    def formula(self) -> str:
+        """Write the function with four digits, one term on a line where there are many."""
+        plain = [t.text() for t in self.terms if t.group == 0]
+        groups = [
+            " + ".join(t.text() for t in self.terms if t.group == g)
+            for g in range(1, 1 + max((t.group for t in self.terms), default=0))
+        ]
+        if self.form == MAX:
+            plain.append(f"max({', '.join(groups)})")
+        elif groups:
+            s = f"{self.sharpness:.4g}"
+            plain.append(f"({' + '.join(f'({g})^{s}' for g in groups)})^(1/{s})")
+        return " + ".join(plain)
+
+
+def _sum(terms: Sequence[Term], x: Mapping[str, Any], centre: Mapping[str, float]) -> Any:
+    total: Any = terms[0].at(x, centre)
+    for t in terms[1:]:
+        total = total + t.at(x, centre)
+    return total
+
+
+def _value(terms: Sequence[Term], sharpness: float, x: Mapping[str, Any], centre: Mapping[str, float]) -> Any:
+    from dse.models.arithmetic import maximum  # with NumPy, which listing models does without
+
+    plain = [t for t in terms if t.group == 0]
+    numbers = sorted({t.group for t in terms} - {0})
+    parts = [_sum(plain, x, centre)] if plain else []
+    if numbers:
+        # groups relative to what they come to at the centre: high powers stay within floating-point numbers
+        size = max(_sum([t for t in terms if t.group == g], centre, centre) for g in numbers)
+        inner = [_sum([_times(t, 1 / size) for t in terms if t.group == g], x, centre) for g in numbers]
+        if len(inner) == 1:
+            top = inner[0]
+        elif math.isinf(sharpness):
+            top = maximum(inner[0], *inner[1:])
+        else:
+            powers = [g**sharpness for g in inner]
+            total = powers[0]
+            for p in powers[1:]:
+                total = total + p
+            top = total ** (1 / sharpness)
+        parts.append(top * size)
+    found = parts[0]
+    for p in parts[1:]:
+        found = found + p
+    return found
+
+
+def _times(t: Term, factor: float) -> Term:
+    return Term(t.coefficient * factor, t.exponents, t.group)
+
+
+def model(fitted: Fitted) -> Model:
+    """Return the fit as a model: its columns are inputs, its target is a metric, its range always holds."""
+    source = fitted.source or "measurements"
+    inputs = tuple(
+        Quantity(
+            c.name,
+            c.name,
+            c.unit,
+            c.meaning or f"column {c.name} of the measurements",
+            source,
+            floor=c.least / FARTHER,
+            ceiling=c.greatest * FARTHER,
+        )
+        for c in fitted.columns
+    )
+    notes = "\n\n".join(filter(None, (f"    {fitted.target} = {fitted.formula()}", told(fitted), fitted.notes)))
+    return Model(
+        name=fitted.name,
+        title=fitted.title or f"{fitted.target} as measured, a {fitted.form} of {_listed(fitted)}",
+        source=source,
+        machine=(),
+        inputs=inputs,
+        metrics=tuple(_metrics(fitted, source)),
+        limits=tuple(_limits(fitted, source)),
+        equations=fitted.equations,
+        notes=notes,
+    )
+
+
+def fit_of(model: Model) -> Fitted | None:
+    """Return the fit that a model was made from; None for a model that was written."""
+    owner = getattr(model.equations, "__self__", None)
+    return owner if isinstance(owner, Fitted) else None
+
+
+def told(fitted: Fitted) -> str:
+    """Say in words what the form permits, and how far off runs were that were held out."""
+    parts = [f"The form is {PROMISES[fitted.form]}; {ELSEWHERE}."]
+    e = fitted.error
+    if {"mean", "split"} <= e.keys():
+        parts.append(f"Held out ({e['split']}), it misses by {e['mean']:.1%} on average.")
+    if fitted.interval is not None:
+        low, high = fitted.interval
+        parts.append(f"{e.get('confidence', 0.9):.0%} of these runs lie between {low:.3g} and {high:.3g} of it.")
+    return " ".join(parts)
+
+
+def _listed(fitted: Fitted) -> str:
+    return ", ".join(c.name for c in fitted.columns)
+
+
+def _metrics(fitted: Fitted, source: str) -> Iterator[Quantity]:
+    meaning = fitted.meaning or f"{fitted.target}, fitted to measurements"
+    yield Quantity(fitted.target, fitted.target, fitted.unit, meaning, source)
+    if fitted.interval is not None:
+        share = f"{fitted.error.get('confidence', 0.9):.0%} of runs held out"
+        for end, which in ((LOW, "least"), (HIGH, "greatest")):
+            about = f"{which} {fitted.target} that {share} lead one to expect"
+            yield Quantity(fitted.target + end, "", fitted.unit, about, source)
+    for d in fitted.derived:
+        formula = " + ".join(t.text() for t in d.terms)
+        yield Quantity(d.name, d.name, d.unit, d.meaning or f"{d.name} = {formula}", source)
+
+
+def _limits(fitted: Fitted, source: str) -> Iterator[ModelLimit]:
+    beyond = "the runs reach no farther: beyond them the fit is a guess"
+    for c in fitted.columns:
+        yield ModelLimit(f"{RANGE}.{c.name}.min", f"{c.name} >= {show(c.least, c.unit)}", beyond, source)
+        yield ModelLimit(f"{RANGE}.{c.name}.max", f"{c.name} <= {show(c.greatest, c.unit)}", beyond, source)
+    for i, facet in enumerate(fitted.hull, 1):
+        formula = f"{Term(1.0, facet.exponents).text('')} <= {facet.greatest:.4g}".strip()
+        yield ModelLimit(f"{RANGE}.hull.{i}", formula, "a side of the convex hull of the runs", source)
