@@ -61,7 +61,9 @@ def refuse_still(meter: Meter, wait: float = 0.05, tries: int = 10) -> None:
         time.sleep(wait)
         if meter.between(first, meter.mark()) > 0:
             return
-    raise Unavailable(f"{meter.name}: the counter stands still (a virtual machine may show one that never moves)")
+    raise Unavailable(
+        f"{meter.name}: the counter stands still (a virtual machine may show one that never moves)"
+    )
 
 
 def first_of(ways: Iterable[Callable[[], Meter]]) -> tuple[Meter | None, Sequence[str]]:

@@ -61,8 +61,10 @@ class Perf:
         """Wait until perf has told of a moment; raises Unavailable with its own words where it has ended."""
         with self._news:
             told = self._news.wait_for(
-                lambda: self._process.poll() is not None
-                or (len(self._log.times) > 1 and self._log.times[-1] >= moment),
+                lambda: (
+                    self._process.poll() is not None
+                    or (len(self._log.times) > 1 and self._log.times[-1] >= moment)
+                ),
                 _PATIENCE,
             )
             if told and self._log.times and self._log.times[-1] >= moment:

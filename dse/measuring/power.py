@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from dse.fitting import FittingError
@@ -49,7 +50,7 @@ def logged(path: str) -> Log:
         raise MeasuringError(f"{path} is no record of power:\n{told}") from None
     times = [_moment(path, i, t) for i, t in enumerate(found.texts["time"], 1)]
     watts = found.numbers["power"].tolist()
-    if any(b <= a for a, b in zip(times, times[1:], strict=False)):
+    if any(b <= a for a, b in pairwise(times)):
         raise MeasuringError(f"{path}: the times do not rise from line to line")
     log = Log()
     for i, moment in enumerate(times):
@@ -75,8 +76,10 @@ def with_energy(runs: Sequence[Run], log: Log, path: str) -> list[Run]:
     """Return the runs with the energy of each by a meter's record; raises MeasuringError where one is outside."""
     outside = [r for r in runs if not log.covers(r.start, r.start + r.time)]
     if outside:
-        begun, ended = (datetime.datetime.fromtimestamp(t).astimezone().isoformat("T", "seconds") for t in (
-            log.times[0], log.times[-1]))
+        begun, ended = (
+            datetime.datetime.fromtimestamp(t).astimezone().isoformat("T", "seconds")
+            for t in (log.times[0], log.times[-1])
+        )
         raise MeasuringError(
             f"{path} tells the power from {begun} to {ended}, and {len(outside)} of {len(runs)} runs lie outside: "
             "record all the time, by a clock that agrees with this machine's"

@@ -29,9 +29,7 @@ QUICK = Effort(least=0.02, fewest=5, most=15, seconds=0.3, close=0.02)
 FULL = Effort(least=0.05, fewest=7, most=40, seconds=2.0, close=0.01)
 
 
-def repeat(
-    task: Task, effort: Effort, meter: Meter | None, keep: Callable[[Run], None]
-) -> None:
+def repeat(task: Task, effort: Effort, meter: Meter | None, keep: Callable[[Run], None]) -> None:
     """Warm a task up, and run it until its median time is known; ``keep`` is told each run once it has ended.
 
     The last number of a run, the share of the processors that others took, is known from all of them together:
@@ -53,9 +51,7 @@ def repeat(
 
 
 def _enough(times: Sequence[float], effort: Effort, spent: float) -> bool:
-    return (
-        doubt_of_median(times) <= effort.close or len(times) >= effort.most or spent >= effort.seconds
-    )
+    return doubt_of_median(times) <= effort.close or len(times) >= effort.most or spent >= effort.seconds
 
 
 def _passes(task: Task, least: float) -> int:

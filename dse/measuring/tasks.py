@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import Barrier
 from types import TracebackType
 from typing import Any, Self
@@ -48,17 +49,16 @@ class Team:
 
     def __init__(self, hardware: Hardware, threads: int) -> None:
         self.hardware, self.threads = hardware, threads
-        least = _MEMORY_TIMES * int(hardware.reach(hardware.caches[-1].level, threads))
-        # random reads find their places by masks: a power of two for each thread
-        share = 1 << (-(-least // threads) - 1).bit_length()
-        self.most = share * threads
+        self.most = memory_size(hardware, threads)
         room = int(_MOST_OF_MEMORY * hardware.available)
         if self.most > room:
-            wrong = f"{self.most >> 20} MiB are needed to measure the memory and not the caches, and a quarter of"
+            wrong = (
+                f"{self.most >> 20} MiB are needed to measure the memory and not the caches, and a quarter of"
+            )
             raise MeasuringError(f"{wrong} the free memory is {room >> 20} MiB: close other programs")
         self._pool = ThreadPoolExecutor(threads)
         self._barrier = Barrier(threads)
-        self._memory = self.each(lambda i: np.full(share // 8, 0.5))
+        self._memory = self.each(lambda i: np.full(self.most // threads // 8, 0.5))
 
     def each(self, do: Callable[[int], Any]) -> list[Any]:
         """Call ``do`` with each thread's number, in that thread, all at once; return what they give."""
@@ -96,37 +96,37 @@ class Team:
         self._memory = []
 
 
-def sizes(team: Team, *, quick: bool) -> list[int]:
+def memory_size(hardware: Hardware, threads: int) -> int:
+    """Return the bytes that count as memory: four times the last cache or more, a power of two for each thread."""
+    least = _MEMORY_TIMES * int(hardware.reach(hardware.caches[-1].level, threads))
+    # random reads find their places by masks
+    return threads * (1 << (-(-least // threads) - 1).bit_length())
+
+
+def sizes(hardware: Hardware, threads: int, *, quick: bool) -> list[int]:
     """Return the sizes to sweep, in bytes: one in each level (quick), else all powers of two from 8 KiB."""
-    if not quick:
-        count = (team.most // _LEAST_SIZE).bit_length()
-        return [*(_LEAST_SIZE << i for i in range(count) if _LEAST_SIZE << i < team.most), team.most]
-    reaches = [team.hardware.reach(c.level, team.threads) for c in team.hardware.caches]
-    return [*(int(r / 2) for r in reaches), team.most]
+    most = memory_size(hardware, threads)
+    if quick:
+        return [*(int(hardware.reach(c.level, threads) / 2) for c in hardware.caches), most]
+    count = (most // _LEAST_SIZE).bit_length()
+    return [*(_LEAST_SIZE << i for i in range(count) if _LEAST_SIZE << i < most), most]
 
 
-def plan(team: Team, *, quick: bool) -> list[Callable[[], Task]]:
-    """Return what to measure with this many threads; each task is made, and takes memory, when it is called."""
-    every = sizes(team, quick=quick)
-    found: list[Callable[[], Task]] = []
-
-    def later(make: Callable[..., Task], *arguments: Any) -> None:
-        found.append(lambda: make(team, *arguments))
-
+def plan(hardware: Hardware, threads: int, *, quick: bool) -> list[Callable[[Team], Task]]:
+    """Return what to measure with this many threads; a task takes memory when it is made for a team."""
+    every = sizes(hardware, threads, quick=quick)
+    most = every[-1]
     degrees = kernels.DEGREES[::2] if quick else kernels.DEGREES
+    orders = (512, 1024) if quick else (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+    found: list[Callable[[Team], Task]] = []
     for precision in PRECISIONS:
-        later(polynomial, precision, kernels.UNROLLED, every[0])
-        for degree in degrees:
-            later(polynomial, precision, degree, team.most)
-        for order in (512, 1024) if quick else (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048):
-            later(product, precision, order)
-    for size in every:
-        later(stream, "triad", size)
-    for name in () if quick else ("copy", "scale", "add"):
-        later(stream, name, team.most)
-    later(random_reads, team.most)
-    for size in every[-1:] if quick else every[::2]:
-        later(chase, size)
+        found.append(partial(polynomial, precision=precision, degree=kernels.UNROLLED, size=every[0]))
+        found += [partial(polynomial, precision=precision, degree=d, size=most) for d in degrees]
+        found += [partial(product, precision=precision, order=n) for n in orders]
+    found += [partial(stream, name="triad", size=size) for size in every]
+    found += [partial(stream, name=name, size=most) for name in ("copy", "scale", "add") if not quick]
+    found.append(partial(random_reads, size=most))
+    found += [partial(chase, size=size) for size in (every[-1:] if quick else every[::-2])]
     return found
 
 
