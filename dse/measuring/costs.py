@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from dse import fitting
 from dse.measuring.runs import Run
+from dse.measuring.tasks import OUTER
 from dse.models import machine_parameters
 
 _FIT_OF = {"single": "", "double": "_double"}
+_SWEPT = ("polynomial", OUTER)
 _SHARED = {"energy_per_byte", "constant_power", "usable_power"}
 _ELSEWHERE = (
     ("energy_per_byte_L1", "J/byte", "triad", "L1", "bytes"),
@@ -61,7 +63,7 @@ def fitted(runs: Sequence[Run], threads: int, name: str) -> tuple[list[Cost], li
             continue
         wrong = fit.errors["energy"]
         how = (
-            f"roofline fitted to {len(chosen)} runs of polynomials in {precision} precision; errors of energy "
+            f"roofline fitted to {len(chosen)} runs of all intensities in {precision} precision; errors of energy "
             f"{wrong.mean:.1%} on average, {wrong.greatest:.1%} at most"
         )
         for e in fit.parameters:
@@ -111,5 +113,5 @@ def _sweep(runs: Sequence[Run], precision: str, threads: int) -> list[Run]:
     return [
         r
         for r in runs
-        if (r.kernel, r.precision, r.level, r.threads) == ("polynomial", precision, "memory", threads)
+        if r.kernel in _SWEPT and (r.precision, r.level, r.threads) == (precision, "memory", threads)
     ]

@@ -34,11 +34,14 @@ def facts(hardware: Hardware) -> dict[str, str]:
     import numba
     import numpy as np
 
-    caches = ", ".join(f"L{c.level} {c.size >> 10} KiB for {c.shared} processors" for c in hardware.caches)
+    caches = ", ".join(
+        f"L{c.level} {c.size >> 10} KiB{f' shared by {c.shared}' if c.shared > 1 else ''}"
+        for c in hardware.caches
+    )
     return {
         "processor": hardware.name,
         "processors": str(hardware.processors),
-        "caches": f"{caches}{' (guessed: the system does not say)' if hardware.guessed else ''}",
+        "caches": f"{caches}{' (sizes guessed: the system does not say)' if hardware.guessed else ''}",
         "memory": f"{hardware.memory / 2**30:.1f} GiB",
         "libraries": f"numpy {np.__version__}, {blas_name()}, numba {numba.__version__}",
     }

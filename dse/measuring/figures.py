@@ -42,7 +42,7 @@ class Figure:
             found.append(f"the median is uncertain by {self.doubt:.0%} (at most {MOST_DOUBT:.0%})")
         if self.own < LEAST_OWN:
             found.append(f"its threads had a processor {self.own:.0%} of the time (at least {LEAST_OWN:.0%})")
-        return [f"{self.name} on {self.threads} threads ({self.kernel}): {', '.join(found)}"] if found else []
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -115,4 +116,4 @@ def spread(values: Sequence[float]) -> float:
 
 def doubt_of_median(values: Sequence[float]) -> float:
     """Return the half-width of the 95 % interval of the median, relative: 1.57 IQR/√n (McGill et al. 1978)."""
-    return 1.57 * spread(values) / len(values) ** 0.5
+    return 1.57 * spread(values) / math.sqrt(len(values))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from dse.measuring import costs, figures
+from dse.measuring import costs as energies
+from dse.measuring import figures as rates
 from dse.measuring.conditions import Conditions, Watch
 from dse.measuring.meters import Meter, Unavailable
 from dse.measuring.repetition import Effort, repeat
@@ -42,30 +43,30 @@ class Measured:
         """The numbers of threads; the machine is that of the last."""
         return tuple(dict.fromkeys(r.threads for r in self.runs))
 
-    def figures(self, threads: int) -> list[figures.Figure]:
+    def figures(self, threads: int) -> list[rates.Figure]:
         """Return all sustained rates for a number of threads."""
-        return figures.find(self.runs, (*figures.PARAMETERS, *figures.BESIDE), threads)
+        return rates.find(self.runs, (*rates.PARAMETERS, *rates.BESIDE), threads)
 
     @cached_property
-    def times(self) -> list[figures.Figure]:
+    def times(self) -> list[rates.Figure]:
         """The figures that are machine parameters."""
-        return figures.find(self.runs, figures.PARAMETERS, self.threads[-1]) if self.runs else []
+        return rates.find(self.runs, rates.PARAMETERS, self.threads[-1]) if self.runs else []
 
     @cached_property
-    def _costs(self) -> tuple[list[costs.Cost], list[str]]:
+    def _costs(self) -> tuple[list[energies.Cost], list[str]]:
         if self.runs and all(r.energy is not None for r in self.runs):
-            return costs.fitted(self.runs, self.threads[-1], self.name)
-        return (costs.stated(self.stated), []) if self.stated is not None else ([], [])
+            return energies.fitted(self.runs, self.threads[-1], self.name)
+        return (energies.stated(self.stated), []) if self.stated is not None else ([], [])
 
     @property
-    def costs(self) -> list[costs.Cost]:
+    def costs(self) -> list[energies.Cost]:
         """The parameters of energy and power."""
         return self._costs[0]
 
     @cached_property
     def misses(self) -> tuple[float, float, int]:
         """How far the roofline of the measured rates misses the measured times: mean, greatest, runs."""
-        return costs.misses(self.runs, {f.name: f.value for f in self.times}, self.threads[-1])
+        return energies.misses(self.runs, {f.name: f.value for f in self.times}, self.threads[-1])
 
     @property
     def remarks(self) -> list[str]:
@@ -77,7 +78,8 @@ class Measured:
         """What forbids to call the machine measured; empty where nothing does."""
         found = self.conditions.against()
         for figure in self.times:
-            found += figure.against()
+            if wrong := figure.against():
+                found.append(f"{figure.name} ({figure.kernel}): {', '.join(wrong)}")
         return found
 
 

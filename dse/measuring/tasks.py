@@ -17,6 +17,8 @@ from dse.measuring.errors import MeasuringError
 from dse.measuring.hardware import Hardware
 
 PRECISIONS: dict[str, Any] = {"single": np.float32, "double": np.float64}
+OUTER = "outer product"
+"""Products of few inner columns, where a library compiles no polynomials."""
 _MEMORY_TIMES, _MOST_OF_MEMORY, _LEAST_SIZE = 4, 0.25, 8 << 10
 
 
@@ -92,6 +94,8 @@ class Team:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._limits.restore_original_limits()
+        # after Ctrl-C some threads may wait for others that were never started
+        self._barrier.abort()
         self._pool.shutdown(cancel_futures=True)
         self._memory = []
 
