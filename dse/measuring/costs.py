@@ -14,7 +14,6 @@ from dse.models import machine_parameters
 
 _FIT_OF = {"single": "", "double": "_double"}
 _SWEPT = ("polynomial", OUTER)
-_SHARED = {"energy_per_byte", "constant_power", "usable_power"}
 _ELSEWHERE = (
     ("energy_per_byte_L1", "J/byte", "triad", "L1", "bytes"),
     ("energy_per_byte_L2", "J/byte", "triad", "L2", "bytes"),
@@ -46,7 +45,8 @@ def stated(watts: float) -> list[Cost]:
 def fitted(runs: Sequence[Run], threads: int, name: str) -> tuple[list[Cost], list[str]]:
     """Return the energies of operations and the powers by the fit of the roofline, and what there is to note.
 
-    The fit in single precision gives what both have in common. All polynomials have an energy.
+    The fit in single precision gives what both have in common. All runs have an energy. Where the fit is refused,
+    the mean power counts as constant, with a doubt that says so.
     """
     found: dict[str, Cost] = {}
     notes: list[str] = []
@@ -54,25 +54,41 @@ def fitted(runs: Sequence[Run], threads: int, name: str) -> tuple[list[Cost], li
         chosen = _sweep(runs, precision, threads)
         columns = {k: [getattr(r, k) for r in chosen] for k in ("flops", "bytes", "time", "energy")}
         try:
-            fit = fitting.fit(columns, "roofline", name)
+            made = _named(fitting.fit(columns, "roofline", name), precision)
         except fitting.FittingError as problem:
             told = "; ".join(problem.problems)
             notes.append(
                 f"energies in {precision} precision are not known: the fit of the roofline says {told}"
             )
-            continue
-        wrong = fit.errors["energy"]
-        how = (
-            f"roofline fitted to {len(chosen)} runs of all intensities in {precision} precision; errors of energy "
-            f"{wrong.mean:.1%} on average, {wrong.greatest:.1%} at most"
-        )
-        for e in fit.parameters:
-            told = e.name if e.name in _SHARED or not e.name.endswith("_per_flop") else f"{e.name}{mark}"
-            wanted = not e.name.startswith("time_per_") and told in machine_parameters()
-            if wanted and math.isfinite(e.value):
-                sure = f"{fit.confidence:.0%} interval {e.low:.4g} to {e.high:.4g} {e.unit}"
-                found.setdefault(told, Cost(told, e.value, e.unit, f"{how}; {sure}", e.doubt))
+            made = {}
+        found = made | found
+        for flop_or_byte, unit in ((f"energy_per_flop{mark}", "J/flop"), ("energy_per_byte", "J/byte")):
+            nothing = Cost(flop_or_byte, 0.0, unit, "left at 0", "the runs do not show it")
+            found.setdefault(flop_or_byte, nothing)
+    if "constant_power" not in found:
+        found["constant_power"] = _mean_power(runs)
     return [*found.values(), *_elsewhere(runs, threads, found)], notes
+
+
+def _named(fit: fitting.Fit, precision: str) -> dict[str, Cost]:
+    """Return what a fit says beside times, by the names of a machine's parameters."""
+    wrong = fit.errors["energy"]
+    how = (
+        f"roofline fitted to {wrong.runs} runs of all intensities in {precision} precision; errors of energy "
+        f"{wrong.mean:.1%} on average, {wrong.greatest:.1%} at most; {fit.confidence:.0%} interval"
+    )
+    found = {}
+    for e in fit.parameters:
+        name = f"{e.name}{_FIT_OF[precision]}" if e.name == "energy_per_flop" else e.name
+        if name in machine_parameters() and not name.startswith("time_per_") and math.isfinite(e.value):
+            found[name] = Cost(name, e.value, e.unit, f"{how} {e.low:.4g} to {e.high:.4g} {e.unit}", e.doubt)
+    return found
+
+
+def _mean_power(runs: Sequence[Run]) -> Cost:
+    watts = sum(r.energy or 0.0 for r in runs) / sum(r.time for r in runs)
+    doubt = "the fit of the roofline was refused: all power counts as constant"
+    return Cost("constant_power", watts, "W", f"mean power of {len(runs)} runs", doubt)
 
 
 def _elsewhere(runs: Sequence[Run], threads: int, known: Mapping[str, Cost]) -> list[Cost]:
