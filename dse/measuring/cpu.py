@@ -12,12 +12,18 @@ from dse.measuring.tasks import Team, blas_name, plan
 
 
 def places(hardware: Hardware, threads: Sequence[int], *, quick: bool) -> list[Place]:
-    """Return a place for each number of threads; raises MeasuringError for more threads than processors."""
+    """Return a place for each number of threads; numbers between the first and the last are measured quickly.
+
+    Raises MeasuringError for more threads than processors.
+    """
     if wrong := [n for n in threads if n > hardware.processors]:
         raise MeasuringError(
             f"--threads {','.join(map(str, wrong))}: this program may use {hardware.processors} processors"
         )
-    return [Place(n, partial(Team, hardware, n), plan(hardware, n, quick=quick)) for n in threads]
+    between = set(threads[1:-1])
+    return [
+        Place(n, partial(Team, hardware, n), plan(hardware, n, quick=quick or n in between)) for n in threads
+    ]
 
 
 def counts(processors: int, *, quick: bool) -> list[int]:

@@ -15,18 +15,24 @@ from dse.measuring.tasks import Task
 class Effort:
     """How hard to try: seconds that one repetition lasts at least, repetitions, seconds for all of a task.
 
-    ``close``: half-width of the median's 95 % interval, relative, at which repeating ends.
+    ``close``: half-width of the median's 95 % interval, relative, at which repeating ends; ``total``: seconds
+    for all tasks together, of which each that is left gets twice its part, since most end before.
     """
 
     least: float
     fewest: int
     most: int
     seconds: float
-    close: float = 0.01
+    close: float
+    total: float
+
+    def shared(self, spent: float, left: int) -> Effort:
+        """Return the effort for the next of ``left`` tasks, after ``spent`` seconds."""
+        return replace(self, seconds=min(self.seconds, 2 * max(0.0, self.total - spent) / left))
 
 
-QUICK = Effort(least=0.02, fewest=5, most=15, seconds=0.3, close=0.02)
-FULL = Effort(least=0.05, fewest=7, most=40, seconds=2.0, close=0.01)
+QUICK = Effort(least=0.02, fewest=5, most=15, seconds=0.3, close=0.02, total=10.0)
+FULL = Effort(least=0.05, fewest=7, most=40, seconds=2.0, close=0.01, total=100.0)
 
 
 def repeat(task: Task, effort: Effort, meter: Meter | None, keep: Callable[[Run], None]) -> None:

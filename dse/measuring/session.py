@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -108,21 +109,22 @@ def measure(
     notes: list[str] = []
     watch = Watch()
     done, total = 0, sum(len(p.plan) for p in places)
-    whole = True
+    begun, whole = time.monotonic(), True
     try:
         for place in places:
             with place.open() as team:
                 for make in place.plan:
                     report(done, total)
                     task, before = make(team), len(runs)
+                    share = effort.shared(time.monotonic() - begun, total - done)
                     try:
-                        repeat(task, effort, meter, runs.append)
+                        repeat(task, share, meter, runs.append)
                     except Unavailable as problem:
                         # what has no energy would not be of use beside what has
                         notes.append(f"the meter stopped at {task}, and no energy is known: {problem}")
                         meter = None
                         del runs[before:]
-                        repeat(task, effort, None, runs.append)
+                        repeat(task, share, None, runs.append)
                     done += 1
         report(done, total)
     except KeyboardInterrupt:

@@ -19,6 +19,9 @@ from dse.measuring.hardware import Hardware
 PRECISIONS: dict[str, Any] = {"single": np.float32, "double": np.float64}
 OUTER = "outer product"
 """Products of few inner columns, where a library compiles no polynomials."""
+ORDERS = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+"""Of the square matrices that are multiplied."""
+_QUICK_ORDER = 1024
 _MEMORY_TIMES, _MOST_OF_MEMORY, _LEAST_SIZE = 4, 0.25, 8 << 10
 
 
@@ -121,7 +124,9 @@ def plan(hardware: Hardware, threads: int, *, quick: bool) -> list[Callable[[Tea
     every = sizes(hardware, threads, quick=quick)
     most = every[-1]
     degrees = kernels.DEGREES[::2] if quick else kernels.DEGREES
-    orders = (512, 1024) if quick else (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+    # matrices larger than what counts as memory would show nothing new
+    orders = [n for n in ORDERS if 3 * 8 * n * n <= most]
+    orders = [n for n in orders if n <= _QUICK_ORDER][-2:] if quick else orders
     found: list[Callable[[Team], Task]] = []
     for precision in PRECISIONS:
         found.append(partial(polynomial, precision=precision, degree=kernels.UNROLLED, size=every[0]))

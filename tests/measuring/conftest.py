@@ -17,7 +17,7 @@ from dse.measuring.session import Measured
 
 SMALL = Hardware("Small", processors(), (Cache(1, 32 << 10, 1), Cache(2, 128 << 10, 1)), 1 << 30, 1 << 30)
 """Caches smaller than this machine's, so that little memory is gone through."""
-SHORT = Effort(least=0.002, fewest=3, most=3, seconds=0.1)
+SHORT = Effort(least=0.002, fewest=3, most=3, seconds=0.1, close=0.01, total=5.0)
 
 
 @pytest.fixture(scope="session")

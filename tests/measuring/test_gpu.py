@@ -82,7 +82,7 @@ def fake_torch() -> ModuleType:
 def measured(quick: bool = True) -> Measured:
     found = library(0)
     place = gpu.place(found, quick=quick, most=3 << 20)
-    effort = Effort(least=0.0005, fewest=2, most=2, seconds=0.05)
+    effort = Effort(least=0.0005, fewest=2, most=2, seconds=0.05, close=0.01, total=5.0)
     return measure(found.name, {"libraries": found.version}, [place], None, effort, lambda done, total: None)
 
 

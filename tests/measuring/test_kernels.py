@@ -60,7 +60,7 @@ def test_random_reads_go_everywhere_and_nowhere_else():
     assert share == pytest.approx(28 / 1024, abs=4 * (28 / 1024 / 100_000) ** 0.5)
 
 
-SMALL = Effort(least=0.005, fewest=5, most=5, seconds=1.0)
+SMALL = Effort(least=0.005, fewest=5, most=5, seconds=1.0, close=0.01, total=5.0)
 
 
 def processor_seconds(do: Callable[[], object]) -> float:

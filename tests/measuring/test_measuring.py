@@ -99,7 +99,7 @@ def test_energy_by_rapl_becomes_powers_of_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ):
     # short runs: the counter below moves twice in a millisecond
-    monkeypatch.setattr(Rapl, "least", 0.02)
+    monkeypatch.setattr(Rapl, "least", 0.01)
     span = 262143328851
     counter = zone(tmp_path / "intel-rapl:0", "package-0", span - 1)
     with powered(counter, WATTS, span, span - 10_000_000):
