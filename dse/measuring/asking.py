@@ -148,7 +148,7 @@ def save(found: Measured, output: str, *, force: bool, earlier: str | None = Non
     if not earlier and found.runs:
         writing.write(runs, text)
         written.append(runs)
-    if not force and (found.against or not found.whole):
+    if found.against and not force:
         return written
     absent = [n for n in _FEWEST if n not in {f.name for f in found.times}]
     if absent:

@@ -75,8 +75,11 @@ def random_reads(x: Any, reads: int, seed: int) -> Any:
 
 @loop
 def chase(following: Any, steps: int) -> int:
-    """Go from place to place, each read from the one before: what one read takes when nothing hides it."""
-    place = 0
+    """Go from place to place, each read from the one before: what one read takes when nothing hides it.
+
+    The places are unsigned: of others numba asks each time whether they count from the end.
+    """
+    place = following[0]
     for _ in range(steps):
         place = following[place]
     return place

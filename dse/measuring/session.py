@@ -77,7 +77,8 @@ class Measured:
     @cached_property
     def against(self) -> list[str]:
         """What forbids to call the machine measured; empty where nothing does."""
-        found = self.conditions.against()
+        found = [] if self.whole else ["it was interrupted before its end"]
+        found += self.conditions.against()
         for figure in self.times:
             if wrong := figure.against():
                 found.append(f"{figure.name} ({figure.kernel}): {', '.join(wrong)}")

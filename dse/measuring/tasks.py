@@ -197,7 +197,7 @@ def random_reads(team: Team, size: int) -> Task:
 
 def chase(team: Team, size: int) -> Task:
     """Follow a chain of pointers: the latency, one for each thread."""
-    data = [x for (x,) in team.arrays(size, 1, np.int64)]
+    data = [x for (x,) in team.arrays(size, 1, np.uint64)]
     stride = kernels.LINE // 8
     team.each(lambda i: kernels.chain(data[i], stride, i + 1))
     steps = 1 << 13
