@@ -74,7 +74,7 @@ def random_reads(x: Any, reads: int, seed: int) -> Any:
 
 
 @loop
-def chase(following: Any, steps: int) -> int:
+def chase(following: Any, steps: int) -> Any:
     """Go from place to place, each read from the one before: what one read takes when nothing hides it.
 
     The places are unsigned: of others numba asks each time whether they count from the end.
