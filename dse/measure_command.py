@@ -107,7 +107,9 @@ def _endings(output: str | None, written: list[str], earlier: str | None) -> Ite
         if question:
             page = Path(question).with_suffix(".html")
             yield f"A first question: dse solve {question}; as a page: dse report {question} -o {page}"
-    elif output:
+    elif not output:
+        yield "Nothing is written: with -o here.toml a machine file, the runs and a first question are"
+    else:
         runs = earlier or (written[0] if written else None)
         if runs:
             yield f"{output} is not written; with the noise stated in it: dse measure --from {runs} -o {output} --force"

@@ -100,7 +100,11 @@ def _powered(found: Measured, power: float | str | None) -> Measured:
     if isinstance(power, str):
         runs = with_energy(found.runs, logged(power), power)
         return replace(found, runs=runs, meter=f"a meter's record, {Path(power).name}")
-    return found if power is None else replace(found, stated=power)
+    if power is None:
+        return found
+    if found.meter:
+        return replace(found, notes=[*found.notes, "the stated power is not used: the runs have energies"])
+    return replace(found, stated=power)
 
 
 def again(path: str, asked: Asked) -> Measured:

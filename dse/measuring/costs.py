@@ -101,7 +101,7 @@ def _elsewhere(runs: Sequence[Run], threads: int, known: Mapping[str, Cost]) -> 
         costs = [
             ((r.energy or 0.0) - constant.value * r.time - flop.value * r.flops) / float(getattr(r, amount))
             for r in runs
-            if (r.kernel, r.level, r.threads) == (kernel, level, threads)
+            if (r.kernel, r.level, r.threads) == (kernel, level, threads) and getattr(r, amount) > 0
         ]
         if costs:
             value = statistics.median(costs)

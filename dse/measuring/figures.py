@@ -65,11 +65,12 @@ class Wanted:
         return {"flops": "s/flop", "bytes": "s/byte", "accesses": "s/access"}[self.amount]
 
     def holds(self, run: Run) -> bool:
-        """Whether a run counts."""
+        """Whether a run counts: one that did nothing has no cost."""
         return (
             run.kernel in self.kernels
             and self.precision in {None, run.precision}
             and self.level in {None, run.level}
+            and getattr(run, self.amount) > 0
         )
 
     def cost(self, run: Run) -> float:

@@ -63,7 +63,7 @@ def _task(
             once()
         library.wait()
 
-    return Task(kernel, precision, "memory", 1, size, work[0], work[1], 0.0, run, order)
+    return Task(kernel, precision, "memory", 1, size, work[0], work[1], 0.0, run, order, waits=True)
 
 
 def _triad(library: Library, size: int) -> Task:

@@ -12,11 +12,11 @@ from dse.measuring.meters import Log, Unavailable
 
 DEVICE = Path("/sys/bus/event_source/devices/power")
 _EVENTS = ("energy-pkg", "energy-ram")
-_EVERY, _PATIENCE = 0.05, 3.0
+_EVERY, _PATIENCE = 0.02, 3.0
 
 
 class Perf:
-    """`perf stat` runs beside what is measured and tells the joules of every 50 ms."""
+    """`perf stat` runs beside what is measured and tells the joules of every 20 ms."""
 
     least = 10 * _EVERY
 

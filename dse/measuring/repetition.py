@@ -92,7 +92,7 @@ def _once(task: Task, passes: int, meter: Meter | None) -> Run:
         start,
         spent,
         energy,
-        min(1.0, own / (spent * task.threads)),
+        1.0 if task.waits else min(1.0, own / (spent * task.threads)),
         0.0,
     )
 

@@ -93,7 +93,7 @@ def read_runs(path: str | Path) -> list[Run]:
     made = []
     for i in range(found.runs):
         row = {k: v[i] for k, v in numbers.items()} | {k: v[i] for k, v in found.texts.items()}
-        whole = {k: round(float(row[k])) for k in _WHOLE}
+        whole = {k: math.ceil(float(row[k])) for k in _WHOLE}
         made.append(Run(**{f.name: row.get(f.name) for f in fields(Run)} | whole))  # type: ignore[arg-type]
     return made
 

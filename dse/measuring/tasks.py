@@ -27,7 +27,10 @@ _MEMORY_TIMES, _MOST_OF_MEMORY, _LEAST_SIZE = 4, 0.25, 8 << 10
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What ``run(passes)`` does in each pass, all threads together; see ``runs.Run`` for the names."""
+    """What ``run(passes)`` does in each pass, all threads together; see ``runs.Run`` for the names.
+
+    ``waits``: whether the work is done elsewhere, and the threads here only wait for it.
+    """
 
     kernel: str
     precision: str
@@ -39,6 +42,7 @@ class Task:
     accesses: float
     run: Callable[[int], object]
     order: int = 0
+    waits: bool = False
 
     def __str__(self) -> str:
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"

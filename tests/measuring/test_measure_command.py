@@ -112,3 +112,13 @@ def test_a_machine_file_is_not_written_over(runs: Path, tmp_path: Path):
     assert done.exit_code == 2
     assert "exists; choose another name" in done.stderr
     assert (tmp_path / "here.toml").read_text() == "mine"
+
+
+def test_runs_that_did_nothing_make_no_machine(runs: Path, tmp_path: Path):
+    head = next(line for line in runs.read_text().splitlines() if line.startswith("kernel"))
+    row = "triad,double,memory,1,0,0,0,0,0,0,1,1,0\n"
+    (tmp_path / "idle.csv").write_text(f"{head}\n{row}{row.replace('triad', 'polynomial')}")
+    done = dse_("measure", "--from", tmp_path / "idle.csv", "-o", tmp_path / "idle.toml")
+    assert done.exit_code == 2
+    assert "no machine without time_per_flop and time_per_byte: measure it whole" in done.stderr
+    assert dse_("measure", "--from", tmp_path / "idle.csv").exit_code == 0

@@ -169,10 +169,10 @@ def perf(tmp_path: Path) -> Callable[[str], tuple[str, Path]]:
 
 
 TOLD = """
-assert sys.argv[1:] == "stat -a -x ; -I 50 -e power/energy-pkg/ -e power/energy-ram/".split()
+assert sys.argv[1:] == "stat -a -x ; -I 20 -e power/energy-pkg/ -e power/energy-ram/".split()
 begun, before = time.monotonic(), 0.0
 while True:
-    time.sleep(0.05)
+    time.sleep(0.02)
     now = time.monotonic() - begun
     for name, watts in (("pkg", 40), ("ram", 10)):
         print(f"     {now:.9f};{watts * (now - before):.4f};Joules;power/energy-{name}/;1;100.00;;",
