@@ -92,6 +92,7 @@ def explain(problem: Exception) -> int:
     """Say in one message what went wrong, and return the exit code for it."""
     from dse.fitting.errors import FittingError
     from dse.machines import MachineError
+    from dse.measuring.errors import MeasuringError
     from dse.models import ModelFileError, PluginError
     from dse.names import UnknownName
     from dse.quantities import UnitError
@@ -106,7 +107,15 @@ def explain(problem: Exception) -> int:
         return FAILED
     if isinstance(
         problem,
-        FittingError | MachineError | ModelFileError | PluginError | ScenarioError | StoreError | UnitError | UnknownName,
+        FittingError
+        | MachineError
+        | MeasuringError
+        | ModelFileError
+        | PluginError
+        | ScenarioError
+        | StoreError
+        | UnitError
+        | UnknownName,
     ):
         complain(f"dse: {problem}")
         return WRONG
