@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import black_boxes, names, points, searches, structure
+from scenarios import black_boxes, definitions, names, points, searches, structure
 from scenarios.errors import Findings, ScenarioError
 from scenarios.grids import Grid
 from scenarios.question import Question
@@ -21,7 +21,10 @@ def check(shape: Shape, findings: Findings, *, swept: bool = True) -> Grid | Non
     asked = structure.plain(shape, findings, swept=swept)
     if asked is None:
         return None
-    grid = points.build(asked.shape, names.resolve(asked.reader, asked.shape, swept=swept))
+    reader = definitions.with_definitions(asked.reader, asked.shape, findings)
+    if reader is None:
+        return None
+    grid = points.build(asked.shape, names.resolve(reader, asked.shape, swept=swept))
     return None if findings.problems else grid
 
 

@@ -64,6 +64,13 @@ def _text(value: Any) -> str:
     return value
 
 
+def _definition(value: Any) -> str:
+    if not isinstance(value, str):
+        right = 'write it as text, such as "9000 USD * processors"; a plain number belongs under [given]'
+        raise _wrong("this is no expression", right)
+    return value
+
+
 def _names(value: Any) -> tuple[str, ...]:
     listed = (value,) if isinstance(value, str) else value
     if not isinstance(listed, list | tuple) or not all(isinstance(v, str) for v in listed):
@@ -150,6 +157,7 @@ Bare = Annotated[float, PlainValidator(_bare, json_schema_input_type=float)]
 Count = Annotated[int, PlainValidator(_count, json_schema_input_type=float)]
 Flag = Annotated[bool, PlainValidator(_flag, json_schema_input_type=bool)]
 Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
+Definition = Annotated[str, PlainValidator(_definition, json_schema_input_type=str)]
 Names = Annotated[tuple[str, ...], PlainValidator(_names, json_schema_input_type=str | list[str])]
 Values = Annotated[tuple[float | str, ...], PlainValidator(_values, json_schema_input_type=list[float | str])]
 Factors = Annotated[tuple[float, ...], PlainValidator(_factors, json_schema_input_type=list[float])]
@@ -283,6 +291,10 @@ class Shape(Part):
     models a table of several machines, each under a name of its own."""
     given: dict[str, GivenEntry] = {}
     """Inputs with a fixed value: SI numbers or text with a unit; and lists of tables such as [[given.regions]]."""
+    define: dict[str, Definition] = {}
+    """Quantities of the file's own as expressions: name = "9000 USD * processors + 0.2 USD/kWh * energy"; also of an
+    input or a machine parameter of the model ("machine.time_per_flop"), which then has no other role. Such metrics
+    are minimised, limited and reported like those of the model."""
     decide: dict[str, Decide] = {}
     """Quantities to be chosen, with their bounds; machine parameters as "machine.energy_per_flop". Some models
     decide more than is said here."""
@@ -308,12 +320,26 @@ class Shape(Part):
 
 
 def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Write nested tables of decide and limits with dotted names ("machine.x"): both forms mean the same."""
+    """Write nested tables of decide, limits and define with dotted names ("machine.x"): both forms mean the same."""
     found = dict(data)
+    define = found.get("define")
+    if isinstance(define, dict):
+        found["define"] = _leaves(define)
     for section, part in (("decide", Decide), ("limits", Bounds)):
         entries = found.get(section)
         if isinstance(entries, dict):
             found[section] = _flat(entries, part)
+    return found
+
+
+def _leaves(entries: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, entry in entries.items():
+        inner = _leaves(entry) if isinstance(entry, dict) else {}
+        dotted = {f"{name}.{k}": v for k, v in inner.items()}
+        # what stands there twice stays nested, where it is refused
+        twice = any(k in entries or k in found for k in dotted)
+        found |= dotted if inner and not twice else {name: entry}
     return found
 
 
