@@ -6,6 +6,7 @@ is defined by its metrics. All of it is the arithmetic that models use, so whate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from scenarios.proofs import literal
 SOURCE = "defined in the scenario"
 _CUT = len(MACHINE_PREFIX)
 _TINY = 1e-300
+NOT_NEGATIVE = ".not_negative"
 Run = Callable[[Mapping[str, Any]], Any]
 Lift = Callable[[float, str], Any]
 
@@ -45,11 +47,14 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """The definitions as functions, in order: those before the base model runs and those behind it."""
+    """The definitions as functions, in order: those before the base model runs and those behind it.
+
+    ``sizes``: of those that must not be negative and could be.
+    """
 
     before: tuple[tuple[str, Run], ...]
     after: tuple[tuple[str, Run], ...]
-    domains: tuple[tuple[str, Run], ...]
+    sizes: tuple[tuple[str, Run], ...]
 
 
 class Equations:
@@ -72,7 +77,7 @@ class Equations:
             d.name for d in definitions if d.replaces is not None and not d.name.startswith(MACHINE_PREFIX)
         )
         self._new_machine = tuple(d.name for d in definitions if d.name.startswith(MACHINE_PREFIX))
-        self._plain = self._compiled(lambda value, _unit: value)
+        self._plain = self._compiled(_plain)
 
     def __reduce__(self) -> Any:
         return Equations, (self.base, self.definitions, self.before, self.used)
@@ -82,7 +87,7 @@ class Equations:
         return _Compiled(
             tuple(r for r in runs if r[0] in self.before),
             tuple(r for r in runs if r[0] not in self.before),
-            tuple(x for d in self.definitions for x in _domain(d, lift)),
+            tuple((d.name, _size(d, lift)) for d in self.definitions if _must_not_be_negative(d)),
         )
 
     def __call__(self, g: Any) -> dict[str, Any]:
@@ -106,8 +111,8 @@ class Equations:
             at[name] = run(at)
         for name in self._own:
             found[name] = at[name]
-        for name, run in runs.domains:
-            found[name] = run(at)
+        for name, run in runs.sizes:
+            found[name + NOT_NEGATIVE] = 1.0 - at[name] / run(at)
         return found
 
 
@@ -204,43 +209,23 @@ def _called(function: str, of: list[Run]) -> Run:
     return lambda at: how(*(x(at) for x in of))
 
 
-def domain_limits(d: Definition) -> tuple[ModelLimit, ...]:
-    """Return the domain of what a definition replaces, as limits under its name."""
-    q = d.replaces
-    if q is None:
+def _domain_limits(d: Definition) -> tuple[ModelLimit, ...]:
+    """Return the limit that keeps what replaces a number from being negative, where nothing else does.
+
+    Other ends of its domain are limits on the metric of that name.
+    """
+    if not _must_not_be_negative(d):
         return ()
-    ends = [(name, f"{name} is {way} {end:g} {q.unit}".rstrip()) for name, way, end in _ends(d, q)]
-    return tuple(ModelLimit(name, told, f"the domain of {q.meaning}", SOURCE) for name, told in ends)
+    meaning = f"{d.name} is not negative"
+    return (ModelLimit(f"{d.name}{NOT_NEGATIVE}", f"0 <= {d.name}", meaning, SOURCE),)
 
 
-def _ends(d: Definition, q: Quantity) -> list[tuple[str, str, float]]:
-    low = q.minimum > 0 or (q.minimum == 0 and not d.positive)
-    high = q.maximum < float("inf")
-    found = [(d.name, "at least", q.minimum)] if low else []
-    return [*found, *([(f"{d.name}.max" if low else d.name, "at most", q.maximum)] if high else [])]
+def _must_not_be_negative(d: Definition) -> bool:
+    return d.replaces is not None and d.replaces.minimum == 0 and not d.positive
 
 
-def _domain(d: Definition, lift: Lift) -> list[tuple[str, Run]]:
-    """Return the ratios (<= 1) that hold a definition in the domain of what it replaces."""
-    if d.replaces is None:
-        return []
-    return [(name, _ratio(d, way, end, lift)) for name, way, end in _ends(d, d.replaces)]
-
-
-def _ratio(d: Definition, way: str, end: float, lift: Lift) -> Run:
-    name = d.name
-    bound = lift(end, d.metric.unit) if d.metric.unit else end
-    if way == "at most":
-        return lambda at: at[name] / bound
-    if end > 0:
-        # where it may be negative the inverse would turn a broken limit into one that holds
-        return (lambda at: bound / at[name]) if d.positive else (lambda at: 2.0 - at[name] / bound)
-    return _not_negative(d, lift)
-
-
-def _not_negative(d: Definition, lift: Lift) -> Run:
-    """Read "a sum is at least 0" as what is taken away over what is there, which has the sum's own size."""
-    name = d.name
+def _size(d: Definition, lift: Lift) -> Run:
+    """Return how large the parts of a sum are together: what a difference is measured against."""
     sums = d.tree.parts if isinstance(d.tree, Chain) and d.tree.parts[0][0] == "+" else (("+", d.tree),)
     runs = [compiled(x, lift) for _, x in sums]
     # nothing over nothing would be no number
@@ -251,9 +236,24 @@ def _not_negative(d: Definition, lift: Lift) -> Run:
         for part in runs:
             one = part(at)
             size = size + arithmetic.maximum(one, -one)
-        return 1.0 - at[name] / size
+        return size
 
     return run
+
+
+def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
+    """Return the size of the parts of a definition that may be negative; None of every other quantity.
+
+    ``at``: every number of the question and every metric, by name. A limit of 0 on a difference is measured by it.
+    """
+    for d in definitions_of(model):
+        if d.name == name and not d.positive:
+            return _size(d, _plain)(at)
+    return None
+
+
+def _plain(value: float, _unit: str) -> float:
+    return value
 
 
 def composed(base: Model, definitions: Iterable[Definition], own: Own, before: frozenset[str]) -> Model:
@@ -276,7 +276,7 @@ def composed(base: Model, definitions: Iterable[Definition], own: Own, before: f
         inputs=(*inputs, *own.inputs),
         machine=(*machine, *own.machine),
         metrics=(*base.metrics, *(d.metric for d in ordered)),
-        limits=(*base.limits, *(x for d in ordered for x in domain_limits(d))),
+        limits=(*base.limits, *(x for d in ordered for x in _domain_limits(d))),
         equations=Equations(base, ordered, before, used),
         one_of=tuple(g for g in base.one_of if not defined.intersection(g)),
         any_of=() if defined.intersection(base.any_of) else base.any_of,
@@ -300,6 +300,15 @@ class Own:
 def _needed(q: Quantity, used: bool) -> Quantity:
     """A number that a definition uses must be there."""
     return replace(q, optional=False) if used and q.optional else q
+
+
+def domain(model: Model, name: str) -> tuple[float | None, float | None]:
+    """Return the ends that a definition must keep to: those of the domain of what it replaces, where it could pass."""
+    d = next((d for d in definitions_of(model) if d.name == name), None)
+    if d is None or d.replaces is None:
+        return None, None
+    low, high = d.replaces.minimum, d.replaces.maximum
+    return low if low > 0 else None, high if high < math.inf else None
 
 
 def definitions_of(model: Model) -> tuple[Definition, ...]:

@@ -76,7 +76,8 @@ def _reader(own: Names, made: list[Definition], used: frozenset[str]) -> Reader 
     defined = {d.name: d for d in made}
     kept = frozenset(n for n, d in defined.items() if d.replaces is not None and n in names(d.tree))
     stated = own.in_tables()
-    for name in defined.keys() & stated.keys() - kept:
+    twice = (defined.keys() & stated.keys()) - kept
+    for name in sorted(twice):
         key, _ = stated[name]
         right = "take one of them out; a definition may use the table's number under the same name"
         own.findings.add(key, f"{name} stands in the machine table and is defined", right)
@@ -86,6 +87,7 @@ def _reader(own: Names, made: list[Definition], used: frozenset[str]) -> Reader 
         if inside and other:
             wrong = f"{inside[0]} and {other[0]} say the same twice"
             own.findings.add(f"define.{inside[0]}", wrong, f"leave one of {' and '.join(group)} out")
+    kept |= twice
     before = frozenset(_needed_by_base(made))
     cut = len(MACHINE_PREFIX)
     machine = tuple(replace(q, name=n[cut:]) for n, q in own.machine.items())
@@ -163,7 +165,7 @@ def _proved(own: Names, trees: Trees, order: list[str]) -> list[Definition] | No
         if made is None:
             broken.add(name)
             continue
-        known[name] = meaning_of(made.metric.unit, made.metric.minimum)
+        known[name] = meaning_of(made.metric.unit, 0.0 if made.positive else -math.inf)
         found.append(made)
     return None if broken else found
 
@@ -189,7 +191,8 @@ def _definition(own: Names, name: str, tree: Expression, known: Mapping[str, Mea
     short = text if len(text) <= 200 else f"{text[:197]}..."
     if q is None:
         return Definition(name, text, tree, Quantity(name, name, wanted, short, SOURCE, minimum=low), positive=low == 0)
-    metric = Quantity(name, q.symbol, q.unit, f"{q.meaning}: {short}", SOURCE, minimum=low)
+    low = max(low, q.minimum) if found.positive or q.minimum > 0 else low
+    metric = Quantity(name, q.symbol, q.unit, f"{q.meaning}: {short}", SOURCE, low, q.maximum)
     return Definition(name, text, tree, metric, q, label, found.positive)
 
 

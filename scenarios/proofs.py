@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from dse.quantities import UnitError, kind, to_si
 from scenarios import dimensions
@@ -115,6 +115,8 @@ class _Proof:
         return total
 
     def pair(self, a: Meaning, sign: str, b: Meaning, at: int) -> Meaning:
+        if sign == "/" and b.value == 0:
+            raise self.wrong(at, "this divides by zero")
         value = self.value(lambda x, y: _SIGNS[sign](x, y), [a, b], at)
         if sign in "+-":
             if a.dimension != b.dimension:
@@ -195,19 +197,7 @@ def _repair(a: Dimension, b: Dimension) -> str:
     return f"what is missing is a factor in {missing}" if missing else ""
 
 
-def checked_unit(found: Meaning, wanted: str) -> bool:
-    """Tell whether a meaning has the dimension of a unit."""
-    return found.dimension == dimensions.read(wanted) if wanted else found.dimension == NONE
-
-
-def signed(of: Meaning, *, positive: bool) -> Meaning:
-    """Return a meaning with another word on its sign."""
-    return replace(of, positive=positive)
-
-
 def meaning_of(unit: str, minimum: float) -> Meaning:
     """Return what is known of a quantity with this SI unit and least value."""
     return Meaning(dict(dimensions.read(unit)) if unit else NONE, minimum >= 0)
 
-
-Meanings = Mapping[str, Meaning]
