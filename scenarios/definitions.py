@@ -192,7 +192,10 @@ def _definition(own: Names, name: str, tree: Expression, known: Mapping[str, Mea
     if q is None:
         return Definition(name, text, tree, Quantity(name, name, wanted, short, SOURCE, minimum=low), positive=low == 0)
     low = max(low, q.minimum) if found.positive or q.minimum > 0 else low
-    metric = Quantity(name, q.symbol, q.unit, f"{q.meaning}: {short}", SOURCE, low, q.maximum)
+    meaning = f"{q.meaning}: {short}"
+    metric = replace(
+        q, name=name, meaning=meaning, source=SOURCE, minimum=low, default=None, optional=False, index=()
+    )
     return Definition(name, text, tree, metric, q, label, found.positive)
 
 

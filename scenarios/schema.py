@@ -87,6 +87,12 @@ def _values(value: Any) -> tuple[float | str, ...]:
     return tuple(_number(v) for v in value)
 
 
+def _weights(value: Any) -> dict[str, float | str]:
+    if not isinstance(value, Mapping):
+        raise _wrong("this is no table of weights", 'write { energy = "1 1/J", time = "20 W/J" }')
+    return {str(name): _number(v) for name, v in value.items()}
+
+
 def _factors(value: Any) -> tuple[float, ...]:
     if not isinstance(value, list | tuple):
         raise _wrong("this is not a list", "write a list such as [1, 0.5, 0.25]")
@@ -161,6 +167,9 @@ Definition = Annotated[str, PlainValidator(_definition, json_schema_input_type=s
 Names = Annotated[tuple[str, ...], PlainValidator(_names, json_schema_input_type=str | list[str])]
 Values = Annotated[tuple[float | str, ...], PlainValidator(_values, json_schema_input_type=list[float | str])]
 Factors = Annotated[tuple[float, ...], PlainValidator(_factors, json_schema_input_type=list[float])]
+Weights = Annotated[
+    dict[str, float | str], PlainValidator(_weights, json_schema_input_type=dict[str, float | str])
+]
 Sampler = Annotated[
     str,
     PlainValidator(
@@ -236,6 +245,9 @@ class Goal(Part):
     """Metric or decided quantity to minimise, or a list of them."""
     maximize: Names | None = None
     """Metric or decided quantity to maximise, or a list of them."""
+    weights: Weights | None = None
+    """Instead of minimize: the weight of each metric in a sum that is minimised, { energy = "1 1/J", time = "20 W/J" }.
+    Each weight times its metric has the same unit. The sum is the metric "weighted"."""
     front: Front | None = None
     """How finely the Pareto front of several objectives is drawn."""
 
