@@ -332,6 +332,9 @@ def show(value: float, unit: str, digits: int = 6) -> str:
         return _plain(value, digits)
     if unit == FAILURES:
         return show(value * FIT_PER_FAILURE_RATE, "FIT", digits)
+    if unit == "kg" or unit.startswith(("kg*", "kg/")):
+        # its name has a prefix already
+        return f"{value:.{digits}g} {unit}" if abs(value) >= 1 else show(value * 1e3, unit[1:], digits)
     if unit in _UNSCALED or unit.startswith("1/"):
         return f"{_plain(value, digits)} {unit}"
     name = _SHOWN.get(unit, unit)
