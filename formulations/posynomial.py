@@ -20,7 +20,7 @@ Key = tuple[tuple[str, float], ...]
 TINY = 1e-300
 # sums are multiplied out up to here: beyond, the program would be too large to be solved
 MOST_POWER = 100
-MOST_PRODUCTS = 100_000
+MOST_PRODUCTS = 20_000
 # what names the larger of two while a model runs (formulations.maxima); where nothing does, it is refused
 larger: ContextVar[Callable[[Ratio, Ratio], Ratio] | None] = ContextVar("larger", default=None)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity
+from dse.streams import controls
 from dse.units import table
 from scenarios import dimensions
 from scenarios.composed import SOURCE, Definition, Own, composed
@@ -62,6 +63,9 @@ def with_definitions(
 def _parsed(own: Names, name: str, text: str) -> Expression | None:
     named = own.name_of_definition(name)
     if not (own.no_other_role(name) and named):
+        return None
+    if controls(text):
+        # that is noted of every text of a file
         return None
     try:
         return parse(text)

@@ -30,7 +30,7 @@ _AROUND = 60
 
 _UNIT = r"(?:1/)?[A-Za-zµμΩ]+(?:\*\*-?[0-9]+)?(?:[*/][A-Za-zµμΩ]+(?:\*\*-?[0-9]+)?)*"
 _TOKENS = re.compile(
-    r"(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)"
     r"|`(?P<quoted>[^`\n]*)`"
     r"|(?P<operator>\*\*|[-+*/])"
@@ -196,7 +196,7 @@ def _unit(text: str, number: re.Match[str]) -> tuple[str, int]:
     end = number.end()
     if len(number[0]) > 40:
         raise ExpressionError(text, number.start(), "a number has at most 40 characters", "write fewer digits")
-    if end < len(text) and (text[end].isalpha() or text[end] in "_.`"):
+    if end < len(text) and (text[end].isalnum() or text[end] in "_.`"):
         wrong = f"something stands right behind the number {shown(number[0])[1:-1]}"
         right = "write one blank between a number and its unit (2.5 GHz), and * between a number and a name (2 * x)"
         raise ExpressionError(text, end, wrong, right)
