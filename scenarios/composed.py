@@ -91,6 +91,7 @@ class Equations:
         )
 
     def __call__(self, g: Any) -> dict[str, Any]:
+        """Return what the base model and the definitions give for a namespace as a model's equations get it."""
         runs = self._plain if isinstance(g.flop, float) else self._compiled(_quantity)
         given, machine = vars(g), vars(g.machine)
         at = {n: given[n] for n in self._inputs if n in given}

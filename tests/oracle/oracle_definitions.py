@@ -38,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Typed:
-    """A question as a function: value and log ratios (<= 0 where all limits hold) of the decided numbers' logarithms."""
+    """A question as a function of logarithms: its value, and log ratios that are <= 0 where all limits hold."""
 
     goal: str
     box: tuple[tuple[float, float], ...]
@@ -138,11 +138,15 @@ def answer(name: str, source: Mapping[str, Any], index: tuple[int, ...] = ()) ->
         at = Typed("energy", ((LOG(0.4), LOG(1.2)),), lambda y: alpha_power(np.exp(y[0]), float(deadline)))
         return Found("energy", searched(at), "voltage scanned densely and refined, equations typed by hand")
     if name == "roofline_least_carbon":
-        return Found("carbon", _carbon(source), "each platform by the paper's equations, carbon typed by hand")
+        return Found(
+            "carbon", _carbon(source), "each platform by the paper's equations, carbon typed by hand"
+        )
     if name == "partition_cheapest_run":
         return Found("run_cost", _cheapest(source), "every placement, cost typed by hand")
     typed = TYPED[name]
-    return Found(typed.goal, searched(typed), "dense grid in logarithms, then SLSQP; definitions typed by hand")
+    return Found(
+        typed.goal, searched(typed), "dense grid in logarithms, then SLSQP; definitions typed by hand"
+    )
 
 
 def searched(typed: Typed) -> float:
@@ -176,7 +180,9 @@ def _least(typed: Typed, chosen: tuple[float, ...]) -> float:
     return best
 
 
-def _local(at: Callable[[Array], tuple[Array, Array]], start: Array, low: Array, high: Array, scale: float) -> float:
+def _local(
+    at: Callable[[Array], tuple[Array, Array]], start: Array, low: Array, high: Array, scale: float
+) -> float:
     def value(y: Array) -> float:
         return LOG(float(at(y[:, None])[0][0]) / scale)
 
@@ -205,6 +211,9 @@ def _carbon(source: Mapping[str, Any]) -> float:
 
 
 def _cheapest(source: Mapping[str, Any]) -> float:
-    asked = {**{k: v for k, v in source.items() if k != "define"}, "objective": {"minimize": ["energy", "time"]}}
+    asked = {
+        **{k: v for k, v in source.items() if k != "define"},
+        "objective": {"minimize": ["energy", "time"]},
+    }
     designs = oracle_partition.front(asked)
     return float((0.2 / KWH * designs[:, 0] + 0.05 / 3600.0 * designs[:, 1]).min())
