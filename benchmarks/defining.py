@@ -33,7 +33,12 @@ def benches(points: int = 10_000) -> list[Bench]:
     swept = _swept(defined, side), _swept(by_hand, side)
     fixed = _evaluated(defined, side), _evaluated(by_hand, side)
     return [
-        _bench("dse.solve: the clock of an n-body machine decided", defined, by_hand, lambda s: dse.solve(s).objective),
+        _bench(
+            "dse.solve: the clock of an n-body machine decided",
+            defined,
+            by_hand,
+            lambda s: dse.solve(s).objective,
+        ),
         _bench(f"dse.sweep: the same at {side * side} points", *swept, _objectives, side * side),
         _bench(f"dse.evaluate: a design at {side * side} points", *fixed, _prices, side * side),
     ]
@@ -73,7 +78,12 @@ def _asked(*, defined: bool) -> Scenario:
 def _swept(asked: Scenario, side: int) -> Scenario:
     deadline = {"path": "limits.time.max", "start": 1.0, "stop": 10.0, "num": side, "spacing": "log"}
     bodies = {"path": "bodies", "start": 5e5, "stop": 1e6, "num": side}
-    return dse.load({**asked.model_dump(exclude_defaults=True, exclude_none=True), "sweep": {"deadline": deadline, "size": bodies}})
+    return dse.load(
+        {
+            **asked.model_dump(exclude_defaults=True, exclude_none=True),
+            "sweep": {"deadline": deadline, "size": bodies},
+        }
+    )
 
 
 def _evaluated(asked: Scenario, side: int) -> Scenario:

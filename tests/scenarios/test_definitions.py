@@ -1,6 +1,7 @@
 """[define] and weights: what may be said, what comes of it, and one clear message for each mistake."""
 
 import copy
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -428,3 +429,15 @@ def test_a_caret_points_at_the_place():
     line, caret = problem.right.split("\n")[:2]
     assert line == "2 * energy + time"
     assert caret.index("^") - 4 == line.index("+")
+
+
+def test_every_block_on_the_page_about_definitions_can_be_asked():
+    """A block without a model is put over the first one, as the page says."""
+    page = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
+    blocks = [
+        tomllib.loads(text) for text in re.findall(r"^```toml\n(?!# mistake)(.*?)^```$", page, re.M | re.S)
+    ]
+    assert len(blocks) >= 6
+    for block in blocks:
+        whole = block if "model" in block else blocks[0] | block
+        assert scenarios.grid(dse.load(whole)).size >= 1
