@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from results.differences import Row, both, compared, each
+from scenarios.composed import definitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +36,8 @@ def differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator
     yield from _machines(*asked, tolerance)
     told = both(_decided, *asked)
     yield from each(SECTION, *told, tolerance, units | _ends(units, told))
+    defined = both(lambda q: {d.name: d.text for d in definitions_of(q.model)}, *asked)
+    yield from each(SECTION, *defined, tolerance, prefix="define.")
     limits = both(lambda q: _limits(q, swept), *asked)
     yield from each(SECTION, *limits, tolerance, _ends(units, limits), "limits.")
     rest = both(_rest, *asked)
