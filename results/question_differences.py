@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from results.differences import Row, both, compared, each
@@ -106,8 +107,8 @@ def _limits(q: Question, swept: set[str]) -> dict[str, Any]:
     found = {
         f"{x.name}.{side}": end
         for x in q.limits
-        for side, end in (("min", x.minimum), ("max", x.maximum))
-        if end is not None
+        for side, end in (("min", x.minimum), ("max", x.maximum), ("within", x.within))
+        if end is not None and math.isfinite(end)
     }
     return {n: v for n, v in found.items() if f"limits.{n}" not in swept}
 
