@@ -17,6 +17,7 @@ Place = tuple[str | int, ...]
 _PARTS: dict[str, type[Part]] = {"decide": Decide, "limits": Bounds, "sweep": Sweep, "search": Searching}
 _TABLES = {
     "given": "write a table: [given] and below it bodies = 1e6",
+    "define": 'write a table: [define] and below it price = "9000 USD * processors"',
     "decide": "write a table such as { min = 1, max = 64 }; a fixed value belongs under [given]",
     "limits": 'write a table such as { max = "10 s" }',
     "sweep": 'write a table such as { path = "limits.time.max", values = [1, 2] }',
