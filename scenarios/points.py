@@ -104,17 +104,20 @@ def _given(shape: Shape, roles: Roles, place: Place) -> dict[str, float | str]:
             decide = f"[decide] {q.name} = {{ min = …, max = … }}"
             right = f"add {q.name} = {example} under [given], or decide it: {decide}"
             reader.findings.missing(key, f"{q.name} ({q.meaning}) has no value", right)
-    _something(shape, roles, found)
+    for asked in roles.reader.model.any_of:
+        _something(shape, roles, found, asked)
     return found
 
 
-def _something(shape: Shape, roles: Roles, found: Mapping[str, float | str]) -> None:
-    """Note a run that does nothing: a model's ``any_of`` are all 0, or absent as what says them otherwise is."""
-    asked, reader = roles.reader.model.any_of, roles.reader
+def _something(
+    shape: Shape, roles: Roles, found: Mapping[str, float | str], asked: tuple[str, ...]
+) -> None:
+    """Note a run that does nothing: all of ``asked`` are 0, or absent as what says them otherwise is."""
+    reader = roles.reader
     elsewhere = any(
         n in shape.decide or n in roles.swept or reader.findings.unreadable(f"given.{n}") for n in asked
     )
-    if not asked or elsewhere or asked[0] not in found or any(found.get(n, 0.0) for n in asked):
+    if elsewhere or asked[0] not in found or any(found.get(n, 0.0) for n in asked):
         return
     wrong = f"there is nothing to run: no {' and no '.join(asked)}"
     reader.findings.add(f"given.{asked[0]}", wrong, f"write {' or '.join(asked)} above 0")
