@@ -63,6 +63,7 @@ def composed(shape: Shape, findings: Findings, *, swept: bool) -> Composed | Non
     given = _given(shape, read, findings)
     kernels = _shared(shape, read, given, findings, swept=swept)
     _ways(shape, kernels, findings)
+    _of_whole(shape, kernels, findings, swept=swept)
     if findings.count > before:
         return None
     try:
@@ -81,7 +82,9 @@ def _model(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
         findings.add(key, wrong, right)
         return None
     if entry.size is not None and not (entry.workload and entry.size > 0):
-        wrong = "size counts units of a workload" if not entry.workload else f"{entry.size:g} units are no work"
+        wrong = (
+            "size counts units of a workload" if not entry.workload else f"{entry.size:g} units are no work"
+        )
         findings.add(f"{key}.size", wrong, "write a number above 0 beside workload, or leave it out")
     if entry.workload and entry.workload not in workloads.names():
         findings.unknown(f"{key}.workload", "workload", entry.workload, workloads.names())
@@ -222,6 +225,18 @@ def _ways(shape: Shape, kernels: Sequence[Kernel], findings: Findings) -> None:
     if shape.overlap and untold:
         wrong = f"{untold[0].model.name} does not say what its energy is made of, so its runs cannot overlap"
         findings.add("overlap", wrong, "leave it out")
+
+
+def _of_whole(shape: Shape, kernels: Sequence[Kernel], findings: Findings, *, swept: bool) -> None:
+    """Note metrics asked of the whole that only its kernels have."""
+    whole = [q.name for q in composing.WHOLE]
+    inputs = {q.name for k in kernels for q in k.model.inputs}
+    for key, name in _said(shape, {}, swept=swept):
+        having = [k.name for k in kernels if name in {q.name for q in k.model.metrics}]
+        if having and name not in whole and name not in inputs:
+            wrong = f"{name} is no metric of the whole, each kernel has its own"
+            each = " or ".join(f"{k}.{name}" for k in having)
+            findings.add(key, wrong, f"write {each}; the whole has {', '.join(whole)}")
 
 
 def alone(shape: Shape, findings: Findings) -> None:

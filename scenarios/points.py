@@ -64,7 +64,7 @@ def _outer(shape: Shape, roles: Roles, axis: str) -> AxisValues | None:
 def _question(shape: Shape, roles: Roles, place: Place) -> Question:
     own = plain_names({**place.defaults, **place.parameters})
     decisions = tuple(d for n in roles.decide if (d := _decision(shape, roles, place, n)) is not None)
-    if shape.idle:
+    if shape.idle is True:
         decisions = (*decisions, Decision(STRETCH.name))
     given = own | _given(shape, roles, place)
     return Question(
@@ -74,7 +74,7 @@ def _question(shape: Shape, roles: Roles, place: Place) -> Question:
         objectives=roles.objectives,
         limits=tuple(_limit(shape, roles, place, n) for n in roles.limits),
         waive=frozenset(shape.waive),
-        idle=shape.idle,
+        idle=shape.idle is True,
         gap=1e-6 if shape.gap is None else shape.gap,
         machines=place.machines,
         title=shape.title,
@@ -109,9 +109,7 @@ def _given(shape: Shape, roles: Roles, place: Place) -> dict[str, float | str]:
     return found
 
 
-def _something(
-    shape: Shape, roles: Roles, found: Mapping[str, float | str], asked: tuple[str, ...]
-) -> None:
+def _something(shape: Shape, roles: Roles, found: Mapping[str, float | str], asked: tuple[str, ...]) -> None:
     """Note a run that does nothing: all of ``asked`` are 0, or absent as what says them otherwise is."""
     reader = roles.reader
     elsewhere = any(

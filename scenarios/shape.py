@@ -90,7 +90,7 @@ def problems_of(
         elif kind == "missing":
             wrong, right = _missing(place, file)
         else:
-            wrong = f"{shown(found['input'])} is not a table"
+            wrong = f"{shown(found['input'])} is {'no list of tables' if place == ('kernels',) else 'not a table'}"
             right = _TABLES.get(str(place[0]) if place else "", "write a table")
         cut = place[:-1] if kind in {"missing", "no_model"} or _twice(place, data) else place
         yield cut, Problem(file, dotted(place), wrong, right)

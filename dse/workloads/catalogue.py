@@ -23,27 +23,31 @@ class WorkloadError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A named piece of work: what one ``unit`` of it ("one nonzero") asks of a model.
+    """A named piece of work: what one ``unit`` of it ("one nonzero") asks of each model that it is counted for.
 
-    ``given`` are inputs of ``model``: SI numbers, which count one unit, and texts; ``provenance`` says where each
-    comes from, ``doubts`` what is doubtful about it, if anything.
+    ``given`` are inputs by model: SI numbers, which count one unit, and texts. ``provenance`` says where each comes
+    from, ``doubts`` what is doubtful about it, if anything; both by model and input ("roofline.bytes").
     """
 
     name: str
     title: str
     source: str
-    model: str
     unit: str
-    given: Mapping[str, float | str]
+    given: Mapping[str, Mapping[str, float | str]]
     provenance: Mapping[str, str]
     doubts: Mapping[str, str]
     notes: str = ""
 
+    @property
+    def model(self) -> str:
+        """The model that a kernel of this workload has."""
+        return next(iter(self.given))
+
     def times(self, size: float) -> dict[str, float | str]:
         """Return the inputs of so many units; what is no amount of work (an intensity, a text) stays as it is."""
-        amounts = models.get(self.model).any_of
-        counted = {n for group in amounts for n in group}
-        return {n: v * size if n in counted and isinstance(v, float) else v for n, v in self.given.items()}
+        counted = {n for group in models.get(self.model).any_of for n in group}
+        own = self.given[self.model]
+        return {n: v * size if n in counted and isinstance(v, float) else v for n, v in own.items()}
 
 
 @cache
@@ -80,18 +84,22 @@ def _read(name: str) -> Workload:
 def parse(name: str, text: str) -> Workload:
     """Read a workload file's text; raises ValueError where it is none (TOML's and units' errors are such)."""
     data = files.toml(text)
-    stated = data.get("given", {})
-    if not isinstance(stated, dict) or not stated:
-        raise ValueError("it has no [given.NAME] tables with a value")
-    model = models.get(str(data.get("model", "roofline")))
-    entries = {k: e if isinstance(e, dict) else {"value": e} for k, e in stated.items()}
+    stated = {m: t for m, t in data.items() if isinstance(t, dict)}
+    if not stated:
+        raise ValueError("it has no tables such as [roofline.flops] with a value")
+    given: dict[str, dict[str, float | str]] = {}
+    entries: dict[str, Mapping[str, Any]] = {}
+    for name_of, table in stated.items():
+        model = models.get(name_of)
+        own = {k: e if isinstance(e, dict) else {"value": e} for k, e in table.items()}
+        given[name_of] = {k: _value(model, k, e) for k, e in own.items()}
+        entries |= {f"{name_of}.{k}": e for k, e in own.items()}
     return Workload(
         name=name,
         title=str(data.get("title", name)),
         source=str(data.get("source", "")),
-        model=model.name,
         unit=str(data.get("unit", "one run")),
-        given={k: _value(model, k, e) for k, e in entries.items()},
+        given=given,
         provenance={k: str(e.get("source", "")) for k, e in entries.items()},
         doubts={k: str(e["doubt"]) for k, e in entries.items() if "doubt" in e},
         notes=str(data.get("notes", "")),
