@@ -56,6 +56,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
     """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
     import scenarios
     from formulations import failures
+    from formulations.culprits import culprit
     from formulations.problem import formulate
     from results.limits import limit_names
     from solvers.choices import combinations
@@ -64,16 +65,19 @@ def _described(asked: Scenario) -> dict[str, Any]:
     question = grid.question((0,) * len(grid.axes))
     asked_about = list(itertools.islice(_kinds(grid), MOST_KINDS))
     classes: dict[str, None] = {}
+    because: dict[str, None] = {}
     trouble = ""
     for q in asked_about:
         first = next(combinations(q))[1]
         try:
-            classes[formulate(first).kind.value] = None
-        except ArithmeticError as problem:
+            problem = formulate(first)
+            classes[problem.kind.value] = None
+            because.update(dict.fromkeys(filter(None, [culprit(problem)])))
+        except ArithmeticError as failure:
             # at other numbers of the axes the question may be answered
             if not grid.axes:
-                raise failures.refused(asked.file, first, problem) from problem
-            trouble = failures.in_words(first, problem)
+                raise failures.refused(asked.file, first, failure) from failure
+            trouble = failures.in_words(first, failure)
     choices = max(sum(1 for _ in combinations(q)) for q in asked_about)
     several = len(question.objectives) > 1
     command = "front" if several else "sweep" if grid.axes else "solve"
@@ -81,6 +85,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
         "title": question.title,
         "model": question.model.name,
         "class": " or ".join(classes) or "unknown",
+        "because": list(because),
         "trouble": f"at the first point: {trouble}" if trouble else "",
         "choices": choices if choices > 1 else 0,
         **_decided(grid),
@@ -122,6 +127,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
     return [
         ("asks", told["title"]),
         ("class", told["class"] + choices),
+        ("because", "; ".join(told["because"])),
         ("but", told["trouble"]),
         ("decides", _decisions(told)),
         ("objective", goals or "any design within the limits"),

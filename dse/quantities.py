@@ -244,6 +244,24 @@ def _meant(name: str) -> str:
     )
 
 
+def dimension(unit: str) -> dict[str, int]:
+    """Return the powers of base dimensions ("[time]") that a unit has; none for a plain number. Raises UnitError."""
+    return _root(unit)[1]
+
+
+def written_unit(text: str) -> str:
+    """Return the unit in a text such as "10 kW" ("" where there is none). Raises UnitError where it is no number."""
+    match = _TEXT.fullmatch(text) if len(text) <= 200 else None
+    if match is None:
+        raise UnitError(f"{_short(text)} is not one number with a unit; write {_examples('W')}")
+    return match[2] or ""
+
+
+def si_units() -> tuple[str, ...]:
+    """Return the SI units that quantities have here; of those that measure the same the first is the usual one."""
+    return tuple(_KINDS)
+
+
 def kind(unit: str) -> str:
     """Say what a unit measures: ``kind("kWh")`` is "an energy (J)"."""
     if unit in _KINDS and unit:
@@ -314,17 +332,22 @@ def show(value: float, unit: str, digits: int = 6) -> str:
         return _plain(value, digits)
     if unit == FAILURES:
         return show(value * FIT_PER_FAILURE_RATE, "FIT", digits)
-    if unit in _UNSCALED:
+    if unit == "kg" or unit.startswith(("kg*", "kg/")):
+        # its name has a prefix already
+        return f"{value:.{digits}g} {unit}" if abs(value) >= 1 else show(value * 1e3, unit[1:], digits)
+    if unit in _UNSCALED or unit.startswith("1/"):
         return f"{_plain(value, digits)} {unit}"
     name = _SHOWN.get(unit, unit)
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {name}"
     rounded = float(f"{value:.{digits - 1}e}")
-    step = math.floor(math.log10(abs(rounded)) / 3 + 1e-12)
+    # a prefix is raised with the unit it stands before: 1 mm^2 is 1e-6 m^2
+    power = int(_SPLIT.findall(name)[0][2] or 1)
+    step = math.floor(math.log10(abs(rounded)) / (3 * power) + 1e-12)
     if not (0 if unit in _COUNTS else _LEAST) <= step <= (0 if unit == "s" else _MOST):
         return f"{value:.{digits}g} {name}"
     prefix = _PREFIXES[step + 10].strip()
-    scaled = rounded / 10.0 ** (3 * step)
+    scaled = rounded / 10.0 ** (3 * step * power)
     return f"{scaled:.{digits}g} {prefix}{name}"
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 from dse.quantities import Quantity
+from scenarios import composed
 from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 
 # powers of the elapsed time in the metrics that idling changes
@@ -70,15 +71,29 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     rows: dict[RowKey, Any] = {}
     for name, (low, high) in bounds(question).items():
         value = at[name] if name in at else x.get(name, question.given.get(name))
+        size = composed.size(question.model, name, {**question.given, **x, **at}) if name in at else None
         if high is not None:
-            rows[RowKey(name, "max")] = arithmetic.at_most(value, high)
+            rows[RowKey(name, "max")] = _read(value, high, 1.0, size)
         if low is not None:
-            rows[RowKey(name, "min")] = arithmetic.at_least(value, low)
+            rows[RowKey(name, "min")] = _read(value, low, -1.0, size)
     for own in question.model.limits:
         # a limit that needs what this machine does not state (its memory, say) is not there
         if own.name in at and own.name not in question.waive:
             rows[RowKey(own.name, "model")] = at[own.name]
     return rows
+
+
+def _read(value: Any, bound: Any, sign: float, size: Any) -> Any:
+    """Read a limit as a ratio <= 1; ``size``: what to measure a value by that may be negative, None where it cannot.
+
+    The inverse of a negative value would turn a broken lower limit into one that holds.
+    """
+    if size is None:
+        return arithmetic.at_most(value, bound) if sign > 0 else arithmetic.at_least(value, bound)
+    if np.ndim(bound) == 0 and bound != 0:
+        share = value / bound
+        return share if (bound > 0) == (sign > 0) else 2.0 - share
+    return 1.0 + (value - bound) * sign / (size + abs(bound))
 
 
 def bounds(question: Question) -> dict[str, tuple[float | None, float | None]]:

@@ -7,6 +7,7 @@ import math
 
 from dse.quantities import show
 from formulations import evaluation
+from formulations.culprits import culprit
 from formulations.evaluation import RowKey
 from formulations.given_text import given_lines, wrapped
 from formulations.posynomial import NotPosynomial, Posynomial
@@ -96,7 +97,8 @@ def _why(problem: Problem) -> list[str]:
         count = len(problem.cases)
         ways = "" if count == 1 else f"; {count} cases, one for each term that can be the largest"
         return [f"           maxima are unknowns of their own{ways}"]
-    return [f"           {start}{problem.refusal}"]
+    found = culprit(problem)
+    return [f"           {start}{problem.refusal}", *([f"           {found}"] if found else [])]
 
 
 def _method(problem: Problem) -> list[str]:

@@ -327,6 +327,12 @@ arithmetic.exp.register(Expression)(exp)
 arithmetic.register_maximum(Expression)(maximum)
 
 
+@arithmetic.register_minimum(Expression)
+def _minimum(a: Expression, b: Any) -> Any:
+    # both are positive: the smaller is one over the larger of their inverses
+    return 1.0 / arithmetic.maximum(1.0 / a, 1.0 / b)
+
+
 @arithmetic.register_reaches(Expression)
 def _reaches(_a: Any, _b: Any) -> Refused:
     return Refused("a step, which has no logarithm")

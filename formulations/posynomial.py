@@ -18,6 +18,9 @@ from dse.models import arithmetic
 
 Key = tuple[tuple[str, float], ...]
 TINY = 1e-300
+# sums are multiplied out up to here: beyond, the program would be too large to be solved
+MOST_POWER = 100
+MOST_PRODUCTS = 20_000
 # what names the larger of two while a model runs (formulations.maxima); where nothing does, it is refused
 larger: ContextVar[Callable[[Ratio, Ratio], Ratio] | None] = ContextVar("larger", default=None)
 
@@ -42,6 +45,8 @@ class Posynomial:
         return Posynomial(total)
 
     def __mul__(self, other: Posynomial) -> Posynomial:
+        if len(self.terms) * len(other.terms) > MOST_PRODUCTS:
+            raise NotPosynomial(f"a product of sums of {len(self.terms)} and {len(other.terms)} terms")
         total: dict[Key, Any] = {}
         for key, c in self.terms.items():
             for key2, c2 in other.terms.items():
@@ -190,7 +195,7 @@ class Ratio:
             return self.inverse() ** -e
         if self.numerator.is_monomial and self.denominator.is_monomial:
             return Ratio(self.numerator.power(e))
-        if e != int(e):
+        if e != int(e) or e > MOST_POWER:
             raise NotPosynomial(f"the power {e:g} of a sum of {len(self.numerator.terms)} terms")
         result = Ratio(ONE)
         for _ in range(int(e)):
@@ -280,6 +285,19 @@ def _max(a: Ratio, b: Any) -> Any:
 
 @arithmetic.register_maximum(Refused)
 def _max_refused(a: Refused, _b: Any) -> Refused:
+    return a
+
+
+@arithmetic.register_minimum(Ratio)
+@_refusing
+def _min(a: Ratio, b: Any) -> Any:
+    # both are positive: the smaller is one over the larger of their inverses
+    larger_inverse = arithmetic.maximum(a.inverse(), ratio(b).inverse())
+    return 1.0 / larger_inverse
+
+
+@arithmetic.register_minimum(Refused)
+def _min_refused(a: Refused, _b: Any) -> Refused:
     return a
 
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from dse.models.model import MACHINE_PREFIX
 from scenarios import axes
 from scenarios.axes import RESERVED, Target
+from scenarios.composed import NOT_NEGATIVE, definitions_of
 from scenarios.errors import meant, shown
+from scenarios.expressions import names as named
 from scenarios.machine_tables import known
 from scenarios.question import HALVINGS, Objective
 from scenarios.reading import Reader
@@ -87,7 +89,7 @@ def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
             )
             add(key, f"{reader.model.name} takes no tables such as {name}", right)
         elif name not in reader.inputs:
-            reader.findings.unknown(key, f"input of {reader.model.name}", name, reader.inputs)
+            _no_input(reader, shape, key, name)
             almost = reader.almost(name)
             reader.findings.broken.update({f"given.{almost}"} if almost else ())
         else:
@@ -95,7 +97,21 @@ def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _no_input(reader: Reader, shape: Shape, key: str, name: str) -> None:
+    kind = f"input of {reader.model.name}"
+    if not shape.define:
+        reader.findings.unknown(key, kind, name, reader.inputs)
+        return
+    used = [n for d in definitions_of(reader.model) for n in named(d.tree)]
+    wrong = f"there is no {kind} {shown(name)}, and no definition uses a number of this name"
+    reader.findings.add(key, wrong, meant(name, dict.fromkeys([*reader.inputs, *used])))
+
+
 def _decided(reader: Reader, shape: Shape, name: str) -> bool:
+    if shape.define and name not in reader.parameters and "." not in name and not reader.is_machine(name):
+        if name not in reader.metrics and name not in reader.machine:
+            _no_input(reader, shape, f"decide.{name}", name)
+            return False
     key = f"decide.{name}"
     if reader.is_machine(name):
         return not _machine_given(reader, shape, name)
@@ -155,10 +171,10 @@ def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[str, Targ
             add(key, f"{name} is bounded by its max_halvings already", "leave one of the two out")
         elif twice:
             add(key, f"{name} has its {twice[0]} under [decide] already", "leave one of the two out")
-    elif name in reader.inputs or name in reader.parameters:
+    elif name in reader.parameters and name not in reader.metrics:
         add(key, f"{name} is no decided number, so it cannot be limited", "limit a metric, or decide it")
         return False
-    elif name in {x.name for x in reader.model.limits}:
+    elif name not in reader.metrics and name in {x.name for x in reader.model.limits}:
         right = f'leave it out; waive = ["{name}"] at the top of the file sets it aside'
         add(key, f"{name} is a limit of {reader.model.name} itself and always holds", right)
         return False
@@ -239,7 +255,8 @@ def _front(reader: Reader, shape: Shape) -> None:
 
 
 def _top(reader: Reader, shape: Shape) -> None:
-    own = [x.name for x in reader.model.limits]
+    defined = {d.name for d in definitions_of(reader.model)}
+    own = [x.name for x in reader.model.limits if x.name.removesuffix(NOT_NEGATIVE) not in defined]
     for i, name in enumerate(shape.waive):
         if name not in own:
             kind = f"limit of {reader.model.name} itself called"

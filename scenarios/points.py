@@ -9,6 +9,7 @@ from dse.models.model import MACHINE_PREFIX
 from dse.quantities import examples
 from scenarios import axes, needs, places
 from scenarios.axes import Target
+from scenarios.composed import definitions_of, domain
 from scenarios.decisions import decision
 from scenarios.errors import shown
 from scenarios.grids import Grid, GridAxis
@@ -72,7 +73,7 @@ def _question(shape: Shape, roles: Roles, place: Place) -> Question:
         given={k: v for k, v in given.items() if k not in roles.decide},
         decide=decisions,
         objectives=roles.objectives,
-        limits=tuple(_limit(shape, roles, place, n) for n in roles.limits),
+        limits=tuple(_limit(shape, roles, place, n) for n in _limited(roles)),
         waive=frozenset(shape.waive),
         idle=shape.idle is True,
         gap=1e-6 if shape.gap is None else shape.gap,
@@ -154,13 +155,24 @@ def _limit(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
     if entry is not None and low is not None and high is not None and low > high:
         wrong = f"min = {shown(entry.min)} is above max = {shown(entry.max)}"
         reader.findings.add(f"limits.{name}", wrong, "swap them")
-    return Limit(name, low if low is not None and low > _vacuous(roles, name) else None, high)
+    least, most = domain(reader.model, name)
+    low = least if low is None else low if low > _vacuous(roles, name) else None
+    return Limit(name, low, most if high is None else high)
+
+
+def _limited(roles: Roles) -> dict[str, None]:
+    """Return the names that are limited: those in the file, and definitions that must keep to a domain."""
+    model = roles.reader.model
+    own = [d.name for d in definitions_of(model) if domain(model, d.name) != (None, None)]
+    return {**roles.limits, **dict.fromkeys(own)}
 
 
 def _vacuous(roles: Roles, name: str) -> float:
     """Return the least value a limit can have without saying anything."""
     q = roles.reader.quantity(name)
-    return -float("inf") if q is HALVINGS else q.minimum
+    # an end of the domain of what is defined is a limit that says something
+    kept = domain(roles.reader.model, name)[0] is not None
+    return -float("inf") if q is HALVINGS or kept else q.minimum
 
 
 def _axis_values(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import black_boxes, names, points, searches, structure
+from scenarios import black_boxes, definitions, names, points, searches, structure, weights
 from scenarios.errors import Findings, ScenarioError
 from scenarios.grids import Grid
 from scenarios.question import Question
@@ -12,16 +12,20 @@ from scenarios.scenario import Scenario
 from scenarios.schema import Shape
 
 
-def check(shape: Shape, findings: Findings, *, swept: bool = True) -> Grid | None:
+def check(asked: Shape, findings: Findings, *, swept: bool = True) -> Grid | None:
     """Check the meaning of a scenario whose shape is right, noting every mistake in ``findings``.
 
     ``swept``: whether [sweep] counts. Returns the grid (one point where nothing is swept), if all is well.
     """
-    searches.check(shape, findings)
-    asked = structure.plain(shape, findings, swept=swept)
-    if asked is None:
+    searches.check(asked, findings)
+    plain = structure.plain(asked, findings, swept=swept)
+    if plain is None:
         return None
-    grid = points.build(asked.shape, names.resolve(asked.reader, asked.shape, swept=swept))
+    shape = weights.with_weights(plain.shape, findings)
+    reader = definitions.with_definitions(plain.reader, shape, findings)
+    if reader is None:
+        return None
+    grid = points.build(shape, names.resolve(reader, shape, swept=swept))
     return None if findings.problems else grid
 
 

@@ -71,6 +71,13 @@ def _text(value: Any) -> str:
     return value
 
 
+def _definition(value: Any) -> str:
+    if not isinstance(value, str):
+        right = 'write it as text, such as "9000 USD * processors"; a plain number belongs under [given]'
+        raise _wrong("this is no expression", right)
+    return value
+
+
 def _names(value: Any) -> tuple[str, ...]:
     listed = (value,) if isinstance(value, str) else value
     if not isinstance(listed, list | tuple) or not all(isinstance(v, str) for v in listed):
@@ -85,6 +92,12 @@ def _values(value: Any) -> tuple[float | str, ...]:
         if not isinstance(v, str) and (isinstance(v, bool) or not isinstance(v, Real)):
             raise _wrong(f"entry {i + 1} is neither a number nor text", "write a list such as [1, 2, 4]")
     return tuple(_number(v) for v in value)
+
+
+def _weights(value: Any) -> dict[str, float | str]:
+    if not isinstance(value, Mapping):
+        raise _wrong("this is no table of weights", 'write { energy = "1 1/J", time = "20 W/J" }')
+    return {str(name): _number(v) for name, v in value.items()}
 
 
 def _factors(value: Any) -> tuple[float, ...]:
@@ -158,9 +171,13 @@ Count = Annotated[int, PlainValidator(_count, json_schema_input_type=float)]
 Flag = Annotated[bool, PlainValidator(_flag, json_schema_input_type=bool)]
 Idle = Annotated[bool | str, PlainValidator(_idle, json_schema_input_type=bool | Literal["on", "off"])]
 Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
+Definition = Annotated[str, PlainValidator(_definition, json_schema_input_type=str)]
 Names = Annotated[tuple[str, ...], PlainValidator(_names, json_schema_input_type=str | list[str])]
 Values = Annotated[tuple[float | str, ...], PlainValidator(_values, json_schema_input_type=list[float | str])]
 Factors = Annotated[tuple[float, ...], PlainValidator(_factors, json_schema_input_type=list[float])]
+Weights = Annotated[
+    dict[str, float | str], PlainValidator(_weights, json_schema_input_type=dict[str, float | str])
+]
 Sampler = Annotated[
     str,
     PlainValidator(
@@ -236,6 +253,9 @@ class Goal(Part):
     """Metric or decided quantity to minimise, or a list of them."""
     maximize: Names | None = None
     """Metric or decided quantity to maximise, or a list of them."""
+    weights: Weights | None = None
+    """Instead of minimize: the weight of each metric in a sum that is minimised, { energy = "1 1/J", time = "20 W/J" }.
+    Each weight times its metric has the same unit. The sum is the metric "weighted"."""
     front: Front | None = None
     """How finely the Pareto front of several objectives is drawn."""
 
@@ -312,6 +332,10 @@ class Shape(Part):
     """Whether the kernels run at the same time; one after the other unless set."""
     given: dict[str, GivenEntry] = {}
     """Inputs with a fixed value: SI numbers or text with a unit; and lists of tables such as [[given.regions]]."""
+    define: dict[str, Definition] = {}
+    """Quantities of the file's own as expressions: name = "9000 USD * processors + 0.2 USD/kWh * energy"; also of an
+    input or a machine parameter of the model ("machine.time_per_flop"), which then has no other role. Such metrics
+    are minimised, limited and reported like those of the model."""
     decide: dict[str, Decide] = {}
     """Quantities to be chosen, with their bounds; machine parameters as "machine.energy_per_flop". Some models
     decide more than is said here."""
@@ -344,12 +368,26 @@ class Shape(Part):
 
 
 def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Write nested tables of decide and limits with dotted names ("machine.x"): both forms mean the same."""
+    """Write nested tables of decide, limits and define with dotted names ("machine.x"): both forms mean the same."""
     found = dict(data)
+    define = found.get("define")
+    if isinstance(define, dict):
+        found["define"] = _leaves(define)
     for section, part in (("decide", Decide), ("limits", Bounds)):
         entries = found.get(section)
         if isinstance(entries, dict):
             found[section] = _flat(entries, part)
+    return found
+
+
+def _leaves(entries: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, entry in entries.items():
+        inner = _leaves(entry) if isinstance(entry, dict) else {}
+        dotted = {f"{name}.{k}": v for k, v in inner.items()}
+        # what stands there twice stays nested, where it is refused
+        twice = any(k in entries or k in found for k in dotted)
+        found |= dotted if inner and not twice else {name: entry}
     return found
 
 

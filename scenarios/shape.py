@@ -35,6 +35,7 @@ _PARTS: dict[str, type[Part]] = {
 _TABLES = {
     "kernels": 'write [[kernels]] and below it name = "forces" and model = "nbody", once for each kernel',
     "given": "write a table: [given] and below it bodies = 1e6",
+    "define": 'write a table: [define] and below it price = "9000 USD * processors"',
     "decide": "write a table such as { min = 1, max = 64 }; a fixed value belongs under [given]",
     "limits": 'write a table such as { max = "10 s" }',
     "sweep": 'write a table such as { path = "limits.time.max", values = [1, 2] }',

@@ -89,7 +89,8 @@ def _expanded(
     settings = maps.settings(shape, model, paths, findings) if structure.settings else ()
     changed = {p.removeprefix("given.") for p in paths.values()}
     names = None if settings is None else [s["name"] for s in settings]
-    listed = rows.read(structure, shape.given, names, {*given, *shape.decide, *changed}, findings)
+    elsewhere = {*given, *shape.decide, *shape.define, *changed}
+    listed = rows.read(structure, shape.given, names, elsewhere, findings)
     if machines is None or settings is None or not listed.sound or model.expand is None:
         return None
     for name in given.keys() & listed.numbers.keys():
@@ -104,7 +105,7 @@ def _expanded(
         return None
     _without_part(given, model, flat, findings)
     given |= listed.numbers
-    decide, unasked = _decided(flat, shape, {*given, *shape.decide, *changed})
+    decide, unasked = _decided(flat, shape, {*given, *shape.decide, *shape.define, *changed})
     made = shape.model_copy(update={"given": given, "decide": decide})
     return Plain(Reader(flat, findings, parts, unasked), made) if _distinct(flat, findings) else None
 

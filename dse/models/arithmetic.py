@@ -1,4 +1,4 @@
-"""The few named helpers that equations may use beside ``+ - * / **``.
+"""The few named helpers that equations and definitions may use beside ``+ - * / **``.
 
 Each is open to further arithmetics: a package that brings a new kind of number registers it here
 (``log.register``), so that models never ask what they are computing with.
@@ -47,6 +47,37 @@ def maximum(a: Any, b: Any, *more: Any) -> Any:
 
 
 register_maximum = _maximum.register
+
+
+@singledispatch
+def _minimum(a: Any, b: Any) -> Any:
+    return _minimum.dispatch(type(b))(b, a) if _least_known(b) and not _least_known(a) else -maximum(-a, -b)
+
+
+def _least_known(x: Any) -> bool:
+    return _minimum.dispatch(type(x)) is not _minimum.dispatch(object)
+
+
+def minimum(a: Any, b: Any, *more: Any) -> Any:
+    """Return the smallest of two or more numbers, element by element."""
+    for c in (b, *more):
+        a = _minimum(a, c)
+    return a
+
+
+register_minimum = _minimum.register
+
+
+def power(a: Any, b: Any) -> Any:
+    """Return a**b where both may vary; what knows no such power of its own takes exp(b log a)."""
+    if isinstance(b, int | float) or not (_has_logarithm(a) or _has_logarithm(b)):
+        return a**b
+    return exp(b * log(a))
+
+
+def _has_logarithm(x: Any) -> bool:
+    """Tell whether x is of an arithmetic that was registered here; plain numbers, arrays and units are not."""
+    return log.dispatch(type(x)) is not log.dispatch(object)
 
 
 @singledispatch

@@ -100,6 +100,7 @@ for _helper in (arithmetic.at_most, arithmetic.at_least):
     _helper.register(Witness)(_same)
 for _register in (
     arithmetic.register_maximum,
+    arithmetic.register_minimum,
     arithmetic.register_reaches,
     arithmetic.register_differs,
 ):

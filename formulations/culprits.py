@@ -1,0 +1,41 @@
+"""Which definition of a scenario keeps its question from being a geometric program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formulations import evaluation, maxima
+from formulations.posynomial import LogMonomial, Ratio, Refused, symbol
+from formulations.problem import Kind, Problem
+from scenarios.composed import definitions_of
+from scenarios.expressions import names
+
+
+def culprit(problem: Problem) -> str:
+    """Say which definition made a problem other than linear or geometric, and by what; empty where none did.
+
+    The first one, in the order of computation, that brings in what stands in the way by its own expression.
+    """
+    question = problem.question
+    if problem.kind not in (Kind.NLP, Kind.MINLP) or question.model.black_box:
+        return ""
+    x = {d.name: symbol(d.name) for d in question.decide if d.choices is None}
+    with maxima.named():
+        at: dict[str, Any] = {**question.given, **x, **evaluation.metrics(question, x)}
+    for d in definitions_of(question.model):
+        used = [at[n] for n in names(d.tree) if n in at and n != d.name]
+        why = _why(at[d.name])
+        if why and not any(_why(v) for v in used):
+            return f"the definition {d.name} holds {why}"
+    return ""
+
+
+def _why(value: Any) -> str:
+    if isinstance(value, Refused):
+        return value.reason
+    if isinstance(value, LogMonomial):
+        return ""
+    if isinstance(value, Ratio) and not value.denominator.is_monomial:
+        return f"a division by a sum of {len(value.denominator.terms)} terms"
+    return ""
+

@@ -1,0 +1,316 @@
+"""A model with definitions of a file's own: a plain ``Model``, made for one scenario.
+
+Definitions that replace inputs or machine parameters are computed first, then the base model's equations, then what
+is defined by its metrics. All of it is the arithmetic that models use, so whatever runs a model runs this one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+from dse.models import arithmetic
+from dse.models.model import MACHINE_PREFIX, Model, ModelLimit
+from dse.quantities import Quantity, registry
+from scenarios import dimensions
+from scenarios.expressions import Call, Chain, Expression, Literal, Name, Negative, Power
+from scenarios.proofs import literal
+
+SOURCE = "defined in the scenario"
+_CUT = len(MACHINE_PREFIX)
+_TINY = 1e-300
+NOT_NEGATIVE = ".not_negative"
+Run = Callable[[Mapping[str, Any]], Any]
+Lift = Callable[[float, str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One line of [define].
+
+    ``metric``: the quantity it makes; ``replaces``: the input or machine parameter of the base model that it stands
+    for, under a question's name, None where the name is the file's own. ``label``: the unit that a plain number gets
+    (counts of words, flops, messages). ``positive``: it is nowhere negative, as proved when it was read.
+    """
+
+    name: str
+    text: str
+    tree: Expression
+    metric: Quantity
+    replaces: Quantity | None = None
+    label: str = ""
+    positive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """The definitions as functions, in order: those before the base model runs and those behind it.
+
+    ``sizes``: of those that must not be negative and could be.
+    """
+
+    before: tuple[tuple[str, Run], ...]
+    after: tuple[tuple[str, Run], ...]
+    sizes: tuple[tuple[str, Run], ...]
+
+
+class Equations:
+    """The equations of a base model and of definitions, in one function; see the module."""
+
+    def __init__(
+        self, base: Model, definitions: tuple[Definition, ...], before: frozenset[str], used: frozenset[str]
+    ) -> None:
+        """``definitions``: in an order in which each needs only earlier ones; ``before``: those the base needs.
+
+        ``used``: names of numbers and base metrics that definitions use.
+        """
+        self.base, self.definitions, self.before, self.used = base, definitions, before, used
+        self.__doc__ = base.equations.__doc__
+        self._inputs = tuple(n for n in used if not n.startswith(MACHINE_PREFIX))
+        self._machine = tuple(n[_CUT:] for n in used if n.startswith(MACHINE_PREFIX))
+        self._metrics = tuple(q.name for q in base.metrics if q.name in used)
+        self._own = tuple(d.name for d in definitions)
+        self._new_inputs = tuple(
+            d.name for d in definitions if d.replaces is not None and not d.name.startswith(MACHINE_PREFIX)
+        )
+        self._new_machine = tuple(d.name for d in definitions if d.name.startswith(MACHINE_PREFIX))
+        self._plain = self._compiled(_plain)
+
+    def __reduce__(self) -> Any:
+        return Equations, (self.base, self.definitions, self.before, self.used)
+
+    def _compiled(self, lift: Lift) -> _Compiled:
+        runs = [(d.name, _labelled(compiled(d.tree, lift), d.label, lift)) for d in self.definitions]
+        return _Compiled(
+            tuple(r for r in runs if r[0] in self.before),
+            tuple(r for r in runs if r[0] not in self.before),
+            tuple((d.name, _size(d, lift)) for d in self.definitions if _must_not_be_negative(d)),
+        )
+
+    def __call__(self, g: Any) -> dict[str, Any]:
+        runs = self._plain if isinstance(g.flop, float) else self._compiled(_quantity)
+        given, machine = vars(g), vars(g.machine)
+        at = {n: given[n] for n in self._inputs if n in given}
+        for n in self._machine:
+            if n in machine:
+                at[MACHINE_PREFIX + n] = machine[n]
+        for name, run in runs.before:
+            at[name] = run(at)
+        if self._new_machine:
+            own = SimpleNamespace(**{**machine, **{n[_CUT:]: at[n] for n in self._new_machine}})
+            g = SimpleNamespace(**{**given, **{n: at[n] for n in self._new_inputs}, "machine": own})
+        elif self._new_inputs:
+            g = SimpleNamespace(**{**given, **{n: at[n] for n in self._new_inputs}})
+        found = dict(self.base.equations(g))
+        for name in self._metrics:
+            at[name] = found[name]
+        for name, run in runs.after:
+            at[name] = run(at)
+        for name in self._own:
+            found[name] = at[name]
+        for name, run in runs.sizes:
+            found[name + NOT_NEGATIVE] = 1.0 - at[name] / run(at)
+        return found
+
+
+def _quantity(value: float, unit: str) -> Any:
+    return registry().Quantity(value, unit)
+
+
+def _labelled(run: Run, label: str, lift: Lift) -> Run:
+    if not label:
+        return run
+    unit = lift(1.0, label)
+    return run if isinstance(unit, float) else lambda at: run(at) * unit
+
+
+def compiled(tree: Expression, lift: Lift) -> Run:
+    """Return an expression as a function of the numbers by name; ``lift`` makes a number of an SI value and a unit."""
+    match tree:
+        case Literal():
+            unit = dimensions.unit(dimensions.read(tree.unit)) if tree.unit else ""
+            number = literal(tree)
+            value = lift(number, unit) if unit else number
+            return lambda _at: value
+        case Name(name, _):
+            return lambda at: at[name]
+        case Negative(of, _):
+            inner = compiled(of, lift)
+            return lambda at: -inner(at)
+        case Chain(parts, _):
+            return _chained([(sign, compiled(x, lift)) for sign, x in parts])
+        case Power(base, exponent, _):
+            return _powered(compiled(base, lift), exponent, lift)
+        case Call(function, of, _):
+            return _called(function, [compiled(x, lift) for x in of])
+
+
+def _chained(parts: list[tuple[str, Run]]) -> Run:
+    if len(parts) == 2:
+        (_, a), (sign, b) = parts
+        match sign:
+            case "+":
+                return lambda at: a(at) + b(at)
+            case "-":
+                return lambda at: a(at) - b(at)
+            case "*":
+                return lambda at: a(at) * b(at)
+        return lambda at: a(at) / b(at)
+    first, rest = parts[0][1], parts[1:]
+
+    def run(at: Mapping[str, Any]) -> Any:
+        total = first(at)
+        for sign, part in rest:
+            if sign == "*":
+                total = total * part(at)
+            elif sign == "+":
+                total = total + part(at)
+            elif sign == "/":
+                total = total / part(at)
+            else:
+                total = total - part(at)
+        return total
+
+    return run
+
+
+def _powered(base: Run, exponent: Expression, lift: Lift) -> Run:
+    to = compiled(exponent, lift)
+    if _constant(exponent):
+        number = to({})
+        fixed = int(number) if number.is_integer() else number
+        return lambda at: base(at) ** fixed
+    return lambda at: arithmetic.power(base(at), to(at))
+
+
+def _constant(tree: Expression) -> bool:
+    match tree:
+        case Literal():
+            return True
+        case Negative(of, _):
+            return _constant(of)
+        case Chain(parts, _):
+            return all(_constant(x) for _, x in parts)
+        case Power(base, exponent, _):
+            return _constant(base) and _constant(exponent)
+    return False
+
+
+def _called(function: str, of: list[Run]) -> Run:
+    first = of[0]
+    if function == "sqrt":
+        return lambda at: first(at) ** 0.5
+    how = getattr(arithmetic, function)
+    if len(of) == 1:
+        return lambda at: how(first(at))
+    return lambda at: how(*(x(at) for x in of))
+
+
+def _domain_limits(d: Definition) -> tuple[ModelLimit, ...]:
+    """Return the limit that keeps what replaces a number from being negative, where nothing else does.
+
+    Other ends of its domain are limits on the metric of that name.
+    """
+    if not _must_not_be_negative(d):
+        return ()
+    meaning = f"{d.name} is not negative"
+    return (ModelLimit(f"{d.name}{NOT_NEGATIVE}", f"0 <= {d.name}", meaning, SOURCE),)
+
+
+def _must_not_be_negative(d: Definition) -> bool:
+    return d.replaces is not None and d.replaces.minimum == 0 and not d.positive
+
+
+def _size(d: Definition, lift: Lift) -> Run:
+    """Return how large the parts of a sum are together: what a difference is measured against."""
+    sums = d.tree.parts if isinstance(d.tree, Chain) and d.tree.parts[0][0] == "+" else (("+", d.tree),)
+    runs = [compiled(x, lift) for _, x in sums]
+    # nothing over nothing would be no number
+    nothing = lift(_TINY, d.metric.unit) if d.metric.unit else _TINY
+
+    def run(at: Mapping[str, Any]) -> Any:
+        size = nothing
+        for part in runs:
+            one = part(at)
+            size = size + arithmetic.maximum(one, -one)
+        return size
+
+    return run
+
+
+def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
+    """Return the size of the parts of a definition that may be negative; None of every other quantity.
+
+    ``at``: every number of the question and every metric, by name. A limit of 0 on a difference is measured by it.
+    """
+    for d in definitions_of(model):
+        if d.name == name and not d.positive:
+            return _size(d, _plain)(at)
+    return None
+
+
+def _plain(value: float, _unit: str) -> float:
+    return value
+
+
+def composed(base: Model, definitions: Iterable[Definition], own: Own, before: frozenset[str]) -> Model:
+    """Return the model of a scenario with definitions.
+
+    ``definitions``: in an order in which each needs only earlier ones; ``own``: the file's own numbers; ``before``:
+    names of the definitions that the base model needs.
+    """
+    ordered = tuple(definitions)
+    defined = {d.name for d in ordered}
+    used = own.used
+    inputs = (_needed(q, q.name in used) for q in base.inputs if q.name not in defined)
+    machine = (
+        _needed(q, MACHINE_PREFIX + q.name in used)
+        for q in base.machine
+        if MACHINE_PREFIX + q.name not in defined or MACHINE_PREFIX + q.name in own.kept
+    )
+    return replace(
+        base,
+        inputs=(*inputs, *own.inputs),
+        machine=(*machine, *own.machine),
+        metrics=(*base.metrics, *(d.metric for d in ordered)),
+        limits=(*base.limits, *(x for d in ordered for x in _domain_limits(d))),
+        equations=Equations(base, ordered, before, used),
+        one_of=tuple(g for g in base.one_of if not defined.intersection(g)),
+        any_of=() if defined.intersection(base.any_of) else base.any_of,
+        unknowns=tuple(u for u in base.unknowns if u.name not in defined),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What a file adds: numbers under [given] and [decide], numbers of machine tables; and what definitions use.
+
+    ``kept``: machine parameters that are defined by their own catalogue value, which must stay readable.
+    """
+
+    inputs: tuple[Quantity, ...]
+    machine: tuple[Quantity, ...]
+    used: frozenset[str]
+    kept: frozenset[str]
+
+
+def _needed(q: Quantity, used: bool) -> Quantity:
+    """A number that a definition uses must be there."""
+    return replace(q, optional=False) if used and q.optional else q
+
+
+def domain(model: Model, name: str) -> tuple[float | None, float | None]:
+    """Return the ends that a definition must keep to: those of the domain of what it replaces, where it could pass."""
+    d = next((d for d in definitions_of(model) if d.name == name), None)
+    if d is None or d.replaces is None:
+        return None, None
+    low, high = d.replaces.minimum, d.replaces.maximum
+    return low if low > 0 else None, high if high < math.inf else None
+
+
+def definitions_of(model: Model) -> tuple[Definition, ...]:
+    """Return the definitions a model was made with; none where it is no composed one."""
+    return model.equations.definitions if isinstance(model.equations, Equations) else ()

@@ -1,0 +1,385 @@
+"""[define] and weights: what may be said, what comes of it, and one clear message for each mistake."""
+
+import copy
+import tomllib
+
+import pytest
+
+import dse
+import scenarios
+from dse.commandline import main
+from scenarios import ScenarioError
+
+# the example of the documentation, as a file
+EXAMPLE = """
+model   = "nbody"
+machine = "jaketown"
+
+[given]
+bodies         = 1e6
+flops_per_pair = 20
+
+[decide]
+clock      = { min = "0.8 GHz", max = "3.2 GHz" }
+processors = { max = 4096 }
+memory     = {}
+
+[define]
+voltage                   = "0.6 V + 0.17 V/GHz * clock"
+"machine.time_per_flop"   = "1 / (16 flop/cycle * clock)"
+"machine.energy_per_flop" = "14 pJ/V**2/flop * voltage**2"
+price                     = "9000 USD * processors + 0.2 USD/kWh * energy * 1e6"   # 1e6 runs
+energy_delay_squared      = "energy * time**2"
+
+[objective]
+minimize = "price"
+
+[limits]
+time  = { max = "200 ms" }
+"""
+PLAIN = {
+    "model": "nbody",
+    "machine": "jaketown",
+    "given": {"bodies": 1e6, "flops_per_pair": 20},
+    "decide": {"processors": {"max": 4096}, "memory": {}},
+    "objective": {"minimize": "energy"},
+}
+
+
+def asked(**more):
+    """Return a question with more said in some of its sections; None takes an entry out."""
+    found = copy.deepcopy(PLAIN)
+    for section, entries in more.items():
+        both = isinstance(entries, dict) and isinstance(found.get(section, {}), dict) and section != "objective"
+        found[section] = {**found.get(section, {}), **entries} if both else entries
+        if both:
+            found[section] = {k: v for k, v in found[section].items() if v is not None}
+    return found
+
+
+def mistakes(**more):
+    with pytest.raises(ScenarioError) as caught:
+        dse.load(asked(**more))
+    return caught.value.problems
+
+
+def run(command, tmp_path, text):
+    """Run a command on a file with this text, and return its exit code."""
+    file = tmp_path / "question.toml"
+    file.write_text(text, encoding="utf-8")
+    return main.main([command, str(file)], standalone_mode=False)
+
+
+class TestTheExample:
+    def test_it_is_checked_and_its_class_is_named(self, tmp_path, capsys):
+        assert run("check", tmp_path, EXAMPLE) == 0
+        said = capsys.readouterr().out
+        assert "class      GP" in said
+        assert "decides    clock, processors, memory" in said
+
+    def test_it_is_solved_and_definitions_are_metrics(self):
+        answer = dse.solve(dse.load(tomllib.loads(EXAMPLE)))
+        assert answer.status == "optimal"
+        at = answer.metrics
+        # the deadline binds at the fastest clock: processors follow from the flops
+        assert answer.variables["clock"] == pytest.approx(3.2e9, rel=1e-9)
+        assert at["voltage"] == pytest.approx(0.6 + 0.17 * 3.2, rel=1e-9)
+        assert at["price"] == pytest.approx(9000 * answer.variables["processors"] + 0.2 / 3.6 * at["energy"], rel=1e-9)
+        assert at["energy_delay_squared"] == pytest.approx(at["energy"] * at["time"] ** 2, rel=1e-9)
+        assert answer.units["price"] == "USD"
+        assert answer.units["energy_delay_squared"] == "J*s^2"
+
+    def test_an_impossible_deadline_is_infeasible_with_its_conflict(self):
+        answer = dse.solve(dse.load(tomllib.loads(EXAMPLE.replace("200 ms", "50 ms"))))
+        assert answer.status == "infeasible"
+        assert answer.conflict["clock"] == pytest.approx(20e12 / 16 / 4096 / 0.05, rel=1e-4)
+
+    def test_tables_and_dotted_names_mean_the_same(self):
+        nested = tomllib.loads(EXAMPLE.replace('"machine.time_per_flop"', "machine.time_per_flop"))
+        assert dse.load(nested).define == dse.load(tomllib.loads(EXAMPLE)).define
+
+    def test_it_stands_in_the_schema(self):
+        found = dse.Scenario.model_json_schema()["properties"]
+        assert found["define"]["additionalProperties"] == {"type": "string"}
+
+
+class TestRoles:
+    def test_a_defined_input_replaces_a_decision(self):
+        block = asked(decide={"memory": None, "block": {"min": 10, "max": 1e4}}, define={"memory": "block**2"})
+        direct = dse.solve(dse.load(asked()))
+        found = dse.solve(dse.load(block))
+        assert found.objective == pytest.approx(direct.objective, rel=1e-9)
+        assert found.metrics["memory"] == pytest.approx(found.variables["block"] ** 2, rel=1e-12)
+
+    def test_the_domain_of_a_defined_input_is_a_limit_of_its_name(self):
+        boards = {"processors": None, "boards": {"min": 0.01, "max": 0.1}}
+        answer = dse.solve(dse.load(asked(decide=boards, define={"processors": "4 * boards"})))
+        assert answer.status == "infeasible"
+        assert {"processors", "boards"} in [set(c) for c in answer.conflicts]
+
+    def test_a_machine_parameter_may_use_its_own_catalogue_value(self):
+        half = asked(define={"machine.energy_per_flop": "machine.energy_per_flop / 2"}, given={"processors": 64})
+        half["decide"] = {"memory": {}}
+        own = dse.machines.get("jaketown").parameters["energy_per_flop"]
+        answer = dse.solve(dse.load(half))
+        assert answer.metrics["machine.energy_per_flop"] == pytest.approx(own / 2, rel=1e-14)
+
+    def test_it_follows_a_sweep_over_machines(self):
+        question = asked(
+            define={"machine.energy_per_flop": "machine.energy_per_flop / 2"},
+            sweep={"which": {"path": "machine", "values": ["jaketown", "balanced"]}},
+        )
+        found = dse.sweep(dse.load(question))
+        for name in ("jaketown", "balanced"):
+            own = dse.machines.get(name).parameters["energy_per_flop"]
+            assert found["machine.energy_per_flop"].sel(which=name) == pytest.approx(own / 2, rel=1e-14)
+
+    def test_numbers_in_the_machine_table(self):
+        question = asked(
+            machine={"base": "jaketown", "node": "9000 USD", "rate": "0.2 USD/kWh"},
+            define={"price": "machine.node * processors + machine.rate * energy"},
+        )
+        answer = dse.solve(dse.load({**question, "objective": {"minimize": "price"}}))
+        assert answer.metrics["price"] == pytest.approx(9000 * answer.variables["processors"] + 0.2 / 3.6e6 * answer.metrics["energy"])
+
+    def test_a_definition_is_limited_and_swept_by_its_limit(self):
+        question = asked(
+            define={"price": "9000 USD * processors"},
+            objective={"minimize": "time"},
+            sweep={"budget": {"path": "limits.price.max", "values": ["90 kUSD", "900 kUSD"]}},
+        )
+        found = dse.sweep(dse.load(question))
+        assert found["processors"].to_numpy() == pytest.approx([10.0, 100.0], rel=1e-8)
+        assert found["price"].attrs["units"] == "USD"
+
+    def test_a_number_that_definitions_use_is_swept(self):
+        question = asked(
+            given={"rate": "0.2 USD/kWh"},
+            define={"price": "rate * energy"},
+            sweep={"electricity": {"path": "rate", "values": ["0.1 USD/kWh", "0.4 USD/kWh"]}},
+        )
+        found = dse.sweep(dse.load(question))["price"].to_numpy()
+        assert found[1] == pytest.approx(4 * found[0], rel=1e-9)
+
+    def test_definitions_over_lists_and_maps_of_machines(self):
+        source = tomllib.loads(scenarios.library()["partition_twelve_regions_whole"].read_text(encoding="utf-8"))
+        source["define"] = {"both": "`share.smoother.cpu` + `share.residual.cpu`"}
+        source["limits"] = {"both": {"max": 1}}
+        answer = dse.solve(dse.load(source))
+        assert answer.metrics["both"] <= 1
+        assert answer.status == "optimal"
+
+    def test_a_front_of_definitions(self):
+        question = asked(define={"price": "9000 USD * processors"}, objective={"minimize": ["price", "time"]})
+        found = dse.front(dse.load(question), points=4)
+        assert found["price"].to_numpy() == pytest.approx(9000 * found["processors"].to_numpy(), rel=1e-9)
+
+    def test_a_stored_study_of_other_definitions_is_another(self, tmp_path):
+        question = asked(
+            define={"price": "9000 USD * processors"},
+            sweep={"size": {"path": "bodies", "values": [1e5, 1e6]}},
+        )
+        store = str(tmp_path / "study.zarr")
+        dse.sweep(dse.load(question), store=store)
+        other = {**question, "define": {"price": "8000 USD * processors"}}
+        with pytest.raises(Exception, match="another|different"):
+            dse.sweep(dse.load(other), store=store)
+
+
+class TestSigns:
+    """A limit on what may be negative holds whatever its sign, and is measured by what is subtracted."""
+
+    @pytest.mark.parametrize(
+        ("limit", "holds"),
+        [({"min": "0 s"}, True), ({"min": "0.5 s"}, True), ({"max": "-1 s"}, False), ({"min": "2 s"}, False)],
+    )
+    def test_limits_on_a_difference(self, limit, holds):
+        question = asked(define={"left": "1 s - time"}, limits={"left": limit}, given={"processors": 1000, "memory": 1e4})
+        answer = dse.solve(dse.load({**question, "decide": {}}))
+        assert 0.5 < answer.metrics["left"] < 1
+        assert (answer.status == "evaluated") is holds
+
+    def test_a_small_negative_cost_is_seen(self):
+        """1e-12 s below zero: measured against 1 it would pass as rounding."""
+        question = asked(
+            given={"processors": 64, "memory": 1e5, "saved": "3 ps/flop"},
+            define={"machine.time_per_flop": "machine.time_per_flop - saved"},
+        )
+        answer = dse.solve(dse.load({**question, "decide": {}}))
+        assert answer.status == "infeasible"
+        assert list(answer.conflict) == ["machine.time_per_flop.not_negative"]
+
+    def test_check_says_which_definition_is_in_the_way(self, tmp_path, capsys):
+        text = EXAMPLE.replace("0.6 V + 0.17 V/GHz * clock", "1.6 V - 0.17 V/GHz * clock")
+        assert run("check", tmp_path, text) == 0
+        assert "the definition voltage holds a difference" in capsys.readouterr().out
+        assert run("explain", tmp_path, text) == 0
+        assert "the definition voltage holds a difference" in capsys.readouterr().out
+
+
+class TestWeights:
+    def test_the_weighted_sum_is_minimised(self):
+        answer = dse.solve(dse.load(asked(objective={"weights": {"energy": "1 1/J", "time": "20 W/J"}})))
+        assert answer.objective_name == "weighted"
+        assert answer.objective == pytest.approx(answer.metrics["energy"] + 20 * answer.metrics["time"], rel=1e-12)
+        assert answer.status == "optimal"
+
+    @pytest.mark.parametrize(
+        ("weights", "part"),
+        [
+            ({"energy": 1, "time": 2}, "an energy (J) and a time (s) do not add up"),
+            ({"enrgy": 1}, 'there is no quantity "enrgy"'),
+            ({}, "there is no weight"),
+            ({"energy": 0}, "the weight of energy is 0"),
+            ({"energy": "x"}, "'x' is not one number with a unit"),
+            ({"energy": "1 parsec"}, "unknown unit 'parsec'"),
+            ({"a`b": 1}, '"a`b" is no name of a quantity'),
+        ],
+    )
+    def test_what_is_no_weighted_sum(self, weights, part):
+        (problem,) = mistakes(objective={"weights": weights})
+        assert problem.key.startswith("objective.weights")
+        assert part in problem.wrong
+
+    def test_weights_stand_alone(self):
+        (problem,) = mistakes(objective={"weights": {"energy": 1}, "minimize": "time"})
+        assert problem.wrong == "weights and minimize exclude each other"
+        (problem,) = mistakes(objective={"weights": {"energy": 1}}, define={"weighted": "time"})
+        assert problem.key == "define.weighted"
+
+
+WRONG = [
+    ({"time": "3 s"}, "define.time", "time is a metric, which nbody computes"),
+    ({"time_per_flop": "3 s/flop"}, "define.time_per_flop", "time_per_flop is a machine parameter"),
+    ({"one_copy": "3"}, "define.one_copy", "one_copy is a limit of nbody itself"),
+    ({"joule": "3"}, "define.joule", "joule is a unit"),
+    ({"sqrt": "3"}, "define.sqrt", "sqrt is a function"),
+    ({"objective": "3"}, "define.objective", "objective has a meaning of its own"),
+    ({"halvings": "3"}, "define.halvings", "halvings is a metric"),
+    ({"machine.clock": "3"}, "define.machine.clock", 'there is no machine parameter of nbody "clock"'),
+    ({"machine.word_size": "8 byte/word"}, "define.machine.word_size", "the size of a word cannot be defined"),
+    ({"a b": "3"}, "define.a b", '"a b" can name no quantity'),
+    ({"x": "y + 1", "y": "x + 1"}, "define.x", "definitions go in a circle: x needs y; y needs x"),
+    ({"x": "x + 1"}, "define.x", "definitions go in a circle: x needs x"),
+    (
+        {"machine.time_per_flop": "time / 1e12 flop"},
+        "define.machine.time_per_flop",
+        "machine.time_per_flop needs time, which nbody computes from machine.time_per_flop",
+    ),
+    ({"x": "energy + time"}, "define.x", "an energy (J) and a time (s) do not add up (column 8)"),
+    ({"x": "energy + 3"}, "define.x", "an energy (J) and a plain number do not add up"),
+    ({"x": "maximum(energy, time)"}, "define.x", "maximum compares an energy (J) with a time (s)"),
+    ({"x": "energy**1.5"}, "define.x", "only plain numbers have the power 1.5"),
+    ({"x": "energy**processors"}, "define.x", "only plain numbers have a power that is no fixed number"),
+    ({"x": "2**energy"}, "define.x", "an exponent is a plain number, and this one is an energy (J)"),
+    ({"x": "log(energy)"}, "define.x", "log takes a plain number, and this is an energy (J)"),
+    ({"x": "sqrt(energy * time)"}, "define.x", "has no square root in whole units"),
+    ({"machine.time_per_flop": "1 / 3 GHz"}, "define.machine.time_per_flop", "the expression is a time (s)"),
+    ({"cost": "energy"}, "define.cost", "the expression is an energy (J), and cost is an amount of money (USD)"),
+    ({"x": "clock * 2"}, "define.x", 'there is no quantity "clock" (column 1)'),
+    ({"x": "2 * proccessors"}, "define.x", 'there is no quantity "proccessors"'),
+    ({"x": "time_per_flop"}, "define.x", "time_per_flop is a machine parameter"),
+    ({"x": "machine"}, "define.x", "machine is a whole machine"),
+    ({"x": "GHz * 3"}, "define.x", 'there is no quantity "GHz"'),
+    ({"x": "3 parsec"}, "define.x", "unknown unit 'parsec'"),
+    ({"x": "3 flops"}, "define.x", "ambiguous"),
+    ({"x": "halvings"}, "define.x", "halvings are counted after everything else"),
+    ({"x": "1 / 0"}, "define.x", "this divides by zero"),
+    ({"x": "energy / (2 - 2)"}, "define.x", "this divides by zero"),
+    ({"x": "(-8)**0.5"}, "define.x", "these numbers give no finite number"),
+    ({"x": "10**400"}, "define.x", "these numbers give no finite number"),
+    ({"x": "exp(1000)"}, "define.x", "these numbers give no finite number"),
+    ({"x": 3}, "define.x", "3 is no expression"),
+    ({"x": True}, "define.x", "true is no expression"),
+    ({"x": ["3"]}, "define.x", "is no expression"),
+    ({"processors": "64"}, "decide.processors", "processors is decided and defined"),
+    ({"bodies": "64"}, "given.bodies", "bodies is given and defined"),
+]
+
+
+@pytest.mark.parametrize(("define", "key", "part"), WRONG)
+def test_a_mistake_has_one_message(define, key, part):
+    """Each mistake alone, at its key, with what is wrong."""
+    (problem,) = mistakes(define=define)
+    assert problem.key == key
+    assert part in problem.wrong
+
+
+OWN = [
+    ({"given": {"clok": 3}, "define": {"x": "2 * time"}}, "given.clok", "no definition uses a number of this name"),
+    ({"decide": {"clok": {"min": 1}}, "define": {"x": "2 * time"}}, "decide.clok", "no definition uses"),
+    ({"given": {"clok": 3}}, "given.clok", 'there is no input of nbody "clok"'),
+    ({"decide": {"clock": {}}, "define": {"x": "2 * clock"}}, "decide.clock", "nothing else says where it ends"),
+    (
+        {"decide": {"clock": {"min": "1 GHz", "max": "3 s"}}, "define": {"x": "2 * clock"}},
+        "decide.clock",
+        "decide.clock.max is a time (s), and decide.clock.min is a frequency (Hz)",
+    ),
+    ({"decide": {"k": {"values": [0, 1]}}, "define": {"x": "2 * k"}}, "decide.k", "k can be 0"),
+    ({"decide": {"k": {"values": ["a"]}}, "define": {"x": "2 * k"}}, "decide.k.values[0]", "is not one number"),
+    ({"decide": {"k": {"max_halvings": 3}}, "define": {"x": "2 * k"}}, "decide.k.max_halvings", "only a machine"),
+    ({"given": {"k": [1]}, "define": {"x": "2 * k"}}, "given.k", "k is one number"),
+    ({"given": {"k": "1 parsec"}, "define": {"x": "2 * k"}}, "given.k", "unknown unit 'parsec'"),
+    ({"given": {"GHz": 1}, "define": {"x": "2 * GHz"}}, "given.GHz", "GHz is a unit"),
+    (
+        {
+            "given": {"k": 1},
+            "define": {"x": "2 * k"},
+            "sweep": {"k": {"path": "k", "values": [1, 2]}},
+        },
+        "given.k",
+        "k is also the name of an axis",
+    ),
+    (
+        {"define": {"x": "2 * time"}, "sweep": {"other": {"path": "x", "values": [1, 2]}}},
+        "sweep.other.path",
+        "x is swept and defined",
+    ),
+    (
+        {"machine": {"base": "jaketown", "k": 1}, "define": {"k": "2 * machine.k"}},
+        "define.k",
+        "k is also a number of the machine table",
+    ),
+    (
+        {
+            "machine": {"base": "jaketown", "time_per_flop": "1 ps/flop"},
+            "define": {"machine.time_per_flop": "2 ps/flop"},
+        },
+        "machine.time_per_flop",
+        "stands in the machine table and is defined",
+    ),
+    ({"define": {"x": "2 * machine.memory_capacity"}}, "machine", "has no memory_capacity"),
+    (
+        {
+            "decide": {"memory": None, "block": {"min": 1, "max": 9}},
+            "define": {"memory": "block**2"},
+            "limits": {"memory": {"max": "0.5 word"}},
+        },
+        "limits.memory.max",
+        "0.5 is too small",
+    ),
+    (
+        {
+            "decide": {"memory": None, "block": {"min": 1, "max": 9}},
+            "define": {"memory": "block**2"},
+            "waive": ["memory"],
+        },
+        "waive[0]",
+        'there is no limit of nbody itself called "memory"',
+    ),
+]
+
+
+@pytest.mark.parametrize(("more", "key", "part"), OWN)
+def test_a_mistake_with_own_numbers_has_one_message(more, key, part):
+    """Each mistake alone, at its key, with what is wrong."""
+    (problem,) = mistakes(**more)
+    assert problem.key == key
+    assert part in problem.wrong
+
+
+def test_a_caret_points_at_the_place():
+    (problem,) = mistakes(define={"x": "2 * energy + time"})
+    line, caret = problem.right.split("\n")[:2]
+    assert line == "2 * energy + time"
+    assert caret.index("^") - 4 == line.index("+")
