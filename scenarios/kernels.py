@@ -199,6 +199,7 @@ def _said(shape: Shape, given: Mapping[str, Any], *, swept: bool) -> Iterator[tu
     """Go through the places of a file that give a name a role, each with the name."""
     yield from ((f"given.{n}", n) for n in given)
     yield from ((f"decide.{n}", n) for n in shape.decide)
+    yield from ((f"define.{n}", n) for n in shape.define)
     yield from ((f"limits.{n}", n) for n in shape.limits)
     goal = shape.objective
     yield from (("objective", n) for n in ((goal.minimize or ()) + (goal.maximize or ()) if goal else ()))
