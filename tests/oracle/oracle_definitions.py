@@ -38,12 +38,18 @@ class Found:
 
 @dataclass(frozen=True)
 class Typed:
-    """A question as a function: value and log ratios (<= 0 where all limits hold) of the decided numbers' logarithms."""
+    """A question as a function: value and log ratios (<= 0 where all limits hold) of the decided numbers' logarithms.
+
+    ``points``: how many the grid has along each of them, unless as many as usual; ``starts``: from how many of its
+    best ones SLSQP goes on.
+    """
 
     goal: str
     box: tuple[tuple[float, float], ...]
     at: Callable[..., tuple[Array, list[Array]]]
     listed: tuple[tuple[float, ...], ...] = ()
+    points: int = 0
+    starts: int = 12
 
 
 def costs(m: Mapping[str, float], p: Array, M: Array, F: Array, W: Array) -> tuple[Array, Array]:
@@ -138,11 +144,15 @@ def answer(name: str, source: Mapping[str, Any], index: tuple[int, ...] = ()) ->
         at = Typed("energy", ((LOG(0.4), LOG(1.2)),), lambda y: alpha_power(np.exp(y[0]), float(deadline)))
         return Found("energy", searched(at), "voltage scanned densely and refined, equations typed by hand")
     if name == "roofline_least_carbon":
-        return Found("carbon", _carbon(source), "each platform by the paper's equations, carbon typed by hand")
+        return Found(
+            "carbon", _carbon(source), "each platform by the paper's equations, carbon typed by hand"
+        )
     if name == "partition_cheapest_run":
         return Found("run_cost", _cheapest(source), "every placement, cost typed by hand")
     typed = TYPED[name]
-    return Found(typed.goal, searched(typed), "dense grid in logarithms, then SLSQP; definitions typed by hand")
+    return Found(
+        typed.goal, searched(typed), "dense grid in logarithms, then SLSQP; definitions typed by hand"
+    )
 
 
 def searched(typed: Typed) -> float:
@@ -152,7 +162,7 @@ def searched(typed: Typed) -> float:
 
 def _least(typed: Typed, chosen: tuple[float, ...]) -> float:
     low, high = (np.array(ends) for ends in zip(*typed.box, strict=True))
-    count = {1: 200_001, 2: 1201, 3: 121}[len(low)]
+    count = typed.points or {1: 200_001, 2: 1201, 3: 121}[len(low)]
 
     def at(y: Array) -> tuple[Array, Array]:
         rest = [np.full(y.shape[1], c) for c in chosen]
@@ -163,7 +173,7 @@ def _least(typed: Typed, chosen: tuple[float, ...]) -> float:
         axes = [np.linspace(a, b, count) for a, b in zip(low, high, strict=True)]
         every = np.stack([v.ravel() for v in np.meshgrid(*axes, indexing="ij")])
         value, miss = at(every)
-        order = np.argsort(np.where(miss <= 1e-12, value, np.inf))[:12]
+        order = np.argsort(np.where(miss <= 1e-12, value, np.inf))[: typed.starts]
         return every[:, order], np.where(miss <= 1e-12, value, np.inf)[order]
 
     with np.errstate(all="ignore"):
@@ -176,7 +186,9 @@ def _least(typed: Typed, chosen: tuple[float, ...]) -> float:
     return best
 
 
-def _local(at: Callable[[Array], tuple[Array, Array]], start: Array, low: Array, high: Array, scale: float) -> float:
+def _local(
+    at: Callable[[Array], tuple[Array, Array]], start: Array, low: Array, high: Array, scale: float
+) -> float:
     def value(y: Array) -> float:
         return LOG(float(at(y[:, None])[0][0]) / scale)
 
@@ -205,6 +217,9 @@ def _carbon(source: Mapping[str, Any]) -> float:
 
 
 def _cheapest(source: Mapping[str, Any]) -> float:
-    asked = {**{k: v for k, v in source.items() if k != "define"}, "objective": {"minimize": ["energy", "time"]}}
+    asked = {
+        **{k: v for k, v in source.items() if k != "define"},
+        "objective": {"minimize": ["energy", "time"]},
+    }
     designs = oracle_partition.front(asked)
     return float((0.2 / KWH * designs[:, 0] + 0.05 / 3600.0 * designs[:, 1]).min())
