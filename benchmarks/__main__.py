@@ -23,6 +23,7 @@ PARTS = (
     "at_scale",
     "searching",
     "fronting",
+    "defining",
 )
 WIDTH = 150
 QUICK: dict[str, dict[str, Any]] = {
@@ -30,6 +31,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "sweeping": {"points": 20},
     "evaluating": {"sides": (100,)},
     "searching": {"budget": 0.5},
+    "defining": {"points": 900},
     "fronting": {"budgets": (0.2,), "points": 20, "side": 20},
     "batching": {"points": 22_500, "whole": 2500, "searched": 400},
     "at_scale": {"side": 2000, "sides": (316, 1000), "points": 1500},

@@ -38,4 +38,3 @@ def _why(value: Any) -> str:
     if isinstance(value, Ratio) and not value.denominator.is_monomial:
         return f"a division by a sum of {len(value.denominator.terms)} terms"
     return ""
-

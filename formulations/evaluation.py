@@ -71,7 +71,9 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     rows: dict[RowKey, Any] = {}
     for name, (low, high) in bounds(question).items():
         value = at[name] if name in at else x.get(name, question.given.get(name))
-        size = composed.size(question.model, name, {**question.given, **x, **at}) if name in at else None
+        size = None
+        if composed.may_be_negative(question.model, name):
+            size = composed.size(question.model, name, {**question.given, **x, **at})
         if high is not None:
             rows[RowKey(name, "max")] = _read(value, high, 1.0, size)
         if low is not None:

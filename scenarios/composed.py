@@ -78,6 +78,7 @@ class Equations:
         )
         self._new_machine = tuple(d.name for d in definitions if d.name.startswith(MACHINE_PREFIX))
         self._plain = self._compiled(_plain)
+        self.signed = frozenset(d.name for d in definitions if not d.positive)
 
     def __reduce__(self) -> Any:
         return Equations, (self.base, self.definitions, self.before, self.used)
@@ -91,6 +92,7 @@ class Equations:
         )
 
     def __call__(self, g: Any) -> dict[str, Any]:
+        """Return what the base model and the definitions give for a namespace as a model's equations get it."""
         runs = self._plain if isinstance(g.flop, float) else self._compiled(_quantity)
         given, machine = vars(g), vars(g.machine)
         at = {n: given[n] for n in self._inputs if n in given}
@@ -246,10 +248,15 @@ def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
 
     ``at``: every number of the question and every metric, by name. A limit of 0 on a difference is measured by it.
     """
-    for d in definitions_of(model):
-        if d.name == name and not d.positive:
-            return _size(d, _plain)(at)
-    return None
+    if not may_be_negative(model, name):
+        return None
+    found = next(d for d in definitions_of(model) if d.name == name)
+    return _size(found, _plain)(at)
+
+
+def may_be_negative(model: Model, name: str) -> bool:
+    """Tell whether a quantity is a definition that may be negative."""
+    return isinstance(model.equations, Equations) and name in model.equations.signed
 
 
 def _plain(value: float, _unit: str) -> float:

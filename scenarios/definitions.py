@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity
@@ -36,9 +37,7 @@ _LABELS = frozenset({"word", "flop", "message", "instruction"})
 Trees = Mapping[str, Expression]
 
 
-def with_definitions(
-    reader: Reader, shape: Shape, findings: Findings
-) -> Reader | None:
+def with_definitions(reader: Reader, shape: Shape, findings: Findings) -> Reader | None:
     """Return a reader of the question with its definitions in the model; None where they cannot be read.
 
     Every mistake is noted. A question without [define] stays as it is.
@@ -149,9 +148,11 @@ def _ordered(reader: Reader, trees: Trees, findings: Findings) -> list[str] | No
     return list(done)
 
 
-def _circle(reader: Reader, needs: Mapping[str, Mapping[str, str]], steps: list[str], findings: Findings) -> None:
+def _circle(
+    reader: Reader, needs: Mapping[str, Mapping[str, str]], steps: list[str], findings: Findings
+) -> None:
     said = []
-    for name, inner in zip(steps, steps[1:], strict=False):
+    for name, inner in pairwise(steps):
         by = needs[name][inner]
         said.append(f"{name} needs {f'{by}, which {reader.model.name} computes from ' if by else ''}{inner}")
     wrong = f"definitions go in a circle: {'; '.join(said)}"
@@ -194,7 +195,9 @@ def _definition(own: Names, name: str, tree: Expression, known: Mapping[str, Mea
     low = 0.0 if found.positive else -math.inf
     short = text if len(text) <= 200 else f"{text[:197]}..."
     if q is None:
-        return Definition(name, text, tree, Quantity(name, name, wanted, short, SOURCE, minimum=low), positive=low == 0)
+        return Definition(
+            name, text, tree, Quantity(name, name, wanted, short, SOURCE, minimum=low), positive=low == 0
+        )
     low = max(low, q.minimum) if found.positive or q.minimum > 0 else low
     meaning = f"{q.meaning}: {short}"
     metric = replace(

@@ -66,7 +66,9 @@ def _physical(rest: Dimension) -> list[tuple[str, int]]:
     ways: list[tuple[tuple[str, int], ...]] = [()]
     powers = (1, -1, 2, -2, 3, -3)
     ways += [((u, e),) for u in _PHYSICAL for e in powers]
-    ways += [((u, e), (v, f)) for u, v in itertools.combinations(_PHYSICAL, 2) for e in powers for f in powers]
+    ways += [
+        ((u, e), (v, f)) for u, v in itertools.combinations(_PHYSICAL, 2) for e in powers for f in powers
+    ]
     for way in ways:
         left = dict(rest)
         for name, e in way:

@@ -195,7 +195,9 @@ def _unit(text: str, number: re.Match[str]) -> tuple[str, int]:
     """Return the unit behind a number and where it ends; "" and the number's own end where there is none."""
     end = number.end()
     if len(number[0]) > 40:
-        raise ExpressionError(text, number.start(), "a number has at most 40 characters", "write fewer digits")
+        raise ExpressionError(
+            text, number.start(), "a number has at most 40 characters", "write fewer digits"
+        )
     if end < len(text) and (text[end].isalnum() or text[end] in "_.`"):
         wrong = f"something stands right behind the number {shown(number[0])[1:-1]}"
         right = "write one blank between a number and its unit (2.5 GHz), and * between a number and a name (2 * x)"
@@ -222,9 +224,13 @@ def _strange(text: str, at: int) -> NoReturn:
     if sign == "=":
         raise ExpressionError(text, at, "an expression holds no =", "write what stands behind it only")
     if sign in "\"'":
-        raise ExpressionError(text, at, "an expression holds no texts", "names with other signs go in backquotes")
+        raise ExpressionError(
+            text, at, "an expression holds no texts", "names with other signs go in backquotes"
+        )
     if sign in "<>!&|~":
-        raise ExpressionError(text, at, f"{sign} is no operator here", "a condition is a limit: write it in [limits]")
+        raise ExpressionError(
+            text, at, f"{sign} is no operator here", "a condition is a limit: write it in [limits]"
+        )
     if ord(sign) > 126:
         called = unicodedata.name(sign, f"U+{ord(sign):04X}")
         raise ExpressionError(text, at, f"{shown(sign)} ({called}) cannot stand here", right)
@@ -260,7 +266,9 @@ class _Parser:
         if token.text == ")":
             return self.wrong(token, "this bracket closes none")
         if token.text == ",":
-            return self.wrong(token, "a comma stands outside a function's brackets", "numbers use a point: 0.5")
+            return self.wrong(
+                token, "a comma stands outside a function's brackets", "numbers use a point: 0.5"
+            )
         before = self.tokens[self.place - 1]
         if token.text == "(" and before.kind in ("name", "quoted"):
             return self._no_function(before)

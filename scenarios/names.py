@@ -108,10 +108,10 @@ def _no_input(reader: Reader, shape: Shape, key: str, name: str) -> None:
 
 
 def _decided(reader: Reader, shape: Shape, name: str) -> bool:
-    if shape.define and name not in reader.parameters and "." not in name and not reader.is_machine(name):
-        if name not in reader.metrics and name not in reader.machine:
-            _no_input(reader, shape, f"decide.{name}", name)
-            return False
+    known = name in reader.parameters or name in reader.metrics or name in reader.machine
+    if shape.define and not known and "." not in name and not reader.is_machine(name):
+        _no_input(reader, shape, f"decide.{name}", name)
+        return False
     key = f"decide.{name}"
     if reader.is_machine(name):
         return not _machine_given(reader, shape, name)

@@ -55,7 +55,11 @@ class Names:
         if q is None:
             return self.own_name(key, name)
         if q.choices or q.menu:
-            add(key, f"{name} is a choice among names, which no expression gives", "give it, decide it or sweep it")
+            add(
+                key,
+                f"{name} is a choice among names, which no expression gives",
+                "give it, decide it or sweep it",
+            )
         elif name in r.whole:
             add(key, f"{name} is a whole number that is decided, which no expression gives", "leave it out")
         elif name.rpartition(".")[2] == "word_size":
@@ -72,7 +76,11 @@ class Names:
         if name in r.metrics:
             add(key, f"{name} is a metric, which {self.reader.model.name} computes", "choose another name")
         elif name in r.machine:
-            add(key, f"{name} is a machine parameter", f'write "{MACHINE_PREFIX}{name}", or choose another name')
+            add(
+                key,
+                f"{name} is a machine parameter",
+                f'write "{MACHINE_PREFIX}{name}", or choose another name',
+            )
         elif name != plain:
             self.findings.unknown(key, f"machine parameter of {self.reader.model.name}", plain, r.machine)
         elif not _NAME.fullmatch(name) or len(name) > _LONGEST:
@@ -122,7 +130,11 @@ class Names:
         for axis, entry in self.shape.sweep.items():
             if entry.path.removeprefix("given.") == name:
                 wrong = f"{name} is swept and defined"
-                add(f"sweep.{axis}.path", wrong, "give a number that its definition uses a name, and sweep that")
+                add(
+                    f"sweep.{axis}.path",
+                    wrong,
+                    "give a number that its definition uses a name, and sweep that",
+                )
         return self.findings.count == before
 
     def number(self, name: str) -> bool:
@@ -149,7 +161,9 @@ class Names:
             return False
         told_values = [self.shape.given[name], *self._swept(name)]
         low = -math.inf if any(negative(v) for v in told_values) else 0.0
-        self.inputs[name] = Quantity(name, name, unit, f"{name}, a number of the scenario", SOURCE, minimum=low)
+        self.inputs[name] = Quantity(
+            name, name, unit, f"{name}, a number of the scenario", SOURCE, minimum=low
+        )
         return True
 
     def _swept(self, name: str) -> Iterator[Any]:
@@ -198,7 +212,9 @@ class Names:
         """Read a decided quantity of the file's own: its ends, of one dimension, are all that is known of it."""
         key = f"decide.{name}"
         if entry.max_halvings is not None:
-            self.findings.add(f"{key}.max_halvings", "only a machine parameter can be halved", "write min and max")
+            self.findings.add(
+                f"{key}.max_halvings", "only a machine parameter can be halved", "write min and max"
+            )
             return False
         ends = {f"{key}.{s}": v for s, v in (("min", entry.min), ("max", entry.max)) if v is not None}
         listed = {f"{key}.values[{i}]": v for i, v in enumerate(entry.values or ())}

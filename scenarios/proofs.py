@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from dse.quantities import UnitError, kind, to_si
 from scenarios import dimensions
 from scenarios.dimensions import NONE, Dimension
-from scenarios.errors import shown
 from scenarios.expressions import Call, Chain, Expression, ExpressionError, Literal, Name, Negative, Power
 
 MOST_POWER = 99
@@ -101,7 +100,9 @@ class _Proof:
         except UnitError as error:
             right = "" if isinstance(self.known(tree.unit), str) else f"write {tree.number} * {tree.unit}"
             wrong, _, more = str(error).partition("; ")
-            raise self.wrong(tree.at, wrong, right or more or "`dse schema` and the docs list the units") from None
+            raise self.wrong(
+                tree.at, wrong, right or more or "`dse schema` and the docs list the units"
+            ) from None
         except OverflowError:
             value, dimension = math.inf, NONE
         if not math.isfinite(value):
@@ -117,7 +118,7 @@ class _Proof:
     def pair(self, a: Meaning, sign: str, b: Meaning, at: int) -> Meaning:
         if sign == "/" and b.value == 0:
             raise self.wrong(at, "this divides by zero")
-        value = self.value(lambda x, y: _SIGNS[sign](x, y), [a, b], at)
+        value = self.value(_SIGNS[sign], [a, b], at)
         if sign in "+-":
             if a.dimension != b.dimension:
                 wrong = f"{a.told} and {b.told} do not add up"
@@ -200,4 +201,3 @@ def _repair(a: Dimension, b: Dimension) -> str:
 def meaning_of(unit: str, minimum: float) -> Meaning:
     """Return what is known of a quantity with this SI unit and least value."""
     return Meaning(dict(dimensions.read(unit)) if unit else NONE, minimum >= 0)
-

@@ -62,4 +62,3 @@ def _term(name: str, value: float | str, findings: Findings) -> str:
         return ""
     named = name if _PLAIN.fullmatch(name) else f"`{name}`"
     return f"{number!r} {unit.replace('^', '**')}".rstrip() + f" * {named}"
-

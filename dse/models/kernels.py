@@ -32,23 +32,25 @@ from dse.models.sums import Sum, Term
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
+SOURCE = "what the kernels take, added up"
 REPEAT = Quantity(
     "repeat",
     "r",
     "",
     "how many times the kernel runs",
+    "stated in the question",
     minimum=1.0,
     floor=1.0,
     ceiling=1e15,
     default=1.0,
 )
 WHOLE = (
-    Quantity("time", "T", "s", "time of all runs of all kernels"),
-    Quantity("energy", "E", "J", "energy of all runs of all kernels"),
-    Quantity("power", "P", "W", "average power of the whole, energy/time"),
-    Quantity("performance", "R", "flop/s", "flops of all kernels per second of the whole"),
-    Quantity("efficiency", "η", "flop/J", "flops of all kernels per joule of the whole"),
-    Quantity("energy_delay", "ET", "J*s", "energy of the whole times its time"),
+    Quantity("time", "T", "s", "time of all runs of all kernels", SOURCE),
+    Quantity("energy", "E", "J", "energy of all runs of all kernels", SOURCE),
+    Quantity("power", "P", "W", "average power of the whole, energy/time", SOURCE),
+    Quantity("performance", "R", "flop/s", "flops of all kernels per second of the whole", SOURCE),
+    Quantity("efficiency", "η", "flop/J", "flops of all kernels per joule of the whole", SOURCE),
+    Quantity("energy_delay", "ET", "J*s", "energy of the whole times its time", SOURCE),
 )
 # what a model must say of a run to be a kernel
 NEEDED = ("time", "energy", "performance")
@@ -308,7 +310,7 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
         unused=_Unused(every) if any(k.model.unused for k in every) else None,
         unknowns=tuple(_unknowns(every)),
         black_box=next((k.model.black_box for k in every if k.model.black_box), ""),
-        sums=tuple(_sums(every, overlap=overlap)),
+        sums=tuple(_sums(every, () if overlap else ("time",) if idle else ("time", "energy"))),
     )
 
 
@@ -371,9 +373,9 @@ def _unknowns(kernels: Sequence[Kernel]) -> Iterator[Unknown]:
         yield from (replace(u, name=k.at(u.name)) for u in k.model.unknowns)
 
 
-def _sums(kernels: Sequence[Kernel], *, overlap: bool) -> Iterator[Sum]:
-    """Declare what each kernel takes of the whole, and what each kernel's own totals are made of."""
-    for metric in ("time", "energy") if not overlap else ():
+def _sums(kernels: Sequence[Kernel], added: Sequence[str]) -> Iterator[Sum]:
+    """Declare which totals of the whole are sums over kernels, and what each kernel's own totals are made of."""
+    for metric in added:
         parts = (Term(k.name, (f"{k.name}.{REPEAT.name}", f"{k.name}.{metric}")) for k in kernels)
         yield Sum(metric, "kernel", tuple(parts))
     for k in kernels:

@@ -38,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Typed:
-    """A question as a function: value and log ratios (<= 0 where all limits hold) of the decided numbers' logarithms.
+    """A question as a function of logarithms: its value, and log ratios that are <= 0 where all limits hold.
 
     ``points``: how many the grid has along each of them, unless as many as usual; ``starts``: from how many of its
     best ones SLSQP goes on.

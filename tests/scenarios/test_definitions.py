@@ -1,7 +1,10 @@
 """[define] and weights: what may be said, what comes of it, and one clear message for each mistake."""
 
 import copy
+import re
 import tomllib
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +12,7 @@ import dse
 import scenarios
 from dse.commandline import main
 from scenarios import ScenarioError
+from scenarios.errors import Problem
 
 # the example of the documentation, as a file
 EXAMPLE = """
@@ -46,24 +50,26 @@ PLAIN = {
 }
 
 
-def asked(**more):
+def asked(**more: Any) -> dict[str, Any]:
     """Return a question with more said in some of its sections; None takes an entry out."""
     found = copy.deepcopy(PLAIN)
     for section, entries in more.items():
-        both = isinstance(entries, dict) and isinstance(found.get(section, {}), dict) and section != "objective"
+        both = (
+            isinstance(entries, dict) and isinstance(found.get(section, {}), dict) and section != "objective"
+        )
         found[section] = {**found.get(section, {}), **entries} if both else entries
         if both:
             found[section] = {k: v for k, v in found[section].items() if v is not None}
     return found
 
 
-def mistakes(**more):
+def mistakes(**more: Any) -> tuple[Problem, ...]:
     with pytest.raises(ScenarioError) as caught:
         dse.load(asked(**more))
     return caught.value.problems
 
 
-def run(command, tmp_path, text):
+def run(command: str, tmp_path: Path, text: str) -> int:
     """Run a command on a file with this text, and return its exit code."""
     file = tmp_path / "question.toml"
     file.write_text(text, encoding="utf-8")
@@ -71,7 +77,7 @@ def run(command, tmp_path, text):
 
 
 class TestTheExample:
-    def test_it_is_checked_and_its_class_is_named(self, tmp_path, capsys):
+    def test_it_is_checked_and_its_class_is_named(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         assert run("check", tmp_path, EXAMPLE) == 0
         said = capsys.readouterr().out
         assert "class      GP" in said
@@ -84,7 +90,9 @@ class TestTheExample:
         # the deadline binds at the fastest clock: processors follow from the flops
         assert answer.variables["clock"] == pytest.approx(3.2e9, rel=1e-9)
         assert at["voltage"] == pytest.approx(0.6 + 0.17 * 3.2, rel=1e-9)
-        assert at["price"] == pytest.approx(9000 * answer.variables["processors"] + 0.2 / 3.6 * at["energy"], rel=1e-9)
+        assert at["price"] == pytest.approx(
+            9000 * answer.variables["processors"] + 0.2 / 3.6 * at["energy"], rel=1e-9
+        )
         assert at["energy_delay_squared"] == pytest.approx(at["energy"] * at["time"] ** 2, rel=1e-9)
         assert answer.units["price"] == "USD"
         assert answer.units["energy_delay_squared"] == "J*s^2"
@@ -105,7 +113,9 @@ class TestTheExample:
 
 class TestRoles:
     def test_a_defined_input_replaces_a_decision(self):
-        block = asked(decide={"memory": None, "block": {"min": 10, "max": 1e4}}, define={"memory": "block**2"})
+        block = asked(
+            decide={"memory": None, "block": {"min": 10, "max": 1e4}}, define={"memory": "block**2"}
+        )
         direct = dse.solve(dse.load(asked()))
         found = dse.solve(dse.load(block))
         assert found.objective == pytest.approx(direct.objective, rel=1e-9)
@@ -118,7 +128,9 @@ class TestRoles:
         assert {"processors", "boards"} in [set(c) for c in answer.conflicts]
 
     def test_a_machine_parameter_may_use_its_own_catalogue_value(self):
-        half = asked(define={"machine.energy_per_flop": "machine.energy_per_flop / 2"}, given={"processors": 64})
+        half = asked(
+            define={"machine.energy_per_flop": "machine.energy_per_flop / 2"}, given={"processors": 64}
+        )
         half["decide"] = {"memory": {}}
         own = dse.machines.get("jaketown").parameters["energy_per_flop"]
         answer = dse.solve(dse.load(half))
@@ -140,7 +152,9 @@ class TestRoles:
             define={"price": "machine.node * processors + machine.rate * energy"},
         )
         answer = dse.solve(dse.load({**question, "objective": {"minimize": "price"}}))
-        assert answer.metrics["price"] == pytest.approx(9000 * answer.variables["processors"] + 0.2 / 3.6e6 * answer.metrics["energy"])
+        assert answer.metrics["price"] == pytest.approx(
+            9000 * answer.variables["processors"] + 0.2 / 3.6e6 * answer.metrics["energy"]
+        )
 
     def test_a_definition_is_limited_and_swept_by_its_limit(self):
         question = asked(
@@ -162,7 +176,9 @@ class TestRoles:
         assert found[1] == pytest.approx(4 * found[0], rel=1e-9)
 
     def test_definitions_over_lists_and_maps_of_machines(self):
-        source = tomllib.loads(scenarios.library()["partition_twelve_regions_whole"].read_text(encoding="utf-8"))
+        source = tomllib.loads(
+            scenarios.library()["partition_twelve_regions_whole"].read_text(encoding="utf-8")
+        )
         source["define"] = {"both": "`share.smoother.cpu` + `share.residual.cpu`"}
         source["limits"] = {"both": {"max": 1}}
         answer = dse.solve(dse.load(source))
@@ -174,7 +190,7 @@ class TestRoles:
         found = dse.front(dse.load(question), points=4)
         assert found["price"].to_numpy() == pytest.approx(9000 * found["processors"].to_numpy(), rel=1e-9)
 
-    def test_a_stored_study_of_other_definitions_is_another(self, tmp_path):
+    def test_a_stored_study_of_other_definitions_is_another(self, tmp_path: Path):
         question = asked(
             define={"price": "9000 USD * processors"},
             sweep={"size": {"path": "bodies", "values": [1e5, 1e6]}},
@@ -182,7 +198,7 @@ class TestRoles:
         store = str(tmp_path / "study.zarr")
         dse.sweep(dse.load(question), store=store)
         other = {**question, "define": {"price": "8000 USD * processors"}}
-        with pytest.raises(Exception, match="another|different"):
+        with pytest.raises(Exception, match=r"another|different"):
             dse.sweep(dse.load(other), store=store)
 
 
@@ -193,8 +209,10 @@ class TestSigns:
         ("limit", "holds"),
         [({"min": "0 s"}, True), ({"min": "0.5 s"}, True), ({"max": "-1 s"}, False), ({"min": "2 s"}, False)],
     )
-    def test_limits_on_a_difference(self, limit, holds):
-        question = asked(define={"left": "1 s - time"}, limits={"left": limit}, given={"processors": 1000, "memory": 1e4})
+    def test_limits_on_a_difference(self, limit: dict[str, str], holds: bool):
+        question = asked(
+            define={"left": "1 s - time"}, limits={"left": limit}, given={"processors": 1000, "memory": 1e4}
+        )
         answer = dse.solve(dse.load({**question, "decide": {}}))
         assert 0.5 < answer.metrics["left"] < 1
         assert (answer.status == "evaluated") is holds
@@ -209,7 +227,9 @@ class TestSigns:
         assert answer.status == "infeasible"
         assert list(answer.conflict) == ["machine.time_per_flop.not_negative"]
 
-    def test_check_says_which_definition_is_in_the_way(self, tmp_path, capsys):
+    def test_check_says_which_definition_is_in_the_way(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ):
         text = EXAMPLE.replace("0.6 V + 0.17 V/GHz * clock", "1.6 V - 0.17 V/GHz * clock")
         assert run("check", tmp_path, text) == 0
         assert "the definition voltage holds a difference" in capsys.readouterr().out
@@ -221,7 +241,9 @@ class TestWeights:
     def test_the_weighted_sum_is_minimised(self):
         answer = dse.solve(dse.load(asked(objective={"weights": {"energy": "1 1/J", "time": "20 W/J"}})))
         assert answer.objective_name == "weighted"
-        assert answer.objective == pytest.approx(answer.metrics["energy"] + 20 * answer.metrics["time"], rel=1e-12)
+        assert answer.objective == pytest.approx(
+            answer.metrics["energy"] + 20 * answer.metrics["time"], rel=1e-12
+        )
         assert answer.status == "optimal"
 
     @pytest.mark.parametrize(
@@ -236,7 +258,7 @@ class TestWeights:
             ({"a`b": 1}, '"a`b" is no name of a quantity'),
         ],
     )
-    def test_what_is_no_weighted_sum(self, weights, part):
+    def test_what_is_no_weighted_sum(self, weights: dict[str, Any], part: str):
         (problem,) = mistakes(objective={"weights": weights})
         assert problem.key.startswith("objective.weights")
         assert part in problem.wrong
@@ -257,7 +279,11 @@ WRONG = [
     ({"objective": "3"}, "define.objective", "objective has a meaning of its own"),
     ({"halvings": "3"}, "define.halvings", "halvings is a metric"),
     ({"machine.clock": "3"}, "define.machine.clock", 'there is no machine parameter of nbody "clock"'),
-    ({"machine.word_size": "8 byte/word"}, "define.machine.word_size", "the size of a word cannot be defined"),
+    (
+        {"machine.word_size": "8 byte/word"},
+        "define.machine.word_size",
+        "the size of a word cannot be defined",
+    ),
     ({"a b": "3"}, "define.a b", '"a b" can name no quantity'),
     ({"x": "y + 1", "y": "x + 1"}, "define.x", "definitions go in a circle: x needs y; y needs x"),
     ({"x": "x + 1"}, "define.x", "definitions go in a circle: x needs x"),
@@ -275,7 +301,11 @@ WRONG = [
     ({"x": "log(energy)"}, "define.x", "log takes a plain number, and this is an energy (J)"),
     ({"x": "sqrt(energy * time)"}, "define.x", "has no square root in whole units"),
     ({"machine.time_per_flop": "1 / 3 GHz"}, "define.machine.time_per_flop", "the expression is a time (s)"),
-    ({"cost": "energy"}, "define.cost", "the expression is an energy (J), and cost is an amount of money (USD)"),
+    (
+        {"cost": "energy"},
+        "define.cost",
+        "the expression is an energy (J), and cost is an amount of money (USD)",
+    ),
     ({"x": "clock * 2"}, "define.x", 'there is no quantity "clock" (column 1)'),
     ({"x": "2 * proccessors"}, "define.x", 'there is no quantity "proccessors"'),
     ({"x": "time_per_flop"}, "define.x", "time_per_flop is a machine parameter"),
@@ -298,7 +328,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("define", "key", "part"), WRONG)
-def test_a_mistake_has_one_message(define, key, part):
+def test_a_mistake_has_one_message(define: dict[str, Any], key: str, part: str):
     """Each mistake alone, at its key, with what is wrong."""
     (problem,) = mistakes(define=define)
     assert problem.key == key
@@ -306,18 +336,34 @@ def test_a_mistake_has_one_message(define, key, part):
 
 
 OWN = [
-    ({"given": {"clok": 3}, "define": {"x": "2 * time"}}, "given.clok", "no definition uses a number of this name"),
+    (
+        {"given": {"clok": 3}, "define": {"x": "2 * time"}},
+        "given.clok",
+        "no definition uses a number of this name",
+    ),
     ({"decide": {"clok": {"min": 1}}, "define": {"x": "2 * time"}}, "decide.clok", "no definition uses"),
     ({"given": {"clok": 3}}, "given.clok", 'there is no input of nbody "clok"'),
-    ({"decide": {"clock": {}}, "define": {"x": "2 * clock"}}, "decide.clock", "nothing else says where it ends"),
+    (
+        {"decide": {"clock": {}}, "define": {"x": "2 * clock"}},
+        "decide.clock",
+        "nothing else says where it ends",
+    ),
     (
         {"decide": {"clock": {"min": "1 GHz", "max": "3 s"}}, "define": {"x": "2 * clock"}},
         "decide.clock",
         "decide.clock.max is a time (s), and decide.clock.min is a frequency (Hz)",
     ),
     ({"decide": {"k": {"values": [0, 1]}}, "define": {"x": "2 * k"}}, "decide.k", "k can be 0"),
-    ({"decide": {"k": {"values": ["a"]}}, "define": {"x": "2 * k"}}, "decide.k.values[0]", "is not one number"),
-    ({"decide": {"k": {"max_halvings": 3}}, "define": {"x": "2 * k"}}, "decide.k.max_halvings", "only a machine"),
+    (
+        {"decide": {"k": {"values": ["a"]}}, "define": {"x": "2 * k"}},
+        "decide.k.values[0]",
+        "is not one number",
+    ),
+    (
+        {"decide": {"k": {"max_halvings": 3}}, "define": {"x": "2 * k"}},
+        "decide.k.max_halvings",
+        "only a machine",
+    ),
     ({"given": {"k": [1]}, "define": {"x": "2 * k"}}, "given.k", "k is one number"),
     ({"given": {"k": "1 parsec"}, "define": {"x": "2 * k"}}, "given.k", "unknown unit 'parsec'"),
     ({"given": {"GHz": 1}, "define": {"x": "2 * GHz"}}, "given.GHz", "GHz is a unit"),
@@ -371,7 +417,7 @@ OWN = [
 
 
 @pytest.mark.parametrize(("more", "key", "part"), OWN)
-def test_a_mistake_with_own_numbers_has_one_message(more, key, part):
+def test_a_mistake_with_own_numbers_has_one_message(more: dict[str, Any], key: str, part: str):
     """Each mistake alone, at its key, with what is wrong."""
     (problem,) = mistakes(**more)
     assert problem.key == key
@@ -383,3 +429,15 @@ def test_a_caret_points_at_the_place():
     line, caret = problem.right.split("\n")[:2]
     assert line == "2 * energy + time"
     assert caret.index("^") - 4 == line.index("+")
+
+
+def test_every_block_on_the_page_about_definitions_can_be_asked():
+    """A block without a model is put over the first one, as the page says."""
+    page = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
+    blocks = [
+        tomllib.loads(text) for text in re.findall(r"^```toml\n(?!# mistake)(.*?)^```$", page, re.M | re.S)
+    ]
+    assert len(blocks) >= 6
+    for block in blocks:
+        whole = block if "model" in block else blocks[0] | block
+        assert scenarios.grid(dse.load(whole)).size >= 1

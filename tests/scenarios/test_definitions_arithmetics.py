@@ -1,6 +1,7 @@
 """A model with definitions keeps every promise that a model keeps: one arithmetic, whatever it runs on."""
 
 import pickle
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dse.testing import ModelContract
 BASE = {"model": "nbody", "machine": "jaketown", "given": {"bodies": 1e6, "flops_per_pair": 20}}
 
 
-def model_of(**more) -> Model:
+def model_of(**more: Any) -> Model:
     asked = {**BASE, **more}
     return scenarios.grid(dse.load(asked)).question(()).model
 
@@ -42,7 +43,7 @@ class TestDefinitions(ModelContract):
     """Units, arrays, formulas, posynomials and intervals of a model with definitions agree with floats."""
 
     model = "nbody"
-    typical = {
+    typical: ClassVar[dict[str, float]] = {
         "bodies": 1e6,
         "flops_per_pair": 20.0,
         "clock": 2e9,
@@ -106,7 +107,7 @@ def test_definitions_are_computed_as_written():
         ("1 m**2 / (1 s**6 * 1 s**6)", "m^2/s^9/s^3"),
     ],
 )
-def test_a_definition_has_the_unit_of_its_expression(expression, unit):
+def test_a_definition_has_the_unit_of_its_expression(expression: str, unit: str):
     more = {"decide": {"processors": {}, "memory": {}}, "define": {"x": expression}}
     found = model_of(**more).metric("x").unit
     if unit is not None:

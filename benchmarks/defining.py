@@ -1,0 +1,146 @@
+"""Definitions in a scenario beside the same equations in a model of one's own: what reading them as text costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import dse
+from benchmarks.harness import Bench, Way
+from dse.models.model import Model
+from dse.models.nbody import NBODY
+from dse.quantities import Quantity
+from scenarios import Scenario
+
+TITLE = "Definitions beside a model, time per answer"
+OWN = "nbody_clocked_by_hand"
+DEFINE = {
+    "voltage": "0.6 V + 0.17 V/GHz * clock",
+    "machine.time_per_flop": "1 / (16 flop/cycle * clock)",
+    "machine.energy_per_flop": "14 pJ/V**2/flop * voltage**2",
+    "electricity": "0.2 USD/kWh * energy * runs",
+    "price": "0.06 USD * processors + electricity",
+}
+
+
+def benches(points: int = 10_000) -> list[Bench]:
+    """One answer, and a sweep of deadlines by numbers of bodies: with definitions, and with the model by hand."""
+    _registered()
+    defined, by_hand = _asked(defined=True), _asked(defined=False)
+    side = int(points**0.5)
+    swept = _swept(defined, side), _swept(by_hand, side)
+    fixed = _evaluated(defined, side), _evaluated(by_hand, side)
+    return [
+        _bench(
+            "dse.solve: the clock of an n-body machine decided",
+            defined,
+            by_hand,
+            lambda s: dse.solve(s).objective,
+        ),
+        _bench(f"dse.sweep: the same at {side * side} points", *swept, _objectives, side * side),
+        _bench(f"dse.evaluate: a design at {side * side} points", *fixed, _prices, side * side),
+    ]
+
+
+def _bench(name: str, defined: Scenario, by_hand: Scenario, task: Any, points: int = 1) -> Bench:
+    ours = Way("definitions in the scenario", lambda: task(defined), points=points)
+    other = Way("the same equations in a model", lambda: task(by_hand), points=points)
+    return Bench(name, ours, (other,))
+
+
+def _objectives(asked: Scenario) -> Any:
+    return dse.sweep(asked, progress=False, audit=0)["objective"].to_numpy()
+
+
+def _prices(asked: Scenario) -> Any:
+    return dse.evaluate(asked)["price"].to_numpy()
+
+
+def _asked(*, defined: bool) -> Scenario:
+    """Return the question of the ready scenario ``nbody_clock_decided``."""
+    question: dict[str, Any] = {
+        "model": "nbody" if defined else OWN,
+        "machine": "jaketown",
+        "given": {"bodies": 1e6, "flops_per_pair": 20, "runs": 1e6},
+        "decide": {
+            "clock": {"min": "0.8 GHz", "max": "3.2 GHz"},
+            "processors": {"max": 4096},
+            "memory": {},
+        },
+        "objective": {"minimize": "price"},
+        "limits": {"time": {"max": "4 s"}},
+    }
+    return dse.load(question | ({"define": DEFINE} if defined else {}))
+
+
+def _swept(asked: Scenario, side: int) -> Scenario:
+    deadline = {"path": "limits.time.max", "start": 1.0, "stop": 10.0, "num": side, "spacing": "log"}
+    bodies = {"path": "bodies", "start": 5e5, "stop": 1e6, "num": side}
+    return dse.load(
+        {
+            **asked.model_dump(exclude_defaults=True, exclude_none=True),
+            "sweep": {"deadline": deadline, "size": bodies},
+        }
+    )
+
+
+def _evaluated(asked: Scenario, side: int) -> Scenario:
+    said = asked.model_dump(exclude_defaults=True, exclude_none=True)
+    given = {**said["given"], "clock": "2 GHz", "processors": 200, "memory": 2e4}
+    clock = {"path": "clock", "start": 8e8, "stop": 3.2e9, "num": side}
+    bodies = {"path": "bodies", "start": 5e5, "stop": 1e6, "num": side}
+    kept = {k: v for k, v in said.items() if k not in ("decide", "objective", "limits", "given")}
+    return dse.load({**kept, "given": given, "sweep": {"frequency": clock, "size": bodies}})
+
+
+def _registered() -> None:
+    if OWN not in dse.models.names():
+        dse.register(_model())
+
+
+def _model() -> Model:
+    base = [q for q in NBODY.machine if q.name not in ("time_per_flop", "energy_per_flop")]
+    source = "the benchmark"
+    more = (
+        Quantity("clock", "f", "Hz", "clock", source, floor=8e2, ceiling=3.2e15),
+        Quantity("runs", "N", "", "runs", source),
+    )
+    metrics = tuple(
+        Quantity(name, name, unit, name, source)
+        for name, unit in (
+            ("voltage", "V"),
+            ("flop_time", "s/flop"),
+            ("flop_energy", "J/flop"),
+            ("electricity", "USD"),
+            ("price", "USD"),
+        )
+    )
+    return replace(
+        NBODY,
+        name=OWN,
+        machine=tuple(base),
+        inputs=(*NBODY.inputs, *more),
+        metrics=(*NBODY.metrics, *metrics),
+        equations=_equations,
+        sums=(),
+    )
+
+
+def _equations(g: Any) -> Mapping[str, Any]:
+    """The definitions of this page as a model of one's own has them."""
+    voltage = 0.6 + 0.17e-9 * g.clock
+    flop_time, flop_energy = 1 / (16 * g.clock), 14e-12 * voltage**2
+    machine = SimpleNamespace(**vars(g.machine), time_per_flop=flop_time, energy_per_flop=flop_energy)
+    found = dict(NBODY.equations(SimpleNamespace(**{**vars(g), "machine": machine})))
+    electricity = 0.2 / 3.6e6 * found["energy"] * g.runs
+    price = 0.06 * g.processors + electricity
+    return {
+        **found,
+        "voltage": voltage,
+        "flop_time": flop_time,
+        "flop_energy": flop_energy,
+        "electricity": electricity,
+        "price": price,
+    }
