@@ -135,21 +135,14 @@ def _given(shape: Shape, read: Sequence[Model], findings: Findings) -> dict[str,
         own[composing.REPEAT.name] = (f"kernels[{i}].repeat", entry.repeat)
         for name, (key, value) in own.items():
             flat = f"{entry.name}.{name}"
-            if name == composing.REPEAT.name and (flat in found or flat in _swept(shape)):
-                if "repeat" in entry.model_fields_set:
-                    findings.add(key, f"{flat} stands there twice", "keep one of the two")
-                continue
-            if name == composing.REPEAT.name and flat in shape.decide:
+            elsewhere = flat in found or flat in shape.decide
+            if name == composing.REPEAT.name and elsewhere and "repeat" not in entry.model_fields_set:
                 continue
             if flat in found:
                 findings.add(key, f"{flat} stands there twice", "keep one of the two")
             findings.places[f"given.{flat}"] = key
             found[flat] = value
     return found
-
-
-def _swept(shape: Shape) -> set[str]:
-    return {s.path.removeprefix("given.") for s in shape.sweep.values()}
 
 
 def _own(entry: KernelEntry, model: Model, i: int, findings: Findings) -> dict[str, Any]:
@@ -183,14 +176,13 @@ def _shared(
         said.setdefault(name, key)
     inputs = {e.name: [q.name for q in m.inputs] for e, m in zip(shape.kernels, read, strict=True)}
     own = {x for k, names in inputs.items() for x in names if f"{k}.{x}" in said}
-    for k, names in inputs.items():
-        for x in names:
-            if x in said and f"{k}.{x}" in said:
-                key = findings.places.get(said[f"{k}.{x}"], said[f"{k}.{x}"])
-                having = [n for n in inputs if x in inputs[n]]
-                wrong = f"{x} at {said[x]} is one number for all kernels that have it, {k}.{x} is {k}'s own"
-                each = " and ".join(f"{n}.{x}" for n in having)
-                findings.add(key, wrong, f"write {x} for all, or {each}")
+    for x in sorted(own & said.keys()):
+        having = [k for k in inputs if x in inputs[k]]
+        k = next(k for k in having if f"{k}.{x}" in said)
+        place = said[f"{k}.{x}"]
+        wrong = f"{x} at {said[x]} is one number for all kernels that have it, {k}.{x} is {k}'s own"
+        each = " and ".join(f"{n}.{x}" for n in having)
+        findings.add(findings.places.get(place, place), wrong, f"write {x} for all, or {each}")
     every = zip(shape.kernels, read, strict=True)
     return tuple(Kernel(e.name, m, frozenset(q.name for q in m.inputs) - own) for e, m in every)
 
