@@ -33,6 +33,7 @@ from formulations.over_grid import Spread
 from results.chunks import ChunkIndex
 from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
+from scenarios.kernels import model_names
 from scenarios.question import Search
 from solvers import anchors, batched, series
 from solvers.answer import answer
@@ -57,7 +58,7 @@ class Study:
     """All that a worker needs to compute any chunk of a sweep.
 
     ``text`` and ``file``: the scenario as written. ``store``: where results go, None: they are handed back.
-    ``model``: a model that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
+    ``models``: those that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
     only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
     next one on the same store.
     """
@@ -66,7 +67,7 @@ class Study:
     file: str
     chunks: tuple[int, ...]
     store: str | None = None
-    model: Model | None = None
+    models: tuple[Model, ...] = ()
     version: str = VERSION
     only: tuple[str, ...] | None = None
     retry: bool = False
@@ -137,15 +138,16 @@ def _searched(grid: scenarios.Grid) -> str:
 @lru_cache(maxsize=4)
 def prepared(study: Study) -> Ready:
     """Read a study's scenario in this process."""
-    if study.model is not None and study.model.name not in dse.models.names():
-        dse.models.register(study.model)
+    for model in study.models:
+        if model.name not in dse.models.names():
+            dse.models.register(model)
     return ready(scenarios.grid(scenarios.from_text(study.text, study.file)), study.only)
 
 
-def own_model(scenario: scenarios.Scenario) -> Model | None:
-    """Return a model that was registered by the caller: workers have to be told of it."""
-    model = dse.models.get(scenario.model)
-    return None if dse.models.our_own(model) else model
+def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
+    """Return the models that were registered by the caller: workers have to be told of them."""
+    models = map(dse.models.get, model_names(scenario))
+    return tuple(m for m in models if not dse.models.our_own(m))
 
 
 def itself(study: Study) -> Study:

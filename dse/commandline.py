@@ -58,6 +58,7 @@ for _command in (
     commands.reproduce,
     listings.models,
     listings.machines,
+    listings.workloads,
     listings.scenarios,
     listings.new,
     listings.schema,

@@ -1,11 +1,16 @@
-"""Commands that list what there is and start something new: models, machines, scenarios, new, schema."""
+"""Commands that list what there is and start something new: models, machines, workloads, scenarios, new, schema."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dse.door import ANSWERED, WRONG, complain, folder_for
 from dse.terminal import say, say_json, show, table
+
+if TYPE_CHECKING:
+    from dse.workloads import Workload
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 
@@ -83,6 +88,59 @@ def machines(name: str | None, columns: str | None, as_json: bool) -> int:
     else:
         show(page(machine))
     return ANSWERED
+
+
+@click.command()
+@click.argument("name", required=False)
+@AS_JSON
+def workloads(name: str | None, as_json: bool) -> int:
+    """List the workloads, or show one: kernels of the papers, counted, for [[kernels]]."""
+    from dse import workloads as catalogue
+
+    if name is None:
+        found = list(catalogue.every())
+        if as_json:
+            say_json({w.name: {"title": w.title, "unit": w.unit, "source": w.source} for w in found})
+        else:
+            show(table(("workload", "what it is", "counted for"), [(w.name, w.title, w.unit) for w in found]))
+        return ANSWERED
+    asked = catalogue.get(name)
+    rows = [(model, n, v) for model, given in asked.given.items() for n, v in given.items()]
+    if as_json:
+        inputs: dict[str, dict[str, Any]] = {}
+        for model, n, v in rows:
+            key = f"{model}.{n}"
+            stated = {"value": v, "unit": _unit(model, n), "source": asked.provenance[key]}
+            inputs.setdefault(model, {})[n] = stated
+        about = {"name": asked.name, "title": asked.title, "unit": asked.unit, "source": asked.source}
+        say_json({**about, "notes": asked.notes, "given": inputs, "doubts": dict(asked.doubts)})
+        return ANSWERED
+    say(f"{asked.name}: {asked.title}\nCounted for: {asked.unit}\nSource: {asked.source}")
+    if asked.notes:
+        say(asked.notes)
+    show(
+        table(
+            ("model", "input", "value", "source"),
+            [_stated(asked, *row) for row in rows],
+            frozenset({"value"}),
+        )
+    )
+    return ANSWERED
+
+
+def _unit(model: str, name: str) -> str:
+    from dse import models as catalogue
+
+    return catalogue.get(model).parameters()[name].unit
+
+
+def _stated(asked: Workload, model: str, name: str, value: float | str) -> tuple[str, str, str, str]:
+    from dse.quantities import show as text
+
+    key = f"{model}.{name}"
+    told = value if isinstance(value, str) else text(value, _unit(model, name))
+    source, doubt = asked.provenance[key], asked.doubts.get(key, "")
+    return model, name, told, f"{source} (doubtful: {doubt})" if doubt else source
 
 
 @click.command()

@@ -101,7 +101,7 @@ def run(
             scenario.file,
             where.chunks,
             where.path,
-            chunk_work.own_model(scenario),
+            chunk_work.own_models(scenario),
             only=only,
             run=uuid.uuid4().hex,
         )

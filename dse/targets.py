@@ -24,6 +24,7 @@ from results.chunks import ChunkIndex
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from scenarios import Scenario
+from scenarios.kernels import model_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,9 +47,17 @@ def identity(scenario: Scenario, at: Ready) -> dict[str, Any]:
         "scenario": scenario.hash,
         "dse": VERSION,
         "machine": json.loads(at.plan.attributes["machine_parameters"]),
-        "equations": fingerprints(dse.models.get(scenario.model)),
+        "equations": _equations(scenario, at),
         "method": at.plan.attributes.get("method", ""),
     }
+
+
+def _equations(scenario: Scenario, at: Ready) -> dict[str, str]:
+    """Return checksums of the equations of every model of a question, and of what puts several together."""
+    made = [dse.models.get(name) for name in model_names(scenario)]
+    if scenario.kernels:
+        made.append(next(iter(at.grid.bases.values())).model)
+    return {name: mark for model in made for name, mark in fingerprints(model).items()}
 
 
 class Target:

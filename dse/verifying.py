@@ -284,7 +284,7 @@ def _again(verdict: Verdict, at: Ready, asked: Scenario, path: str, places: list
     there = [
         p for p in dict.fromkeys(places) if tuple(i // c for i, c in zip(p, chunks, strict=True)) in done
     ]
-    study = Study(asked.text, asked.file, chunks, path, chunk_work.own_model(asked))
+    study = Study(asked.text, asked.file, chunks, path, chunk_work.own_models(asked))
     verdict.again = audits.again(at, study, results.store.open(path), there)
     for wrong in verdict.again.examples:
         chunk = tuple(i // c for i, c in zip(wrong.place, chunks, strict=True))

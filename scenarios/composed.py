@@ -286,7 +286,7 @@ def composed(base: Model, definitions: Iterable[Definition], own: Own, before: f
         limits=(*base.limits, *(x for d in ordered for x in _domain_limits(d))),
         equations=Equations(base, ordered, before, used),
         one_of=tuple(g for g in base.one_of if not defined.intersection(g)),
-        any_of=() if defined.intersection(base.any_of) else base.any_of,
+        any_of=tuple(g for g in base.any_of if not defined.intersection(g)),
         unknowns=tuple(u for u in base.unknowns if u.name not in defined),
     )
 

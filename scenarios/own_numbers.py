@@ -94,6 +94,8 @@ class Names:
             add(key, f"{name} is a limit of {self.reader.model.name} itself", "choose another name")
         elif table().find(name) is not None:
             add(key, f"{name} is a unit", "choose another name")
+        elif any(name == kernel.name for kernel in self.shape.kernels):
+            add(key, f"{name} is a kernel", "choose another name")
         elif name in self.shape.sweep:
             add(key, f"{name} is also the name of an axis", f'call the axis otherwise, such as "{name}_axis"')
         elif f"{MACHINE_PREFIX}{name}" in self.in_tables():

@@ -66,7 +66,7 @@ def _outer(shape: Shape, roles: Roles, axis: str) -> AxisValues | None:
 def _question(shape: Shape, roles: Roles, place: Place) -> Question:
     own = plain_names({**place.defaults, **place.parameters})
     decisions = tuple(d for n in roles.decide if (d := _decision(shape, roles, place, n)) is not None)
-    if shape.idle:
+    if shape.idle is True:
         decisions = (*decisions, Decision(STRETCH.name))
     given = own | _given(shape, roles, place)
     return Question(
@@ -76,7 +76,7 @@ def _question(shape: Shape, roles: Roles, place: Place) -> Question:
         objectives=roles.objectives,
         limits=tuple(_limit(shape, roles, place, n) for n in _limited(roles)),
         waive=waived(roles.reader.model, shape.waive),
-        idle=shape.idle,
+        idle=shape.idle is True,
         gap=GAP if shape.gap is None else shape.gap,
         machines=place.machines,
         title=shape.title,
@@ -106,17 +106,18 @@ def _given(shape: Shape, roles: Roles, place: Place) -> dict[str, float | str]:
             decide = f"[decide] {q.name} = {{ min = …, max = … }}"
             right = f"add {q.name} = {example} under [given], or decide it: {decide}"
             reader.findings.missing(key, f"{q.name} ({q.meaning}) has no value", right)
-    _something(shape, roles, found)
+    for asked in roles.reader.model.any_of:
+        _something(shape, roles, found, asked)
     return found
 
 
-def _something(shape: Shape, roles: Roles, found: Mapping[str, float | str]) -> None:
-    """Note a run that does nothing: a model's ``any_of`` are all 0, or absent as what says them otherwise is."""
-    asked, reader = roles.reader.model.any_of, roles.reader
+def _something(shape: Shape, roles: Roles, found: Mapping[str, float | str], asked: tuple[str, ...]) -> None:
+    """Note a run that does nothing: all of ``asked`` are 0, or absent as what says them otherwise is."""
+    reader = roles.reader
     elsewhere = any(
         n in shape.decide or n in roles.swept or reader.findings.unreadable(f"given.{n}") for n in asked
     )
-    if not asked or elsewhere or asked[0] not in found or any(found.get(n, 0.0) for n in asked):
+    if elsewhere or asked[0] not in found or any(found.get(n, 0.0) for n in asked):
         return
     wrong = f"there is nothing to run: no {' and no '.join(asked)}"
     reader.findings.add(f"given.{asked[0]}", wrong, f"write {' or '.join(asked)} above 0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from numbers import Real
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, model_validator
@@ -56,6 +56,13 @@ def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise _wrong("this is neither true nor false", "write true or false")
     return value
+
+
+def _idle(value: Any) -> bool | str:
+    if not isinstance(value, bool) and value not in ("on", "off"):
+        right = 'write true or false; in a question of several kernels "on" or "off"'
+        raise _wrong("this does not say whether processors idle", right)
+    return bool(value) if isinstance(value, bool) else str(value)
 
 
 def _text(value: Any) -> str:
@@ -162,6 +169,7 @@ Number = Annotated[float | str, PlainValidator(_number, json_schema_input_type=f
 Bare = Annotated[float, PlainValidator(_bare, json_schema_input_type=float)]
 Count = Annotated[int, PlainValidator(_count, json_schema_input_type=float)]
 Flag = Annotated[bool, PlainValidator(_flag, json_schema_input_type=bool)]
+Idle = Annotated[bool | str, PlainValidator(_idle, json_schema_input_type=bool | Literal["on", "off"])]
 Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
 Definition = Annotated[str, PlainValidator(_definition, json_schema_input_type=str)]
 Names = Annotated[tuple[str, ...], PlainValidator(_names, json_schema_input_type=str | list[str])]
@@ -293,16 +301,37 @@ class Searching(Part):
     """Whether to answer with a certified method too, where there is one, and say how far apart the two are."""
 
 
+class KernelEntry(Part):
+    """One of several kernels that run on one machine."""
+
+    name: Text = ""
+    """What it is called; its own inputs and metrics are then NAME.input and NAME.metric."""
+    model: Text = ""
+    """Name of its model: any that is asked about single inputs on one machine."""
+    workload: Text = ""
+    """In place of a model and its inputs: a known kernel, counted (`dse workloads` lists them)."""
+    size: Bare | None = None
+    """How many units of the workload one run does (1 unless set)."""
+    given: dict[str, GivenEntry] = {}
+    """Inputs of its own with a fixed value: SI numbers or text with a unit."""
+    repeat: Bare = 1
+    """How many times it runs (1 unless set)."""
+
+
 class Shape(Part):
     """A scenario's keys."""
 
     title: Text = ""
     """One line that says what is asked."""
-    model: Text
-    """Name of the model: what is computed."""
+    model: Text = ""
+    """Name of the model: what is computed; or, in its place, [[kernels]]."""
     machine: MachineEntry | None = None
     """Name of a machine, a table with a base and what differs from it, or a whole machine as a table; for some
     models a table of several machines, each under a name of its own."""
+    kernels: tuple[KernelEntry, ...] = ()
+    """Several kernels on one machine, each with a model of its own, in place of model."""
+    overlap: Flag = False
+    """Whether the kernels run at the same time; one after the other unless set."""
     given: dict[str, GivenEntry] = {}
     """Inputs with a fixed value: SI numbers or text with a unit; and lists of tables such as [[given.regions]]."""
     define: dict[str, Definition] = {}
@@ -322,8 +351,9 @@ class Shape(Part):
     """Axes over which the question is asked again and again."""
     waive: Names = ()
     """The model's own limits that are set aside."""
-    idle: Flag = False
-    """Whether processors may idle (power is then not simply energy/time of the run)."""
+    idle: Idle = False
+    """Whether processors may idle (power is then not simply energy/time of the run). Of several kernels: whether
+    processors that a kernel does not use are "off" (unless set), or "on" and leak."""
     gap: Bare | None = None
     """Relative gap between answer and proved bound that is good enough (1e-6 unless set)."""
 
@@ -331,6 +361,12 @@ class Shape(Part):
     @classmethod
     def _flat(cls, data: Any) -> Any:
         return flattened(data) if isinstance(data, Mapping) else data
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model and not self.kernels:
+            raise PydanticCustomError("no_model", "no model is named")
+        return self
 
 
 def flattened(data: Mapping[str, Any]) -> dict[str, Any]:

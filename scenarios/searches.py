@@ -64,7 +64,7 @@ def searched(scenario: Scenario, asked: Mapping[str, Any]) -> Scenario:
     if not wanted:
         return scenario
     own = scenario.search.model_dump(exclude_none=True) if scenario.search is not None else {}
-    merged = Scenario(model=scenario.model, search=own | wanted).search
+    merged = Scenario(model=scenario.model, kernels=scenario.kernels, search=own | wanted).search
     assert isinstance(merged, Searching), "it was asked for"
     made = scenario.model_copy(update={"search": merged})
     findings = Findings(scenario.file)

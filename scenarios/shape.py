@@ -10,12 +10,30 @@ from pydantic import ValidationError
 
 from dse.names import did_you_mean
 from scenarios.errors import MOST, Findings, Problem, meant, shown
-from scenarios.schema import Bounds, Decide, Front, Goal, Part, Searching, Shape, Sweep, flattened
+from scenarios.schema import (
+    Bounds,
+    Decide,
+    Front,
+    Goal,
+    KernelEntry,
+    Part,
+    Searching,
+    Shape,
+    Sweep,
+    flattened,
+)
 
 Place = tuple[str | int, ...]
 
-_PARTS: dict[str, type[Part]] = {"decide": Decide, "limits": Bounds, "sweep": Sweep, "search": Searching}
+_PARTS: dict[str, type[Part]] = {
+    "kernels": KernelEntry,
+    "decide": Decide,
+    "limits": Bounds,
+    "sweep": Sweep,
+    "search": Searching,
+}
 _TABLES = {
+    "kernels": 'write [[kernels]] and below it name = "forces" and model = "nbody", once for each kernel',
     "given": "write a table: [given] and below it bodies = 1e6",
     "define": 'write a table: [define] and below it price = "9000 USD * processors"',
     "decide": "write a table such as { min = 1, max = 64 }; a fixed value belongs under [given]",
@@ -42,7 +60,8 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
             if problem.key not in findings.broken:
                 findings.add(problem.key, problem.wrong, problem.right)
         findings.broken.update(dotted(place) for place, _ in broken)
-        if any(not place for place, _ in broken):
+        # places in a list would not be the same without one of its entries
+        if any(not place or place[0] == "kernels" for place, _ in broken):
             return None
         for place, _ in broken:
             _cut(rest, place)
@@ -66,12 +85,15 @@ def problems_of(
         elif kind == "extra_forbidden":
             near = full and number < MOST
             wrong, right = _unknown(place) if near else (f"unknown key {shown(str(place[-1]))}", "")
+        elif kind == "no_model":
+            place = ("model",)
+            wrong, right = _missing(place, file)
         elif kind == "missing":
             wrong, right = _missing(place, file)
         else:
-            wrong = f"{shown(found['input'])} is not a table"
+            wrong = f"{shown(found['input'])} is {'no list of tables' if place == ('kernels',) else 'not a table'}"
             right = _TABLES.get(str(place[0]) if place else "", "write a table")
-        cut = place[:-1] if kind == "missing" or _twice(place, data) else place
+        cut = place[:-1] if kind in {"missing", "no_model"} or _twice(place, data) else place
         yield cut, Problem(file, dotted(place), wrong, right)
 
 

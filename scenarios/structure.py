@@ -11,7 +11,7 @@ from dse import models
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.structure import Parts, Structure
 from dse.names import UnknownName
-from scenarios import maps, rows
+from scenarios import kernels, maps, rows
 from scenarios.errors import Findings, shown
 from scenarios.reading import Reader
 from scenarios.schema import Decide, Shape
@@ -31,6 +31,12 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
     ``swept``: whether [sweep] counts. None where there is no such model, or where the lists are so wrong that
     nothing else can be said of the question; every mistake is noted.
     """
+    if shape.kernels:
+        made = kernels.composed(shape, findings, swept=swept)
+        if made is None:
+            return None
+        return Plain(Reader(made.model, findings), _flat_machine(made.shape, made.model))
+    kernels.alone(shape, findings)
     try:
         model = models.get(shape.model)
     except UnknownName:

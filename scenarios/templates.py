@@ -32,6 +32,7 @@ def json_schema() -> dict[str, Any]:
         **Shape.model_json_schema(),
         "title": "dse scenario",
         "description": "One question about a machine and an algorithm.",
+        "anyOf": [{"required": ["model"]}, {"required": ["kernels"]}],
     }
     for section in ("decide", "limits"):
         entries = made["properties"][section]

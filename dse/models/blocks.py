@@ -250,7 +250,7 @@ BLOCKS = Model(
     equations=only_expanded,
     notes=__doc__ or "",
     one_of=(("bytes", "intensity"),),
-    any_of=("flops", "bytes"),
+    any_of=(("flops", "bytes"),),
     unknowns=_unknowns(_PLACEHOLDER),
     structure=Structure(machines="block"),
     expand=expand,

@@ -154,6 +154,8 @@ SUMS = (
     ),
 )
 
+WORK = ("processors", "flops")
+
 
 def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[str, Any]:
     """Return the metrics of a run from one processor's counts, by (1) and (2).

@@ -56,5 +56,6 @@ FFT = Model(
     ),
     equations=equations,
     sums=d.SUMS,
+    work=d.WORK,
     notes=d.COST_MODEL,
 )

@@ -91,6 +91,7 @@ MATMUL = Model(
     limits=(ONE_COPY, REPLICATION, d.CAPACITY_LIMIT),
     equations=matmul_equations,
     sums=d.SUMS,
+    work=d.WORK,
     notes=d.COST_MODEL,
 )
 STRASSEN = Model(
@@ -112,6 +113,7 @@ STRASSEN = Model(
     ),
     equations=strassen_equations,
     sums=d.SUMS,
+    work=d.WORK,
     notes=d.COST_MODEL,
 )
 LU = Model(
@@ -124,5 +126,6 @@ LU = Model(
     limits=(ONE_COPY, REPLICATION, d.CAPACITY_LIMIT),
     equations=lu_equations,
     sums=d.SUMS,
+    work=d.WORK,
     notes=d.COST_MODEL,
 )

@@ -52,9 +52,10 @@ class Model:
     ``black_box``: why the equations take plain numbers only, one design at a time (a table is looked up, a
     simulator called); empty where they are arithmetic that symbols, intervals and arrays may run through.
 
-    ``one_of``: groups of optional inputs of which a question gives exactly one. ``any_of``: inputs of which at
-    least one must be above 0, or there is nothing to run. ``needs``: the optional machine parameters that become
-    necessary with the texts chosen for such inputs as are choices among names. ``sums``: what totals are made of.
+    ``one_of``: groups of optional inputs of which a question gives exactly one. ``any_of``: groups of inputs of
+    which at least one must be above 0, or there is nothing to run. ``needs``: the optional machine parameters that
+    become necessary with the texts chosen for such inputs as are choices among names. ``sums``: what totals are made
+    of. ``work``: inputs, machine parameters and metrics whose product is the flops of a run; empty: not said so.
     """
 
     name: str
@@ -67,7 +68,7 @@ class Model:
     equations: Callable[[Any], Mapping[str, Any]]
     notes: str = ""
     one_of: tuple[tuple[str, ...], ...] = ()
-    any_of: tuple[str, ...] = ()
+    any_of: tuple[tuple[str, ...], ...] = ()
     needs: Callable[[Mapping[str, str]], tuple[str, ...]] | None = None
     unknowns: tuple[Unknown, ...] = ()
     unused: Callable[[Mapping[str, str]], Container[str]] | None = None
@@ -75,6 +76,7 @@ class Model:
     expand: Callable[[Parts], Model] | None = None
     black_box: str = ""
     sums: tuple[Sum, ...] = ()
+    work: tuple[str, ...] = ()
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

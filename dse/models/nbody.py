@@ -58,5 +58,6 @@ NBODY = Model(
     ),
     equations=equations,
     sums=d.SUMS,
+    work=d.WORK,
     notes=d.COST_MODEL,
 )

@@ -202,7 +202,7 @@ SUMS = (
     sum_of(
         "energy",
         "what it is spent on",
-        {"flops": "energy_flop", "bytes": "energy_data", "constant power": "energy_constant"},
+        {"flops": "energy_flop", "bytes": "energy_data", "constant power": "machine.constant_power time"},
     ),
 )
 
@@ -281,8 +281,9 @@ ROOFLINE = Model(
     limits=(),
     equations=equations,
     sums=SUMS,
+    work=("flops",),
     notes=__doc__ or "",
     one_of=(("bytes", "intensity"),),
-    any_of=("flops", "bytes"),
+    any_of=(("flops", "bytes"),),
     needs=needs,
 )

@@ -237,6 +237,7 @@ MATMUL_TWO_LEVEL = Model(
     limits=LIMITS,
     equations=matmul_equations,
     sums=SUMS,
+    work=d.WORK,
     notes=__doc__ or "",
 )
 NBODY_TWO_LEVEL = Model(
@@ -249,5 +250,6 @@ NBODY_TWO_LEVEL = Model(
     limits=LIMITS,
     equations=nbody_equations,
     sums=SUMS,
+    work=d.WORK,
     notes=__doc__ or "",
 )

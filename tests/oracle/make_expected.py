@@ -12,10 +12,12 @@ import csv
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import oracle_blocks
 import oracle_definitions
+import oracle_kernels
 import oracle_listed
 import oracle_partition
 import oracle_reading as reading
@@ -65,7 +67,9 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
     """What the brute force finds for one file: a row, or a few for a sweep or a front."""
     source = reading.load(path)
     if path.stem in oracle_definitions.NAMES:
-        yield from defined_rows(path.stem, source)
+        yield from typed_rows(oracle_definitions, path.stem, source)
+    elif path.stem in oracle_kernels.NAMES:
+        yield from typed_rows(oracle_kernels, path.stem, source)
     elif source["model"] == "roofline":
         yield from roofline_rows(path.stem, source)
     elif source["model"] in LISTED:
@@ -82,14 +86,14 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
         yield row(path.stem, "", ask, answer(ask))
 
 
-def defined_rows(name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """The same for questions with definitions, which the oracle has typed again."""
+def typed_rows(oracle: ModuleType, name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """The same for questions with definitions or several kernels, which an oracle has typed again."""
     for index in reading.indices(source, 3) if "sweep" in source else [()]:
-        found = oracle_definitions.answer(name, source, index)
+        found = oracle.answer(name, source, index)
         yield dict.fromkeys(COLUMNS, "") | {
             "scenario": name,
             "point": " ".join(map(str, index)),
-            "status": "optimal",
+            "status": "optimal" if source.get("decide") else "evaluated",
             "goal": found.goal,
             "objective": f"{found.objective:.12g}",
             "tolerance": TOLERANCE,

@@ -38,12 +38,18 @@ class Found:
 
 @dataclass(frozen=True)
 class Typed:
-    """A question as a function of logarithms: its value, and log ratios that are <= 0 where all limits hold."""
+    """A question as a function of logarithms: its value, and log ratios that are <= 0 where all limits hold.
+
+    ``points``: how many the grid has along each of them, unless as many as usual; ``starts``: from how many of its
+    best ones SLSQP goes on.
+    """
 
     goal: str
     box: tuple[tuple[float, float], ...]
     at: Callable[..., tuple[Array, list[Array]]]
     listed: tuple[tuple[float, ...], ...] = ()
+    points: int = 0
+    starts: int = 12
 
 
 def costs(m: Mapping[str, float], p: Array, M: Array, F: Array, W: Array) -> tuple[Array, Array]:
@@ -168,7 +174,7 @@ def searched(typed: Typed) -> float:
 
 def _least(typed: Typed, chosen: tuple[float, ...]) -> float:
     low, high = (np.array(ends) for ends in zip(*typed.box, strict=True))
-    count = {1: 200_001, 2: 1201, 3: 121}[len(low)]
+    count = typed.points or {1: 200_001, 2: 1201, 3: 121}[len(low)]
 
     def at(y: Array) -> tuple[Array, Array]:
         rest = [np.full(y.shape[1], c) for c in chosen]
@@ -179,7 +185,7 @@ def _least(typed: Typed, chosen: tuple[float, ...]) -> float:
         axes = [np.linspace(a, b, count) for a, b in zip(low, high, strict=True)]
         every = np.stack([v.ravel() for v in np.meshgrid(*axes, indexing="ij")])
         value, miss = at(every)
-        order = np.argsort(np.where(miss <= 1e-12, value, np.inf))[:12]
+        order = np.argsort(np.where(miss <= 1e-12, value, np.inf))[: typed.starts]
         return every[:, order], np.where(miss <= 1e-12, value, np.inf)[order]
 
     with np.errstate(all="ignore"):

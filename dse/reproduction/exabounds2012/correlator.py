@@ -24,7 +24,7 @@ def rows() -> list[Row]:
 
 def correlations() -> float:
     """Return the correlations of one sample group."""
-    return workloads.get("central-correlator").given["instructions"]
+    return float(workloads.correlations(STATIONS, CHANNELS, POLARISATIONS))
 
 
 def listed(stations: int) -> list[tuple[int, int]]:

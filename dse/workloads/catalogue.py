@@ -1,0 +1,126 @@
+"""Workloads by name: files of this package, read when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files as resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from dse import files, models
+from dse.models.model import Model
+from dse.names import did_you_mean, unknown
+from dse.quantities import Quantity, to_si
+
+_SUFFIX = ".toml"
+
+
+class WorkloadError(ValueError):
+    """A workload file cannot be used; the message says which, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A named piece of work: what one ``unit`` of it ("one nonzero") asks of each model that it is counted for.
+
+    ``given`` are inputs by model: SI numbers, which count one unit, and texts. ``provenance`` says where each comes
+    from, ``doubts`` what is doubtful about it, if anything; both by model and input ("roofline.bytes").
+    """
+
+    name: str
+    title: str
+    source: str
+    unit: str
+    given: Mapping[str, Mapping[str, float | str]]
+    provenance: Mapping[str, str]
+    doubts: Mapping[str, str]
+    notes: str = ""
+
+    @property
+    def model(self) -> str:
+        """The model that a kernel of this workload has."""
+        return next(iter(self.given))
+
+    def times(self, size: float) -> dict[str, float | str]:
+        """Return the inputs of so many units; what is no amount of work (an intensity, a text) stays as it is."""
+        counted = {n for group in models.get(self.model).any_of for n in group}
+        own = self.given[self.model]
+        return {n: v * size if n in counted and isinstance(v, float) else v for n, v in own.items()}
+
+
+@cache
+def _own() -> Mapping[str, Traversable]:
+    entries = {e.name: e for e in resources("dse.workloads").iterdir() if e.name.endswith(_SUFFIX)}
+    return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all workloads, in alphabetical order, without reading any of them."""
+    return tuple(_own())
+
+
+def get(name: str) -> Workload:
+    """Return the workload of that name; raises UnknownName (a KeyError) with a suggestion."""
+    if name not in _own():
+        raise unknown("workload", name, names())
+    return _read(name)
+
+
+def every() -> Iterator[Workload]:
+    """Go through the workloads in alphabetical order."""
+    return map(get, names())
+
+
+@cache
+def _read(name: str) -> Workload:
+    try:
+        return parse(name, _own()[name].read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise WorkloadError(f"workload file {name}{_SUFFIX}: {error}") from None
+
+
+def parse(name: str, text: str) -> Workload:
+    """Read a workload file's text; raises ValueError where it is none (TOML's and units' errors are such)."""
+    data = files.toml(text)
+    stated = {m: t for m, t in data.items() if isinstance(t, dict)}
+    if not stated:
+        raise ValueError("it has no tables such as [roofline.flops] with a value")
+    given: dict[str, dict[str, float | str]] = {}
+    entries: dict[str, Mapping[str, Any]] = {}
+    for name_of, table in stated.items():
+        model = models.get(name_of)
+        own = {k: e if isinstance(e, dict) else {"value": e} for k, e in table.items()}
+        given[name_of] = {k: _value(model, k, e) for k, e in own.items()}
+        entries |= {f"{name_of}.{k}": e for k, e in own.items()}
+    return Workload(
+        name=name,
+        title=str(data.get("title", name)),
+        source=str(data.get("source", "")),
+        unit=str(data.get("unit", "one run")),
+        given=given,
+        provenance={k: str(e.get("source", "")) for k, e in entries.items()},
+        doubts={k: str(e["doubt"]) for k, e in entries.items() if "doubt" in e},
+        notes=str(data.get("notes", "")),
+    )
+
+
+def _value(model: Model, name: str, entry: Mapping[str, Any]) -> float | str:
+    inputs = {q.name: q for q in model.inputs}
+    if name not in inputs:
+        raise ValueError(f"{model.name} has no input {name!r}{did_you_mean(name, inputs)}")
+    if "value" not in entry:
+        raise ValueError(f"{name} has no value")
+    return _inside(inputs[name], entry["value"])
+
+
+def _inside(q: Quantity, value: Any) -> float | str:
+    if q.choices:
+        if value not in q.choices:
+            raise ValueError(f"{q.name} = {value!r} is none of {', '.join(q.choices)}")
+        return str(value)
+    number = to_si(value, q.unit)
+    if not q.minimum <= number <= q.maximum:
+        raise ValueError(f"{q.name} = {number:g} lies outside its domain {q.minimum:g} to {q.maximum:g}")
+    return number
