@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import re
 import tomllib
@@ -106,6 +107,26 @@ def test_figures_are_those_of_the_files_that_they_cite(name: str):
         assert value == pytest.approx(source(file, key) * scale(file, figure), rel=1e-12), figure
         line = re.search(rf"^ *{key.split('.')[-1]}:.*$", (SOURCES / file).read_text(), re.MULTILINE)
         assert line is None or "nonofficial" not in line[0], f"{figure} is the source's own guess"
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with (Path(__file__).parents[1] / "data" / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("row", rows("peak_rates.csv"), ids=lambda r: f"{r['machine']} {r['figure']}")
+def test_peak_rates_are_lanes_times_clock(row: dict[str, str]):
+    """By the architecture, in place of the data sheet; printed with two or three digits (34 TFLOPS: 33.5)."""
+    peak = float(row["lanes"]) * float(row["flops_per_lane"]) * float(row["clock_GHz"]) * 1e9
+    assert machines.get(row["machine"]).figures[row["figure"]].value == pytest.approx(peak, rel=0.02)
+
+
+@pytest.mark.parametrize("row", rows("memory_buses.csv"), ids=lambda r: r["machine"])
+def test_bandwidths_are_bus_width_times_transfers(row: dict[str, str]):
+    """By the memory's interface; some vendors round 8.19 TB/s down to 8 TB/s."""
+    bandwidth = float(row["bits"]) / 8 * float(row["gigatransfers_per_s"]) * 1e9
+    found = machines.get(row["machine"]).figures["memory_bandwidth"].value
+    assert found == pytest.approx(bandwidth, rel=0.025)
 
 
 def test_most_accelerators_have_a_file_to_be_checked_against():
