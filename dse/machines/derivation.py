@@ -24,6 +24,7 @@ from dse.machines import carbon
 from dse.machines.figures import WORDS
 from dse.machines.values import Value
 from dse.models import machine_parameter
+from dse.names import did_you_mean
 
 Figures = Mapping[str, Value]
 
@@ -86,6 +87,8 @@ def parameters(figures: Figures, flop: str = "") -> dict[str, Value]:
     a figure is left out; without any power only times follow. Raises ValueError where ``flop`` is no figure here.
     """
     made: dict[str, Value] = {}
+    if flop and flop not in RATES:
+        raise ValueError(f"rate = {flop!r} is no peak rate of flops{did_you_mean(flop, RATES)}")
     if flop and flop not in figures:
         raise ValueError(f"rate = {flop!r}: the figures have no {flop}")
     flop = flop or rate(figures)

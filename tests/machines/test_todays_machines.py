@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from dse import machines, models
-from dse.machines import carbon, serving, writing
+from dse.machines import carbon, serving, starters, writing
 from dse.machines.figures import FIGURES, WORDS
 from dse.machines.values import EVIDENCE
 from dse.models import machine_parameters
@@ -334,6 +334,27 @@ def test_a_file_of_its_own_parameters_stays_as_it_is():
     assert writing.completed(mixed) == mixed
 
 
+@pytest.mark.parametrize("like", ["", *machines.names()])
+def test_a_started_machine_is_the_one_that_it_was_started_from(like: str, tmp_path: Path):
+    """What is derived follows again from the figures; six digits of the shown values at least."""
+    file = tmp_path / "mine.toml"
+    file.write_text(starters.starter(like), encoding="utf-8")
+    mine = machines.get(str(file))
+    if not like:
+        assert {"roofline", "blocks", "partition"} <= set(serving.serves(mine))
+        uncommented = re.sub(r"(?m)^# (\w+ = )", r"\1", starters.starter())
+        file.write_text(uncommented, encoding="utf-8")
+        assert {"nbody", "matmul", "matmul_two_level"} <= set(serving.serves(machines.get(str(file))))
+        return
+    theirs = machines.get(like)
+    assert mine.parameters == pytest.approx(dict(theirs.parameters), rel=1e-9)
+    assert serving.serves(mine) == serving.serves(theirs)
+    assert len(mine.settings) == len(theirs.settings)
+    assert mine.figures.keys() == theirs.figures.keys() - {"embodied_carbon"}
+    assert mine.evidence == theirs.evidence
+    assert mine.doubts == theirs.doubts
+
+
 def test_the_example_of_the_page_is_a_machine_file(tmp_path: Path):
     page = (Path(__file__).parents[2] / "docs" / "machine_files.md").read_text(encoding="utf-8")
     file = tmp_path / "example.toml"
@@ -353,11 +374,14 @@ def test_figures_of_your_own_device_become_parameters(tmp_path: Path):
         'title = "Mine"\n[figures]\npeak_fp32 = "10 TFLOPS"\nmemory_bandwidth = "1 TB/s"\n'
         'thermal_design_power = "200 W"\nidle_power = "40 W"\n'
     )
+    at_once = machines.get(str(file))
     writing.write(tmp_path)
     once = file.read_text()
     writing.write(tmp_path)
     assert file.read_text() == once
     mine = machines.get(str(file))
+    assert mine.parameters == pytest.approx(dict(at_once.parameters), rel=1e-11)
+    assert mine.evidence == at_once.evidence
     assert mine.parameters["constant_power"] == 120
     assert mine.parameters["energy_per_flop"] == pytest.approx(4e-12)
     assert mine.intervals["constant_power"] == (40, 200)
