@@ -112,8 +112,6 @@ def test_a_file_of_its_own_parameters_stays_as_it_is():
     for name in ("jaketown", "h100-sxm"):
         text = (FOLDER / f"{name}.toml").read_text(encoding="utf-8")
         assert writing.completed(text, name) == text
-            FOLDER / f"{name}.toml"
-        ).read_text(encoding="utf-8")
     mixed = '[figures]\npeak_fp32 = "1 TFLOPS"\n[parameters]\nconstant_power = "3 W"\n'
     assert writing.completed(mixed) == mixed
 
