@@ -12,6 +12,7 @@ from dse.terminal import say, say_json, show, table
 if TYPE_CHECKING:
     from dse.workloads import Workload
 
+MACHINE = "machine"
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 
 
@@ -188,12 +189,16 @@ def _command(data: dict[str, object]) -> str:
 @click.argument("model")
 @click.option("-o", "--output", metavar="FILE", help="Where to write it (default: MODEL.toml; - prints it).")
 @click.option("--force", is_flag=True, help="Replace the file if there is one.")
-def new(model: str, output: str | None, force: bool) -> int:
-    """Write a scenario for MODEL to start from."""
+@click.option("--like", metavar="NAME", help="Of a machine: start from this one's values.")
+def new(model: str, output: str | None, force: bool, like: str | None) -> int:
+    """Write a scenario for MODEL to start from, or with "machine" in its place a machine file."""
+    from dse.machines.starters import starter
     from results.storage import local
     from scenarios import template
 
-    text = template(model)
+    if like is not None and model != MACHINE:
+        raise click.UsageError(f"--like starts a machine: dse new {MACHINE} --like {like}")
+    text = starter(like or "") if model == MACHINE else template(model)
     if output == "-":
         say(text.rstrip())
         return ANSWERED
@@ -205,7 +210,7 @@ def new(model: str, output: str | None, force: bool) -> int:
     except FileExistsError:
         complain(f"dse: {file} exists; choose another name with -o, or replace it with --force")
         return WRONG
-    say(f"Wrote {file}. Next: dse check {file}")
+    say(f"Wrote {file}. Next: dse {'machines' if model == MACHINE else 'check'} {file}")
     return ANSWERED
 
 

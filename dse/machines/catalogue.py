@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from dse import files
-from dse.machines import settings, values
+from dse.machines import derivation, settings, values
 from dse.machines.figures import FIGURES
 from dse.machines.values import Value
 from dse.models import machine_parameter, machine_parameters, plugins
@@ -32,7 +32,9 @@ class Machine:
     ``provenance`` says where each value comes from, ``doubts`` what is doubtful about it, if anything;
     ``evidence`` of which kind the source is (``dse.machines.values.EVIDENCE``), ``intervals`` between which ends
     (SI) a value lies whose source leaves it open. ``figures``: what data sheets print and no model takes as it
-    is, by the names of ``dse.machines.figures``. ``year``: when the machine came on the market, if stated.
+    is, by the names of ``dse.machines.figures``; of a file without parameters they follow from its figures
+    (``dse.machines.derivation``), with flops at the ``rate`` that it names. ``year``: when the machine came on the
+    market, if stated.
     ``settings``: the menu of a machine that can be set (frequencies, voltages), each a mapping of texts
     ("name", "source", ...) and SI floats under the names of ``dse.machines.settings``; what is unknown is
     absent, and "doubts" maps a value's name to what is doubtful about it.
@@ -50,6 +52,7 @@ class Machine:
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     figures: Mapping[str, Value] = field(default_factory=dict)
     year: int | None = None
+    rate: str = ""
 
 
 @lru_cache(maxsize=1)
@@ -161,7 +164,10 @@ def parse(name: str, text: str) -> Machine:
     if not isinstance(figures, dict):
         raise ValueError("figures are a table: write [figures]")  # noqa: TRY004
     evidence = values.kind(data.get("evidence", ""))
-    found = {k: _parameter(k, e, evidence) for k, e in stated.items()}
+    shown = _figures_of(data.get("figures_of")) | {k: _figure(k, e, evidence) for k, e in figures.items()}
+    rate = str(data.get("rate", ""))
+    derived = {} if stated else derivation.parameters(shown, rate)
+    found = derived | {k: _parameter(k, e, evidence) for k, e in stated.items()}
     return Machine(
         name=name,
         title=str(data.get("title", name)),
@@ -173,9 +179,9 @@ def parse(name: str, text: str) -> Machine:
         settings=tuple(_setting(entry) for entry in menu),
         evidence={k: v.evidence for k, v in found.items()},
         intervals={k: v.interval for k, v in found.items() if v.interval is not None},
-        figures=_figures_of(data.get("figures_of"))
-        | {k: _figure(k, e, evidence) for k, e in figures.items()},
+        figures=shown,
         year=_year(data.get("year")),
+        rate=rate,
     )
 
 

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 
 from dse.machines import carbon
 from dse.machines.figures import WORDS
-from dse.machines.values import Value
+from dse.machines.values import Value, inside
 from dse.models import machine_parameter
+from dse.names import did_you_mean
 
 Figures = Mapping[str, Value]
 
@@ -83,9 +84,12 @@ def parameters(figures: Figures, flop: str = "") -> dict[str, Value]:
     """Return the machine parameters that follow from figures, in the order of the models.
 
     ``flop``: the figure whose flops are meant by ``time_per_flop`` (``rate`` says which by default). What lacks
-    a figure is left out; without any power only times follow. Raises ValueError where ``flop`` is no figure here.
+    a figure is left out; without any power only times follow. Raises ValueError where ``flop`` is no figure here,
+    and where the idle power is above the design power.
     """
     made: dict[str, Value] = {}
+    if flop and flop not in RATES:
+        raise ValueError(f"rate = {flop!r} is no peak rate of flops{did_you_mean(flop, RATES)}")
     if flop and flop not in figures:
         raise ValueError(f"rate = {flop!r}: the figures have no {flop}")
     flop = flop or rate(figures)
@@ -144,8 +148,12 @@ def _power(figures: Figures) -> _Power | None:
         whole = _number(figures, "node_power") / _number(figures, "processors_per_node")
     if "thermal_design_power" in figures:
         design = _number(figures, "thermal_design_power")
+        if idle > design:
+            raise ValueError(f"idle_power = {idle:g} W is above thermal_design_power = {design:g} W")
         return _Power(idle, design, max(whole - design, 0.0), "thermal_design_power", least)
     if whole:
+        if idle > whole:
+            raise ValueError(f"idle_power = {idle:g} W is above node_power/processors_per_node = {whole:g} W")
         return _Power(idle, whole, 0.0, "node_power/processors_per_node", least)
     return None
 
@@ -161,7 +169,7 @@ def _add(
     q = machine_parameter(name)
     if q is None:
         raise KeyError(name)
-    made[name] = Value(value, q.unit, "derived", source, doubt, interval)
+    made[name] = Value(inside(q, value), q.unit, "derived", source, doubt, interval)
 
 
 def _roofline(made: dict[str, Value], figures: Figures, flop: str, power: _Power | None) -> None:

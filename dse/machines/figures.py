@@ -6,6 +6,8 @@ accelerator) in one direction; a flop rate counts a fused multiply-add as two an
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dse.machines.values import TEXT
 from dse.quantities import Quantity
 
@@ -41,7 +43,7 @@ _ALL = (
     Quantity("clock", "", "Hz", "clock of the peak rates"),
     Quantity("flops_per_cycle", "", "flop", "double-precision flops of a core in a cycle"),
     Quantity("memory_bandwidth", "", "byte/s", "bandwidth of the memory"),
-    Quantity("memory_size", "", "byte", "memory of a processor"),
+    Quantity("memory_size", "", "byte", "memory of a processor", minimum=1.0),
     Quantity("memory_type", "", "", "kind of memory", choices=TEXT),
     Quantity("cache_bandwidth", "", "byte/s", "bandwidth of the L2 cache"),
     Quantity("cache_size", "", "byte", "last cache before the memory"),
@@ -68,4 +70,9 @@ _ALL = (
     Quantity("price_year", "", "", "year of the price"),
     Quantity("embodied_carbon", "", "kg", "carbon dioxide equivalent of making dies, memory and package"),
 )
-FIGURES = {q.name: q for q in _ALL}
+# a rate of 0 has no time; beyond the other end nothing is a machine
+_GREATEST = 1e30
+_RATES = {"flop/s", "op/s", "byte/s"}
+FIGURES = {
+    q.name: replace(q, minimum=1.0 if q.unit in _RATES else q.minimum, maximum=_GREATEST) for q in _ALL
+}

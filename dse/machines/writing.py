@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from dse import files
 from dse.machines import catalogue, derivation
 from dse.machines.values import Value
-from dse.names import did_you_mean
 
 MARK = "# derived from the figures by `python -m dse.machines`: changes below are lost"
 # digits of a derived number: more than any data sheet has
@@ -29,21 +27,12 @@ def completed(text: str, name: str = "machine") -> str:
         return text
     head = head if mark else head.rstrip() + "\n\n"
     machine = catalogue.parse(name, head)
-    made = derivation.parameters(machine.figures, _rate(data))
+    made = derivation.parameters(machine.figures, machine.rate)
     carbon = derivation.embodied_carbon(machine.figures)
     lines = [] if carbon is None else list(_entry("figures.embodied_carbon", carbon))
     for parameter, value in made.items():
         lines += _entry(f"parameters.{parameter}", value)
     return f"{head}{MARK}\n" + "\n".join(lines) + "\n"
-
-
-def _rate(data: Mapping[str, Any]) -> str:
-    named = data.get("rate", "")
-    if named and named not in derivation.RATES:
-        raise ValueError(
-            f"rate = {named!r} is no peak rate of flops{did_you_mean(str(named), derivation.RATES)}"
-        )
-    return str(named)
 
 
 def _entry(key: str, value: Value) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import dse
 from dse import machines
 from dse.cli import main
 
@@ -75,3 +76,33 @@ def test_control_characters_of_a_strangers_file_are_spelled_out(tmp_path: Path):
     shown = dse_("machines", file).stdout
     assert "\x1b" not in shown
     assert shown.count("\\u001b") == 2
+
+
+def test_a_machine_is_started_changed_and_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    told = dse_("new", "machine", "--like", "h100-sxm", "-o", "mine.toml")
+    assert told.exit_code == 0
+    assert "Next: dse machines mine.toml" in told.stdout
+    file = Path("mine.toml")
+    text = file.read_text(encoding="utf-8")
+    assert 'value = "700 W"' in text
+    file.write_text(text.replace('value = "700 W"', 'value = "350 W"'), encoding="utf-8")
+    shown = json.loads(dse_("machines", "mine.toml", "--json").stdout)
+    assert shown["parameters"]["constant_power"]["interval"] == [0, 350]
+    asked = {"model": "roofline", "machine": "./mine.toml", "given": {"flops": 1e15, "intensity": 1e6}}
+    answer = dse.solve(asked)
+    # compute-bound: 67 TFLOPS at the middle of the constant power and half of the rest
+    assert answer.metrics["power"] == pytest.approx(350 * 3 / 4, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("new", "nbody", "--like", "l4"), "--like starts a machine: dse new machine --like l4"),
+        (("new", "machine", "--like", "h101"), "no machine is called 'h101'"),
+    ],
+)
+def test_a_start_that_cannot_be_made_is_told(words: tuple[str, ...], said: str):
+    found = dse_(*words)
+    assert found.exit_code == 2
+    assert said in " ".join(found.stderr.split())

@@ -1,0 +1,96 @@
+"""Machine files to start from: the figures of a data sheet with comments, or those of a machine of the catalogue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dse.machines import catalogue, pages
+from dse.machines.figures import FIGURES
+from dse.machines.settings import QUANTITIES
+from dse.machines.values import Value
+from dse.quantities import show
+
+# figures that most data sheets print, with a value in place of yours
+_USUAL = {
+    "peak_fp64": "30 TFLOPS",
+    "peak_fp32": "60 TFLOPS",
+    "memory_bandwidth": "3 TB/s",
+    "memory_size": "80 GB",
+    "thermal_design_power": "600 W",
+}
+# those that make more models possible
+_MORE = {
+    "peak_bf16": "1000 TFLOPS",
+    "idle_power": "60 W",
+    "node_bandwidth": "450 GB/s",
+    "node_latency": "8 us",
+    "network_bandwidth": "50 GB/s",
+    "network_latency": "2 us",
+    "processors_per_node": "8",
+    "node_power": "10 kW",
+    "price": "30000 USD",
+}
+_DIGITS = 12
+_ABOUT = (
+    "# Parameters of the models follow from the figures when the file is read: `dse machines ./FILE` shows them.",
+    "# A value may be a table: { value = …, evidence = …, source = …, interval = […, …], doubt = … }.",
+)
+
+
+def starter(like: str = "") -> str:
+    """Return a machine file that can be used as it stands: of usual figures, or what the machine ``like`` has.
+
+    Raises UnknownName and MachineError as ``catalogue.get`` does.
+    """
+    if like:
+        return _of_machine(catalogue.get(like))
+    lines = ['title  = "My machine"', 'source = "data sheet"', 'evidence = "data sheet"', "year   = 2026", ""]
+    lines += [*_ABOUT, "[figures]   # leave out what the data sheet does not say"]
+    lines += [_with_meaning(f'{name} = "{value}"', name) for name, value in _USUAL.items()]
+    lines += [_with_meaning(f'# {name} = "{value}"', name) for name, value in _MORE.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _with_meaning(line: str, name: str) -> str:
+    return f"{line:40}  # {FIGURES[name].meaning}"
+
+
+def _of_machine(machine: catalogue.Machine) -> str:
+    """Return a file with a machine's figures, or with its parameters where they do not follow from figures."""
+    lines = [f"title  = {json.dumps(f'{machine.title}, changed', ensure_ascii=False)}"]
+    lines += [f"source = {json.dumps(machine.source, ensure_ascii=False)}"]
+    lines += [f"year   = {machine.year}"] if machine.year is not None else []
+    lines += [f'rate   = "{machine.rate}"'] if machine.rate else []
+    figures = {n: v for n, v in machine.figures.items() if n != "embodied_carbon"}
+    if figures:
+        return "\n".join([*lines, "", *_ABOUT, "[figures]", *_entries(figures)]) + "\n"
+    stated = pages.parameters(machine)
+    lines += ["", "[parameters]", *_entries(stated)] if stated else []
+    for setting in machine.settings:
+        lines += ["", "[[settings]]", *_setting(setting)]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(values: Mapping[str, Value]) -> Iterable[str]:
+    for name, v in values.items():
+        said: dict[str, str | list[str]] = {"value": _text(v.value, v.unit)}
+        if v.interval is not None:
+            said["interval"] = [_text(end, v.unit) for end in v.interval]
+        said |= {"evidence": v.evidence} if v.evidence else {}
+        said |= {"source": v.source} | ({"doubt": v.doubt} if v.doubt else {})
+        told = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in said.items())
+        yield f"{name if name.replace('_', '').isalnum() else json.dumps(name)} = {{ {told} }}"
+
+
+def _setting(setting: Mapping[str, Any]) -> Iterable[str]:
+    for key, value in setting.items():
+        if key in QUANTITIES:
+            yield f'{key} = "{value!r} {QUANTITIES[key].unit}"'
+        elif isinstance(value, str | int):
+            yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
+
+
+def _text(value: float | str, unit: str) -> str:
+    return value if isinstance(value, str) else show(value, unit, _DIGITS)
