@@ -82,6 +82,8 @@ class Team:
 
     def arrays(self, size: int, count: int, kind: Any) -> list[list[Any]]:
         """Return for each thread ``count`` arrays of 0.5, ``size`` bytes for all threads together."""
+        if not 0 < size <= self.most:
+            raise ValueError(f"the arrays of a team have at most {self.most} bytes, not {size}")
         length = size // self.threads // count // np.dtype(kind).itemsize
         found = []
         for memory in self._memory:
