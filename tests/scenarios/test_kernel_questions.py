@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +190,7 @@ MISTAKES = [
     (asked(objective={"minimize": "flops"}), "objective", "no metric of the whole"),
     (asked(limits={"forces.tme": {"max": 1}}), "limits.forces.tme", "no metric of nbody + matmul"),
     (asked(idle=True), "idle", "no time idle"),
-    (asked(idle="perhaps"), "idle", "does not say"),
+    (asked(idle="perhaps"), "idle", "neither true nor false"),
     (asked(sweep={"x": {"path": "given.forces.bodis", "values": [1]}}), "sweep.x.path", "leads nowhere"),
     (asked(define={"forces": "2 * energy"}), "define.forces", "is a kernel"),
 ]
@@ -293,3 +295,13 @@ class TestWorkloads:
     def test_they_are_listed(self, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main.main(["workloads", *arguments], standalone_mode=False) == 0
         assert "spmv" in capsys.readouterr().out or "central" in arguments[0]
+
+
+def test_every_block_on_the_page_about_kernels_can_be_asked() -> None:
+    """A block without kernels is put over the first one."""
+    page = (Path(__file__).parents[2] / "docs" / "kernels.md").read_text(encoding="utf-8")
+    blocks = [tomllib.loads(text) for text in re.findall(r"^```toml\n(.*?)^```$", page, re.M | re.S)]
+    assert len(blocks) >= 5
+    for block in blocks:
+        whole = block if "kernels" in block else {**blocks[0], **block}
+        assert scenarios.grid(dse.load(whole)).size == 1
