@@ -25,6 +25,8 @@ from dse.findings import EXAMPLES, Findings, Wrong
 from dse.processes import end_with_parent, environment
 from results.dataset import STATUS_CODES
 from results.solution import Status
+from scenarios.question import Question
+from solvers import anchors
 from solvers.answer import answer
 from solvers.second_opinion import Opinion, ask
 
@@ -180,11 +182,16 @@ def _evaluated(at: Ready, status: Status, stored: Mapping[str, Any], opinion: Op
     return "agrees", largest
 
 
+def _plain(at: Ready, place: Place) -> Question:
+    """Return the question at a place, its limits with numbers of their own."""
+    return anchors.anchored(at.grid.question(place), lambda q: answer(q, neighbours=False)).question
+
+
 def _opinions(at: Ready, study: Study, places: Sequence[Place]) -> Iterator[tuple[Place, Opinion]]:
     """Answer each point again: here where nothing is decided, else in a process that can be ended."""
     if not _decided(at):
         for place in places:
-            yield place, ask(at.grid.question(place), SECONDS)
+            yield place, ask(_plain(at, place), SECONDS)
         return
     left, second = list(places), list[Place]()
     while left:
@@ -250,7 +257,7 @@ def main() -> None:
     study, places = pickle.loads(sys.stdin.buffer.read())
     at = prepared(study)
     for place in places:
-        question = at.grid.question(tuple(place))
+        question = _plain(at, tuple(place))
         opinion = ask(question, SECONDS)
         if opinion.status is Status.ERROR and at.path is not None:
             # of what SCIP cannot be asked, the answer to this point by itself

@@ -35,7 +35,7 @@ from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
 from scenarios.kernels import model_names
 from scenarios.question import Search
-from solvers import batched, series
+from solvers import anchors, batched, series
 from solvers.answer import answer
 from solvers.batched import would_do
 from solvers.program_front import ProgramFront
@@ -45,6 +45,7 @@ Told = Callable[[int], None]
 FRONTS = 100
 LEFT_OVER = "left_over"
 FRONT = "the exact front along a limit"
+TIED = "a limit within a share of an optimum needs that optimum first, at each point"
 RUN = "each design is run or searched for by itself"
 NO_REASON = "no reason was kept"
 METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
@@ -108,14 +109,16 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     """Decide how a grid is answered; all processes decide alike. ``only``: the variables to keep (None: all)."""
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
-        if searched:
+        if searched or tied:
             return None
         return series.front(grid.question(start), key)
 
     searched = _searched(grid)
+    base = next(iter(grid.bases.values()))
+    tied = anchors.has_anchors(base)
     # a black box is run design by design anyway, and so each failure keeps its message
-    apart = searched or next(iter(grid.bases.values())).model.black_box
-    choice = batched.Choice(reasons=(RUN,)) if apart else batched.chosen(grid)
+    apart = RUN if searched or base.model.black_box else TIED if tied else ""
+    choice = batched.Choice(reasons=(apart,)) if apart else batched.chosen(grid)
     path = choice.path
     plan = results.dataset.layout(grid, {"method": searched or (METHOD if path is None else path.method)})
     if only is not None:

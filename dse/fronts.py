@@ -29,6 +29,8 @@ from results.segments import JOINED, JOINED_ABOUT, UNKNOWN
 from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.questions import question as question_of
+from solvers import anchors
+from solvers.answer import answer
 from solvers.front_points import limited
 
 if TYPE_CHECKING:
@@ -85,6 +87,11 @@ def find(
 
 def at(question: Question, points: int | None, tolerance: float | None, report: Report) -> Front:
     """Find the front of one question, as finely as ``fineness`` says."""
+    tied = anchors.anchored(question, lambda q: answer(q, neighbours=False))
+    if tied.refusal is not None or not tied.proved:
+        failed = tied.refusal or Solution(Status.ERROR, message=f"there is no front: {tied.words}")
+        return Front(question, refusal=replace(failed, title=question.title), failed=1)
+    question = tied.question
     if question.decide and (question.search is not None or question.model.black_box):
         from dse import sampled_fronts
 

@@ -180,13 +180,17 @@ def explain(scenario: str, form: str | None, output: str | None, full: bool) -> 
     from formulations.explain import explain as in_words
     from formulations.problem import formulate
     from results.storage import local
+    from solvers import anchors
+    from solvers.answer import answer
     from solvers.choices import combinations
 
     if bool(form) != bool(output):
         raise click.UsageError("--format and -o go together: --format nl -o problem.nl")
     asked = api.load(scenario)
     grid = scenarios.grid(asked)
-    first = grid.question((0,) * len(grid.axes))
+    # limits within a share of an optimum are shown with their numbers
+    asked_first = grid.question((0,) * len(grid.axes))
+    first = anchors.anchored(asked_first, lambda q: answer(q, neighbours=False)).question
     choice, question = next(combinations(first))
     unwritten = _unwritten(grid, first) if form else ""
     if unwritten:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from results.differences import Row, both, compared, each
+from scenarios.composed import definitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +37,8 @@ def differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator
     yield from _machines(*asked, tolerance)
     told = both(_decided, *asked)
     yield from each(SECTION, *told, tolerance, units | _ends(units, told))
+    defined = both(lambda q: {d.name: d.text for d in definitions_of(q.model)}, *asked)
+    yield from each(SECTION, *defined, tolerance, prefix="define.")
     limits = both(lambda q: _limits(q, swept), *asked)
     yield from each(SECTION, *limits, tolerance, _ends(units, limits), "limits.")
     rest = both(_rest, *asked)
@@ -103,8 +107,8 @@ def _limits(q: Question, swept: set[str]) -> dict[str, Any]:
     found = {
         f"{x.name}.{side}": end
         for x in q.limits
-        for side, end in (("min", x.minimum), ("max", x.maximum))
-        if end is not None
+        for side, end in (("min", x.minimum), ("max", x.maximum), ("within", x.within))
+        if end is not None and math.isfinite(end)
     }
     return {n: v for n, v in found.items() if f"limits.{n}" not in swept}
 

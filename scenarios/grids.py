@@ -63,6 +63,8 @@ class Grid:
                 given[aim.name] = value
             elif aim.kind == "limit":
                 limits = tuple(self._limit(x, aim, float(value)) for x in limits)
+            elif aim.kind == "within":
+                limits = tuple(replace(x, within=float(value)) if x.name == aim.name else x for x in limits)
             elif aim.kind == "decide":
                 decide = tuple(_decision(d, aim, float(value)) for d in decide)
         return settled(replace(base, given=given, limits=limits, decide=decide))

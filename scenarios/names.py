@@ -17,6 +17,7 @@ from scenarios.question import HALVINGS, Objective
 from scenarios.reading import Reader
 from scenarios.schema import Shape
 
+MOST_SHARE = 1000.0
 _AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -183,12 +184,27 @@ def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[str, Targ
         reader.findings.unknown(key, f"metric of {reader.model.name}", name, known_names)
         return False
     _halvings_need_machine(reader, shape, key, name)
+    if bounds.within is not None:
+        return _tied(reader, shape, name)
     swept = any(t.kind == "limit" and t.name == name for t in targets.values())
     if bounds.min is None and bounds.max is None and not swept:
         reader.findings.missing(
             key, "the limit has neither min nor max", 'write { max = "10 s" }, or { min = … }'
         )
     return True
+
+
+def _tied(reader: Reader, shape: Shape, name: str) -> bool:
+    """Whether a limit can lie within a share of its metric's own optimum; where not, note why."""
+    key, add, share = f"limits.{name}", reader.findings.add, shape.limits[name].within or 0.0
+    if name not in reader.metrics or name == HALVINGS.name:
+        add(f"{key}.within", f"{name} is no metric, so it has no optimum of its own", "write min or max")
+    elif not 0 <= share <= MOST_SHARE:
+        right = f"write a number from 0 to {MOST_SHARE:g}: 0.05 is 5 %"
+        add(f"{key}.within", f"{share:g} is no share of an optimum", right)
+    else:
+        return True
+    return False
 
 
 def _halvings_need_machine(reader: Reader, shape: Shape, key: str, name: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import product
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import examples
-from scenarios import axes, needs, places
+from scenarios import axes, better, needs, places
 from scenarios.axes import Target
 from scenarios.composed import definitions_of, domain
 from scenarios.decisions import decision
@@ -157,7 +158,14 @@ def _limit(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
         reader.findings.add(f"limits.{name}", wrong, "swap them")
     least, most = domain(reader.model, name)
     low = least if low is None else low if low > _vacuous(roles, name) else None
-    return Limit(name, low, most if high is None else high)
+    high = most if high is None else high
+    share = None if entry is None else entry.within
+    if share is None:
+        return Limit(name, low, high)
+    ranked = {o.name: o.maximize for o in roles.objectives}
+    if ranked.get(name, better.measured(name, q.unit)):
+        return Limit(name, -math.inf if low is None else low, high, share)
+    return Limit(name, low, math.inf if high is None else high, share)
 
 
 def _limited(roles: Roles) -> dict[str, None]:
@@ -203,6 +211,8 @@ def _own_value(shape: Shape, base: Question, aim: Target) -> float | None:
         return value if isinstance(value, float) else None
     if aim.side == "max_halvings":
         return shape.decide[aim.name].max_halvings
+    if aim.kind == "within":
+        return shape.limits[aim.name].within
     return _bound(base, aim, aim.side)
 
 

@@ -46,11 +46,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit on a metric or a decided variable, SI; None: no limit on that side."""
+    """A limit on a metric or a decided variable, SI; None: no limit on that side.
+
+    ``within``: on the worse side it lies so far (as a share) from the metric's own optimum, which is not known yet; its
+    number there is infinite until it is (see ``solvers.anchors``).
+    """
 
     name: str
     minimum: float | None = None
     maximum: float | None = None
+    within: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,6 +235,8 @@ class Bounds(Part):
     """Least value allowed: an SI number or text with a unit."""
     max: Number | None = None
     """Greatest value allowed: an SI number or text with a unit."""
+    within: Bare | None = None
+    """Of a metric: at most so far (0.05: 5 %) from its own optimum under all limits without within."""
 
 
 class Front(Part):
@@ -265,7 +267,7 @@ class Sweep(Part):
 
     path: Text
     """What is swept: a given, machine parameter, "machine" (in a map of machines "machine.cpu"), limits.NAME.max
-    or decide.NAME.max (also min)."""
+    (also min, within) or decide.NAME.max (also min)."""
     start: Number | None = None
     """First value: an SI number or text with a unit."""
     stop: Number | None = None

@@ -44,6 +44,24 @@ _TABLES = {
 }
 
 
+# what the language has a place for and dse does not answer yet, by section and key
+_RESERVED = {
+    ("", "uncertain"): "distributions",
+    ("", "kernels"): "several models on one machine",
+    ("", "models"): "functions of fitted models in definitions",
+    ("", "valid"): "the range in which a model was derived",
+    ("objective", "ties"): "the order in which ties are broken",
+    ("objective", "measure"): "distributions",
+    ("objective", "quantile"): "distributions",
+    ("objective", "cvar"): "distributions",
+    ("limits", "probability"): "distributions",
+    ("limits", "worst"): "distributions",
+    ("sweep", "paths"): "axes along which several numbers change",
+    ("sweep", "table"): "axes from a table",
+    ("sweep", "columns"): "axes from a table",
+}
+
+
 def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
     """Check the shape of ``data``, noting every mistake in ``findings``.
 
@@ -115,8 +133,10 @@ def _fields(place: Place) -> type[Part]:
 
 def _unknown(place: Place) -> tuple[str, str]:
     name, fields = str(place[-1]), _fields(place[:-1]).model_fields
-    if place == ("uncertain",):
-        return "[uncertain] is reserved for distributions and cannot be used yet", "leave it out for now"
+    reserved = _RESERVED.get((str(place[0]) if len(place) > 1 else "", name))
+    if reserved is not None:
+        told = f"[{name}]" if place == ("uncertain",) or name in ("kernels", "models") else name
+        return f"{told} is reserved for {reserved} and cannot be used yet", "leave it out for now"
     if name in Shape.model_fields and name not in fields:
         return f"{name} does not belong here", f"move {name} to the top of the file, above the first [table]"
     if len(place) == 1 and not did_you_mean(name, fields):

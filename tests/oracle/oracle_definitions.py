@@ -114,6 +114,12 @@ def weighted(y: Array) -> tuple[Array, list[Array]]:
     return E + 500.0 * T, own
 
 
+def near_least_power(y: Array, most: float = math.inf) -> tuple[Array, list[Array], Array]:
+    p, M = np.exp(y)
+    T, E, own = nbody(JAKETOWN, 1e6, 20.0, p, M)
+    return T, [*own, np.log(T / 10.0), np.log(E / T / most)], E / T
+
+
 LOG = math.log
 WORDS = (0.0, LOG(1e9))
 TYPED = {
@@ -133,7 +139,8 @@ TYPED = {
     ),
 }
 SWEPT = "nbody_overdrive_deadline_sweep"
-OTHERS = ("roofline_least_carbon", "partition_cheapest_run")
+TIED = "nbody_near_the_least_power"
+OTHERS = (TIED, "roofline_least_carbon", "partition_cheapest_run")
 NAMES = (*TYPED, SWEPT, *OTHERS)
 
 
@@ -143,6 +150,11 @@ def answer(name: str, source: Mapping[str, Any], index: tuple[int, ...] = ()) ->
         deadline = reading.axis(source["sweep"]["deadline"])[index[0]]
         at = Typed("energy", ((LOG(0.4), LOG(1.2)),), lambda y: alpha_power(np.exp(y[0]), float(deadline)))
         return Found("energy", searched(at), "voltage scanned densely and refined, equations typed by hand")
+    if name == TIED:
+        box = ((0.0, LOG(4096)), (LOG(1), LOG(1e6)))
+        least = searched(Typed("power", box, lambda y: near_least_power(y)[2:0:-1]))
+        fastest = Typed("time", box, lambda y: near_least_power(y, 1.05 * least)[:2])
+        return Found("time", searched(fastest), "least power first, then least time: dense grids and SLSQP")
     if name == "roofline_least_carbon":
         return Found(
             "carbon", _carbon(source), "each platform by the paper's equations, carbon typed by hand"

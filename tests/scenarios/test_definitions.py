@@ -441,3 +441,18 @@ def test_every_block_on_the_page_about_definitions_can_be_asked():
     for block in blocks:
         whole = block if "model" in block else blocks[0] | block
         assert scenarios.grid(dse.load(whole)).size >= 1
+
+
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        ({"kernels": [{"name": "forces"}]}, "kernels"),
+        ({"models": {"gemm": "./gemm.toml"}}, "models"),
+        ({"valid": True}, "valid"),
+        ({"objective": {"minimize": "time", "ties": ["energy"]}}, "objective.ties"),
+    ],
+)
+def test_what_is_kept_for_later_is_refused_with_its_reason(more: dict[str, Any], key: str):
+    (problem,) = mistakes(**more)
+    assert problem.key == key
+    assert "is reserved for" in problem.wrong

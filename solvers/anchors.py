@@ -1,0 +1,97 @@
+"""Limits that stand within a share of a metric's own optimum: the optimum is found first, and is then a plain limit.
+
+``power = { within = 0.05 }`` asks for at most 5 % more than the least power that all other limits allow, those with
+``within`` left aside, whatever is chosen among names. Towards which side a metric is better ``better.larger`` says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dse.quantities import show
+from formulations import evaluation
+from results.solution import Solution, Status
+from scenarios.better import larger
+from scenarios.question import Limit, Objective, Question
+
+PROVED = (Status.OPTIMAL, Status.EVALUATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """A question with plain limits only; ``words``: where its anchors lie, ``proved``: whether all of them are proved.
+
+    ``refusal``: instead, the answer to the question for an optimum that is not there: without it no design is.
+    """
+
+    question: Question
+    words: str = ""
+    proved: bool = True
+    refusal: Solution | None = None
+
+
+def has_anchors(question: Question) -> bool:
+    """Tell whether any limit is within a share of an optimum."""
+    return any(x.within is not None for x in question.limits)
+
+
+def anchored(question: Question, solve: Callable[[Question], Solution]) -> Anchored:
+    """Find the optimum of each metric that a limit is tied to, by ``solve``, and write the limits with numbers."""
+    if not has_anchors(question):
+        return Anchored(question)
+    others = tuple(x for x in question.limits if x.within is None)
+    found: list[Limit] = []
+    words: list[str] = []
+    proved = True
+    for limit in question.limits:
+        if limit.within is None:
+            found.append(limit)
+            continue
+        maximize = larger(question, limit.name)
+        alone = dataclasses.replace(
+            question, limits=others, objectives=(Objective(limit.name, maximize),), search=None
+        )
+        best = solve(alone)
+        value = best.objective
+        if best.status not in (*PROVED, Status.FEASIBLE) or value is None or not math.isfinite(value):
+            return Anchored(question, refusal=best)
+        proved &= best.status in PROVED
+        found.append(_tied(limit, value, maximize))
+        words.append(_told(question, limit, value, maximize, best))
+    return Anchored(dataclasses.replace(question, limits=tuple(found)), "; ".join(words), proved)
+
+
+def _tied(limit: Limit, value: float, maximize: bool) -> Limit:
+    assert limit.within is not None, "only such limits are tied"
+    room = limit.within * abs(value)
+    if maximize:
+        least = value - room if limit.minimum is None else max(value - room, limit.minimum)
+        return Limit(limit.name, minimum=least, maximum=limit.maximum)
+    most = value + room if limit.maximum is None else min(value + room, limit.maximum)
+    return Limit(limit.name, minimum=limit.minimum, maximum=most)
+
+
+def _told(question: Question, limit: Limit, value: float, maximize: bool, best: Solution) -> str:
+    unit = evaluation.quantity(question.model, limit.name).unit
+    side = "greatest" if maximize else "least"
+    doubt = "" if best.status in PROVED else ", which is not proved"
+    return f"{limit.name} within {100 * (limit.within or 0.0):g} % of its {side}, {show(value, unit)}{doubt}"
+
+
+def answered(
+    question: Question, solve: Callable[[Question], Solution], last: Callable[[Question], Solution]
+) -> Solution:
+    """Answer a question with such limits: ``solve`` for each anchor, ``last`` for the question itself."""
+    at = anchored(question, solve)
+    if at.refusal is not None:
+        return dataclasses.replace(at.refusal, objective=None, bound=None, gap=None)
+    solution = last(at.question)
+    told = "; ".join(t for t in (solution.certificate, at.words) if t)
+    status = solution.status
+    if not at.proved and status in (Status.OPTIMAL, Status.INFEASIBLE):
+        # another anchor would be another question
+        status = Status.FEASIBLE if status is Status.OPTIMAL else Status.ERROR
+    return dataclasses.replace(solution, status=status, certificate=told)

@@ -1,0 +1,123 @@
+"""``within``: a limit that lies so far from its metric's own optimum."""
+
+from typing import Any
+
+import pytest
+
+import dse
+from results.solution import Solution
+from scenarios import ScenarioError
+
+QUESTION: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "jaketown",
+    "given": {"bodies": 1e6, "flops_per_pair": 20},
+    "decide": {"processors": {"max": 4096}, "memory": {}},
+    "objective": {"minimize": "time"},
+}
+
+
+def solved(**more: Any) -> Solution:
+    return dse.solve(dse.load({**QUESTION, **more}))
+
+
+def least(goal: str, way: str = "minimize", **more: Any) -> float:
+    return solved(**more, objective={way: goal}).objective
+
+
+def test_a_metric_stays_near_its_least():
+    others = {"time": {"max": "10 s"}}
+    anchor = least("power", limits=others)
+    found = solved(limits={**others, "power": {"within": 0.05}})
+    assert found.status == "optimal"
+    assert found.limits["power"].bound == pytest.approx(1.05 * anchor, rel=1e-9)
+    assert found.objective == pytest.approx(
+        least("time", limits={**others, "power": {"max": 1.05 * anchor}}), rel=1e-7
+    )
+    assert "power within 5 % of its least" in found.certificate
+
+
+def test_what_is_better_the_larger_it_is_stays_near_its_greatest():
+    anchor = least("performance", "maximize")
+    found = solved(objective={"minimize": "energy"}, limits={"performance": {"within": 0.05}})
+    assert found.limits["performance"].bound == pytest.approx(0.95 * anchor, rel=1e-9)
+    assert found.metrics["performance"] >= 0.95 * anchor * (1 - 1e-8)
+
+
+def test_other_limits_within_play_no_part_in_an_anchor():
+    """Both anchors are those of the question without either; together they cannot be."""
+    found = solved(limits={"performance": {"within": 0.05}, "power": {"within": 0.05}})
+    assert found.status == "infeasible"
+    assert found.limits["power"].bound == pytest.approx(1.05 * least("power"), rel=1e-6)
+    assert found.limits["performance"].bound == pytest.approx(
+        0.95 * least("performance", "maximize"), rel=1e-6
+    )
+
+
+def test_the_anchor_is_the_best_of_all_choices():
+    asked = {k: v for k, v in QUESTION.items() if k != "machine"}
+    asked["decide"] = {**asked["decide"], "machine": {"values": ["jaketown", "balanced"]}}
+    found = dse.solve(dse.load({**asked, "limits": {"energy": {"within": 0.02}}}))
+    # only one of them comes so near the least of both
+    best = min(least("energy", machine=name) for name in ("jaketown", "balanced"))
+    assert found.limits["energy"].bound == pytest.approx(1.02 * best, rel=1e-9)
+    assert [a.status for a in found.alternatives] == ["infeasible", "optimal"]
+
+
+def test_where_there_is_no_anchor_its_conflict_is_told():
+    found = solved(limits={"energy": {"within": 0.05}, "time": {"max": "1 ns"}})
+    assert found.status == "infeasible"
+    assert "time" in found.conflict
+
+
+def test_definitions_have_anchors_too():
+    found = solved(
+        define={"price": "9000 USD * processors + 3 USD/J * energy"}, limits={"price": {"within": 0.05}}
+    )
+    assert found.status == "optimal"
+    assert found.metrics["price"] == pytest.approx(found.limits["price"].bound, rel=1e-7)
+
+
+def test_the_share_is_swept():
+    asked = {**QUESTION, "limits": {"energy": {"within": 0.05}}}
+    asked["sweep"] = {"share": {"path": "limits.energy.within", "values": [1e-7, 0.001, 0.1]}}
+    found = dse.sweep(dse.load(asked), progress=False)
+    anchor = least("energy")
+    energies, times = found["energy"].to_numpy(), found["time"].to_numpy()
+    assert (energies <= anchor * (1 + found["share"].to_numpy()) * (1 + 1e-7)).all()
+    assert (times[1:] <= times[:-1] * (1 + 1e-9)).all()
+    assert (found["status"] == 1).all()
+
+
+def test_an_anchor_without_proof_leaves_no_proof(monkeypatch: pytest.MonkeyPatch):
+    """Where the least power is not proved, nothing that rests on it is."""
+    import dataclasses
+
+    from results.solution import Status
+    from solvers import anchors
+
+    before = anchors.anchored
+    monkeypatch.setattr(
+        anchors, "anchored", lambda *a: dataclasses.replace(before(*a), proved=False) if a else None
+    )
+    assert solved(limits={"energy": {"within": 0.05}}).status is Status.FEASIBLE
+
+
+@pytest.mark.parametrize(
+    ("limits", "part"),
+    [
+        ({"energy": {"within": -0.05}}, "-0.05 is no share of an optimum"),
+        ({"memory": {"within": 0.05}}, "memory is no metric"),
+        ({"enrgy": {"within": 0.05}}, 'there is no metric of nbody "enrgy"'),
+        ({"energy": {"within": "5 %"}}, "is not a number"),
+    ],
+)
+def test_what_is_no_share_is_refused(limits: dict[str, Any], part: str):
+    with pytest.raises(ScenarioError, match=part):
+        dse.load({**QUESTION, "limits": limits})
+
+
+def test_an_axis_needs_a_share_to_sweep():
+    sweep = {"share": {"path": "limits.energy.within", "values": [0.1]}}
+    with pytest.raises(ScenarioError, match="energy has no within to sweep"):
+        dse.load({**QUESTION, "sweep": sweep})
