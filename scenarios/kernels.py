@@ -214,10 +214,11 @@ def _ways(shape: Shape, kernels: Sequence[Kernel], findings: Findings) -> None:
             findings.add("idle", wrong, right)
     elif shape.idle == "on" and not any(composing.leaks(k.model) for k in kernels):
         findings.add("idle", "none of these kernels has processors that leak", "leave it out")
-    untold = [k for k in kernels if not composing.energy_terms(k.model)]
-    if shape.overlap and untold:
-        wrong = f"{untold[0].model.name} does not say what its energy is made of, so its runs cannot overlap"
-        findings.add("overlap", wrong, "leave it out")
+    untold = [k.model.name for k in kernels if not composing.energy_terms(k.model)]
+    for key, asked in (("overlap", shape.overlap), ("idle", shape.idle == "on")):
+        if asked and untold:
+            wrong = f"{untold[0]} does not say what its energy is made of, so what is drawn over time is not known"
+            findings.add(key, wrong, "leave it out")
 
 
 def _of_whole(shape: Shape, kernels: Sequence[Kernel], findings: Findings, *, swept: bool) -> None:

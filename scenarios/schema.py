@@ -60,8 +60,8 @@ def _flag(value: Any) -> bool:
 
 def _idle(value: Any) -> bool | str:
     if not isinstance(value, bool) and value not in ("on", "off"):
-        right = 'write true or false; in a question of several kernels "on" or "off"'
-        raise _wrong("this does not say whether processors idle", right)
+        right = 'write true or false, or in a question of several kernels "on" or "off"'
+        raise _wrong("this is neither true nor false", right)
     return bool(value) if isinstance(value, bool) else str(value)
 
 

@@ -47,7 +47,6 @@ _TABLES = {
 # what the language has a place for and dse does not answer yet, by section and key
 _RESERVED = {
     ("", "uncertain"): "distributions",
-    ("", "kernels"): "several models on one machine",
     ("", "models"): "functions of fitted models in definitions",
     ("", "valid"): "the range in which a model was derived",
     ("objective", "ties"): "the order in which ties are broken",
@@ -135,7 +134,7 @@ def _unknown(place: Place) -> tuple[str, str]:
     name, fields = str(place[-1]), _fields(place[:-1]).model_fields
     reserved = _RESERVED.get((str(place[0]) if len(place) > 1 else "", name))
     if reserved is not None:
-        told = f"[{name}]" if place == ("uncertain",) or name in ("kernels", "models") else name
+        told = f"[{name}]" if place == ("uncertain",) or name == "models" else name
         return f"{told} is reserved for {reserved} and cannot be used yet", "leave it out for now"
     if name in Shape.model_fields and name not in fields:
         return f"{name} does not belong here", f"move {name} to the top of the file, above the first [table]"

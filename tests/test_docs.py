@@ -67,7 +67,7 @@ def test_every_file_on_the_page_about_the_scenario_language_loads(tmp_path: Path
     """A block without a model is put over the first one, as the page says."""
     import scenarios
     from scenarios.axes import RESERVED
-    from scenarios.schema import Decide, Front, Goal, Searching, Shape, Sweep
+    from scenarios.schema import Decide, Front, Goal, KernelEntry, Searching, Shape, Sweep
     from scenarios.toml_text import to_toml
 
     machine = (ROOT / "dse" / "machines" / "balanced.toml").read_text(encoding="utf-8")
@@ -75,10 +75,12 @@ def test_every_file_on_the_page_about_the_scenario_language_loads(tmp_path: Path
     page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
     blocks = [tomllib.loads(step.text) for step in steps(page) if step.kind == "toml"]
     for block in blocks:
-        whole = block if "model" in block else blocks[0] | block
+        whole = block if "model" in block or "kernels" in block else blocks[0] | block
         (tmp_path / "question.toml").write_text(to_toml(whole), encoding="utf-8")
         assert scenarios.grid(scenarios.load(tmp_path / "question.toml")).size, block
-    keys = {k for part in (Shape, Decide, Front, Goal, Searching, Sweep) for k in part.model_fields}
+    keys = {
+        k for part in (Shape, KernelEntry, Decide, Front, Goal, Searching, Sweep) for k in part.model_fields
+    }
     assert not {k for k in keys | RESERVED if not re.search(rf"\b{k}\b", page)}
 
 

@@ -56,6 +56,7 @@ WHERE = {
     "Decide": "[decide] NAME = { … }",
     "Front": "[objective.front]",
     "Goal": "[objective]",
+    "KernelEntry": "[[kernels]]",
     "Searching": "[search]",
     "Sweep": "[sweep.NAME]",
 }

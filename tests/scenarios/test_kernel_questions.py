@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import copy
+import re
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import dse
 import scenarios
-from dse import workloads
+from dse import models, workloads
 from dse.commandline import main
+from dse.models import registry
 from dse.workloads import catalogue
 from formulations.problem import Kind, formulate
 from results import breakdowns
 from results.store import StoreError
 from scenarios import ScenarioError
+from scenarios.schema import KernelEntry
 
 FORCES = {"name": "forces", "model": "nbody", "given": {"bodies": 1e5, "flops_per_pair": 10}}
 PRODUCT = {"name": "product", "model": "matmul", "given": {"order": 1000}, "repeat": 20}
@@ -188,7 +195,7 @@ MISTAKES = [
     (asked(objective={"minimize": "flops"}), "objective", "no metric of the whole"),
     (asked(limits={"forces.tme": {"max": 1}}), "limits.forces.tme", "no metric of nbody + matmul"),
     (asked(idle=True), "idle", "no time idle"),
-    (asked(idle="perhaps"), "idle", "does not say"),
+    (asked(idle="perhaps"), "idle", "neither true nor false"),
     (asked(sweep={"x": {"path": "given.forces.bodis", "values": [1]}}), "sweep.x.path", "leads nowhere"),
     (asked(define={"forces": "2 * energy"}), "define.forces", "is a kernel"),
 ]
@@ -219,6 +226,28 @@ def test_one_model_has_nothing_to_overlap(more: dict[str, Any]) -> None:
     with pytest.raises(ScenarioError) as caught:
         dse.load({**alone, "decide": {"memory": {}}, **more})
     assert [p.key for p in caught.value.problems] == list(more)
+
+
+def test_a_model_that_does_not_say_what_its_energy_is_made_of_runs_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    silent = replace(models.get("nbody"), name="silent", sums=(), work=())
+    monkeypatch.setattr(registry, "_registered", {**registry._registered, "silent": silent})
+    question = asked(
+        kernels=kernels({"model": "silent"}), decide={"processors": {}, "memory": {}}, limits=None
+    )
+    fixed = {
+        **question,
+        "decide": {},
+        "given": {"processors": 64, "forces.memory": 2e3, "product.memory": 5e4},
+    }
+    told = {**fixed, "kernels": QUESTION["kernels"]}
+    mine, ours = dse.solve(fixed), dse.solve(told)
+    # without a declared product the flops are performance times time
+    assert mine.metrics["performance"] == pytest.approx(ours.metrics["performance"], rel=1e-14)
+    for more in ({"overlap": True}, {"idle": "on"}):
+        with pytest.raises(ScenarioError, match="silent does not say"):
+            dse.load({**question, **more})
 
 
 def test_a_code_on_a_roofline_has_no_processors_that_leak() -> None:
@@ -293,3 +322,62 @@ class TestWorkloads:
     def test_they_are_listed(self, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main.main(["workloads", *arguments], standalone_mode=False) == 0
         assert "spmv" in capsys.readouterr().out or "central" in arguments[0]
+
+
+def test_every_block_on_the_page_about_kernels_can_be_asked() -> None:
+    """A block without kernels is put over the first one."""
+    page = (Path(__file__).parents[2] / "docs" / "kernels.md").read_text(encoding="utf-8")
+    blocks = [tomllib.loads(text) for text in re.findall(r"^```toml\n(.*?)^```$", page, re.M | re.S)]
+    assert len(blocks) >= 5
+    for block in blocks:
+        whole = block if "kernels" in block else {**blocks[0], **block}
+        assert scenarios.grid(dse.load(whole)).size == 1
+
+
+WORDS = [
+    "forces",
+    "product",
+    "nbody",
+    "fft",
+    "roofline",
+    "spmv",
+    "bodies",
+    "memory",
+    "processors",
+    "time",
+    "1 s",
+    "a.b",
+]
+LEAVES = st.one_of(
+    st.none(), st.booleans(), st.integers(-2, 40), st.floats(), st.sampled_from(WORDS), st.text(max_size=4)
+)
+JUNK = st.one_of(
+    LEAVES, st.lists(LEAVES, max_size=2), st.dictionaries(st.sampled_from(WORDS), LEAVES, max_size=3)
+)
+ENTRY = st.dictionaries(st.sampled_from([*KernelEntry.model_fields, "decide"]), JUNK, max_size=4)
+PLACES = st.sampled_from(
+    ["forces.memory", "memory", "forces", "forces.bodies", "product.repeat", "forces.time", "words"]
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    changes=st.lists(ENTRY, max_size=3),
+    given_=st.dictionaries(PLACES, JUNK, max_size=2),
+    decide=st.dictionaries(PLACES, st.just({}), max_size=2),
+    ways=st.dictionaries(st.sampled_from(["idle", "overlap"]), JUNK, max_size=2),
+)
+def test_nothing_in_kernels_leads_to_another_error(changes: Any, given_: Any, decide: Any, ways: Any) -> None:
+    entries = kernels(*changes) if changes else [FORCES, PRODUCT]
+    question = asked(kernels=entries, given=given_, decide={**QUESTION["decide"], **decide}, **ways)
+    try:
+        found = scenarios.grid(scenarios.load(question))
+    except ScenarioError as caught:
+        error = caught
+    else:
+        assert found.question(()).model.name
+        return
+    assert error.problems
+    assert all(p.wrong and p.right for p in error.problems)
+    assert "pydantic" not in str(error)
+    assert "validation error" not in str(error)

@@ -17,8 +17,10 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
     """Whether a value has the shape that the part of JSON Schema used here allows."""
     if "$ref" in schema:
         return fits(value, SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]])
-    if "anyOf" in schema:
-        return any(fits(value, s) for s in schema["anyOf"])
+    if "anyOf" in schema and not any(fits(value, s) for s in schema["anyOf"]):
+        return False
+    if not all(key in value for key in schema.get("required", ())):
+        return False
     kind = schema.get("type")
     if kind == "number":
         return isinstance(value, int | float) and not isinstance(value, bool)
@@ -56,6 +58,8 @@ def test_the_library_fits(name: str) -> None:
         {"decide": {"count": {"gpu": {"max": 3}}, "share": {"a": {"cpu": {}}}}},
         {"decide": {"machine": {"cpu": {"energy_per_flop": {"max_halvings": 2}}}}},
         {"limits": {"time": {"cpu": {"max": "1 s"}}}},
+        {"kernels": [{"name": "a", "model": "fft", "given": {"points": 3}, "repeat": 2}], "idle": "on"},
+        {"kernels": [{"name": "a", "workload": "spmv", "size": 3}], "overlap": True},
     ],
 )
 def test_lists_maps_and_nested_tables_fit(part: Any) -> None:
@@ -71,7 +75,15 @@ def test_lists_maps_and_nested_tables_fit(part: Any) -> None:
         {"given": {"regions": [3]}},
         {"machine": 3},
         {"objectiv": {}},
+        {"kernels": {"name": "a"}},
+        {"kernels": [{"nam": "a"}]},
+        {"idle": 3},
     ],
 )
 def test_what_the_language_refuses_does_not_fit(part: Any) -> None:
     assert not fits({"model": "partition"} | part, SCHEMA)
+
+
+def test_a_question_has_a_model_or_kernels() -> None:
+    assert fits({"kernels": [{"name": "a", "workload": "spmv"}]}, SCHEMA)
+    assert not fits({"title": "neither"}, SCHEMA)
