@@ -34,20 +34,22 @@ class Hardware:
     available: int
     guessed: bool = False
 
-    def reach(self, level: int, threads: int) -> float:
-        """Return the bytes that ``threads`` threads hold in the caches of a level together."""
-        cache = next(c for c in self.caches if c.level == level)
-        return cache.size * max(1, threads / cache.shared)
+    def reach(self, cache: Cache, threads: int) -> float:
+        """Return the bytes that threads hold in the caches of a kind, on processors as near as can be."""
+        return cache.size * max(1.0, threads / cache.shared)
+
+    def spread(self, cache: Cache, threads: int) -> float:
+        """Return the bytes that they hold there on processors as far apart as can be."""
+        return cache.size * max(1.0, min(threads, self.processors / cache.shared))
 
     def level(self, size: float, threads: int) -> str:
-        """Say where ``size`` bytes lie when ``threads`` threads share them: empty where it is two levels."""
+        """Say where ``size`` bytes lie when ``threads`` threads share them: empty where it may be two levels."""
         below = 0.0
         for cache in self.caches:
-            reach = self.reach(cache.level, threads)
             # half a cache: the rest is for what else runs; 1.5 times the one below: little of it helps
-            if 1.5 * below <= size <= 0.5 * reach:
+            if 1.5 * below <= size <= 0.5 * self.reach(cache, threads):
                 return f"L{cache.level}"
-            below = reach
+            below = self.spread(cache, threads)
         return "memory" if size >= 3.5 * below else ""
 
 

@@ -111,7 +111,7 @@ class Team:
 
 def memory_size(hardware: Hardware, threads: int) -> int:
     """Return the bytes that count as memory: four times the last cache or more, a power of two for each thread."""
-    least = _MEMORY_TIMES * int(hardware.reach(hardware.caches[-1].level, threads))
+    least = _MEMORY_TIMES * int(hardware.spread(hardware.caches[-1], threads))
     # random reads find their places by masks
     return threads * (1 << (-(-least // threads) - 1).bit_length())
 
@@ -120,7 +120,7 @@ def sizes(hardware: Hardware, threads: int, *, quick: bool) -> list[int]:
     """Return the sizes to sweep, in bytes: one in each level (quick), else all powers of two from 8 KiB."""
     most = memory_size(hardware, threads)
     if quick:
-        return [*(int(hardware.reach(c.level, threads) / 2) for c in hardware.caches), most]
+        return [*(int(hardware.reach(c, threads) / 2) for c in hardware.caches), most]
     count = (most // _LEAST_SIZE).bit_length()
     return [*(_LEAST_SIZE << i for i in range(count) if _LEAST_SIZE << i < most), most]
 

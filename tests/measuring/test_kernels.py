@@ -116,6 +116,14 @@ def test_levels_are_told_by_size_and_threads():
     assert found.level(64 << 10, 4) == "L1"
     assert found.level(16 << 20, 4) == "L3"
     assert found.level(128 << 20, 4) == "memory"
+    # on eight dies with a third cache each, eight threads may share one of them or have all
+    dies = Hardware(
+        "Dies", 64, (Cache(1, 32 << 10, 1), Cache(2, 1 << 20, 1), Cache(3, 32 << 20, 8)), 1 << 38, 1 << 38
+    )
+    assert dies.level(14 << 20, 8) == "L3"
+    assert dies.level(128 << 20, 8) == ""
+    assert tasks.memory_size(dies, 8) == 1 << 30
+    assert dies.level(1 << 30, 8) == "memory"
     for threads in (1, 3, 4):
         for quick in (True, False):
             sizes = tasks.sizes(found, threads, quick=quick)
