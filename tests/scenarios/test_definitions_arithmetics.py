@@ -43,6 +43,7 @@ class TestDefinitions(ModelContract):
     """Units, arrays, formulas, posynomials and intervals of a model with definitions agree with floats."""
 
     model = "nbody"
+    tries = 3
     typical: ClassVar[dict[str, float]] = {
         "bodies": 1e6,
         "flops_per_pair": 20.0,
