@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formulations import evaluation, maxima
-from formulations.posynomial import LogMonomial, Ratio, Refused, symbol
+from formulations.posynomial import Difference, LogMonomial, Ratio, Refused, symbol
 from formulations.problem import Kind, Problem
 from scenarios.composed import definitions_of
 from scenarios.expressions import names
@@ -33,6 +33,8 @@ def culprit(problem: Problem) -> str:
 def _why(value: Any) -> str:
     if isinstance(value, Refused):
         return value.reason
+    if isinstance(value, Difference):
+        return "a difference"
     if isinstance(value, LogMonomial):
         return ""
     if isinstance(value, Ratio) and not value.denominator.is_monomial:

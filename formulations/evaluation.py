@@ -16,6 +16,7 @@ import numpy as np
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 from dse.quantities import Quantity
+from formulations.posynomial import Difference, Ratio
 from scenarios import composed
 from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 
@@ -71,9 +72,8 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     rows: dict[RowKey, Any] = {}
     for name, (low, high) in bounds(question).items():
         value = at[name] if name in at else x.get(name, question.given.get(name))
-        size = None
-        if composed.may_be_negative(question.model, name):
-            size = composed.size(question.model, name, {**question.given, **x, **at})
+        signed = composed.may_be_negative(question.model, name) and not isinstance(value, Ratio | Difference)
+        size = composed.size(question.model, name, {**question.given, **x, **at}) if signed else None
         if high is not None:
             rows[RowKey(name, "max")] = _read(value, high, 1.0, size)
         if low is not None:

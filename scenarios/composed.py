@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -114,7 +115,7 @@ class Equations:
         for name in self._own:
             found[name] = at[name]
         for name, run in runs.sizes:
-            found[name + NOT_NEGATIVE] = 1.0 - at[name] / run(at)
+            found[name + NOT_NEGATIVE] = arithmetic.not_negative(at[name], partial(run, at))
         return found
 
 
@@ -157,7 +158,7 @@ def _chained(parts: list[tuple[str, Run]]) -> Run:
             case "+":
                 return lambda at: a(at) + b(at)
             case "-":
-                return lambda at: a(at) - b(at)
+                return lambda at: arithmetic.difference(a(at), b(at))
             case "*":
                 return lambda at: a(at) * b(at)
         return lambda at: a(at) / b(at)
@@ -173,7 +174,7 @@ def _chained(parts: list[tuple[str, Run]]) -> Run:
             elif sign == "/":
                 total = total / part(at)
             else:
-                total = total - part(at)
+                total = arithmetic.difference(total, part(at))
         return total
 
     return run

@@ -7,7 +7,7 @@ Each is open to further arithmetics: a package that brings a new kind of number 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce, singledispatch
 from operator import add
 from typing import Any
@@ -66,6 +66,27 @@ def minimum(a: Any, b: Any, *more: Any) -> Any:
 
 
 register_minimum = _minimum.register
+
+
+@singledispatch
+def _difference(a: Any, b: Any) -> Any:
+    if _difference.dispatch(type(b)) is not _difference.dispatch(object):
+        return _difference.dispatch(type(b))(a, b)
+    return a - b
+
+
+def difference(a: Any, b: Any) -> Any:
+    """Return a - b; what has no negative numbers may keep the two apart, to be compared with a limit."""
+    return _difference(a, b)
+
+
+register_difference = _difference.register
+
+
+@singledispatch
+def not_negative(value: Any, size: Callable[[], Any]) -> Any:
+    """Read ``value >= 0`` as a ratio <= 1; ``size``: returns what the value is measured by."""
+    return 1.0 - value / size()
 
 
 def power(a: Any, b: Any) -> Any:
