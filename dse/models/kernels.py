@@ -19,6 +19,7 @@ Which part of an energy is drawn over time, and with what, is read from a model'
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -289,13 +290,14 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
     leak. Raises ValueError where kernels have a machine parameter or a shared input of one name in different units.
     """
     every = tuple(kernels)
-    models = dict.fromkeys(k.model.name for k in every)
+    models = Counter(k.model.name for k in every)
+    named = " + ".join(f"{n} × {model}" if n > 1 else model for model, n in models.items())
     way = ", overlapped" if overlap else ", idle processors leaking" if idle else ""
     inputs = [(k.at(q.name), k, q) for k in every for q in k.model.inputs]
     metrics = (_renamed(q, f"{k.name}.{q.name}", k) for k in every for q in k.model.metrics)
     sources = dict.fromkeys(k.model.source for k in every)
     return Model(
-        name=f"{' + '.join(models)}{way}",
+        name=f"{named}{way}",
         title=f"{', '.join(f'{k.name} ({k.model.name})' for k in every)} on one machine{way}",
         source="; ".join(sources),
         machine=_union((q.name, q) for k in every for q in k.model.machine),

@@ -158,6 +158,13 @@ def test_what_can_be_a_kernel() -> None:
     assert held_together(models.get("nbody_two_level")) == {"node_memory_capacity", "core_memory_capacity"}
 
 
+def test_a_name_says_which_models_there_are() -> None:
+    one, other = models.get("nbody"), models.get("fft")
+    kernels = [Kernel("a", one), Kernel("b", other), Kernel("c", one)]
+    assert composed(kernels).name == "2 × nbody + fft"
+    assert composed(kernels, overlap=True).name == "2 × nbody + fft, overlapped"
+
+
 def test_kernels_disagree_about_a_parameter() -> None:
     """A machine parameter in two units is refused, whoever brings the model."""
     from dataclasses import replace

@@ -64,6 +64,26 @@ def test_a_sum_of_posynomials_is_a_geometric_program() -> None:
     assert at["energy"] == pytest.approx(at["forces.energy"] + 20 * at["product.energy"], rel=1e-12)
 
 
+def test_kernels_with_nothing_in_common_have_the_sum_of_their_optima() -> None:
+    own = {f"{k}.{n}": {} for k in ("forces", "product") for n in ("processors", "memory")}
+    both = dse.solve(
+        asked(decide=own, limits={"forces.time": {"max": "0.3 s"}, "product.time": {"max": "50 ms"}})
+    )
+    alone = {
+        "machine": "balanced",
+        "decide": {"processors": {}, "memory": {}},
+        "objective": {"minimize": "energy"},
+    }
+    forces = dse.solve(
+        {**alone, "model": "nbody", "given": FORCES["given"], "limits": {"time": {"max": "0.3 s"}}}
+    )
+    product = dse.solve(
+        {**alone, "model": "matmul", "given": PRODUCT["given"], "limits": {"time": {"max": "50 ms"}}}
+    )
+    # each optimum is proved to 1e-6
+    assert both.objective == pytest.approx(forces.objective + 20 * product.objective, rel=2e-6)
+
+
 def test_a_logarithm_of_processors_makes_it_no_geometric_program() -> None:
     spectrum = {"name": "spectrum", "model": "fft", "given": {"points": 1e9}}
     question = scenarios.grid(
