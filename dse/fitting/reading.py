@@ -112,6 +112,9 @@ def read(
         whole[column.name] = np.where(right, values, np.nan)
         if right.all():
             numbers[column.name] = values
+    for column, place in heads.guessed.items():
+        values, right = _numbers(column, cells, place, heads.units[place], faults)
+        whole[column.name] = np.where(right, values, np.nan)
     if not cells.runs and not cells.faults:
         faults.append((0, "there are no runs: write one line for each below the header"))
     if check is not None:
@@ -148,17 +151,21 @@ def _plain(name: str) -> str:
 
 @dataclass(slots=True)
 class _Heads:
-    """Which column stands where, in which unit, and what is to be said of it."""
+    """Which column stands where, in which unit, and what is to be said of it.
+
+    ``guessed``: where columns stand that are missing, if one header was probably meant.
+    """
 
     places: dict[Column, int]
     units: dict[int, str]
     notes: list[str]
+    guessed: dict[Column, int]
 
     @classmethod
     def of(cls, cells: Table, columns: Sequence[Column], names: Mapping[str, str], faults: Faults) -> _Heads:
         """Find each column among the headers; missing and doubled ones are noted."""
         split = [_split(h) for h in cells.heads]
-        found = cls({}, {i: unit for i, (_, unit) in enumerate(split)}, [])
+        found = cls({}, {i: unit for i, (_, unit) in enumerate(split)}, [], {})
         known = [c.name for c in columns]
         for name in names:
             if name not in known:
@@ -180,10 +187,14 @@ class _Heads:
             elif column.required:
                 missing.append(column)
         got = {c.name for c in found.places} | set(names)
-        left = [n for i, (n, _) in enumerate(split) if i not in found.places.values()]
+        left = {i: n for i, (n, _) in enumerate(split) if i not in found.places.values()}
         for column in missing if cells.heads else ():
-            if column.instead not in got:
-                faults.append((0, _missing(column, left, [n for n, _ in split])))
+            if column.instead in got:
+                continue
+            faults.append((0, _missing(column, list(left.values()), [n for n, _ in split])))
+            meant = [i for i, n in left.items() if did_you_mean(column.name, [n])]
+            if len(meant) == 1 and not column.text and meant[0] not in found.guessed.values():
+                found.guessed[column] = meant[0]
         if missing and cells.heads and all(_NUMBER.fullmatch(h) for h in cells.heads):
             faults.append((0, f"the first line has numbers only: {HEADER} is needed above them"))
         return found

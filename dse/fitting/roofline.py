@@ -22,7 +22,17 @@ from dse.fitting.errors import FittingError
 from dse.fitting.outliers import Outlier, Residuals, outliers
 from dse.fitting.reading import Array, Column, Measurements
 from dse.fitting.result import NOT_VISIBLE, Comparison, Estimate, Fit, Runs
-from dse.fitting.roofline_search import Found, Hidden, cheaper, nearby, reduced, robust, solve, spread
+from dse.fitting.roofline_search import (
+    Found,
+    Hidden,
+    cheaper,
+    nearby,
+    reduced,
+    robust,
+    solve,
+    spread,
+    thinned,
+)
 from dse.fitting.roofline_terms import ALWAYS, KINDS, LAUNCH_BOUND, Kind, Problem
 from dse.fitting.statistics import Errors, dependent, errors, summary
 
@@ -89,11 +99,14 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
     Raises FittingError where the runs cannot determine them.
     """
     problem, units = _problem(runs)
-    whole = solve(problem, (1.0, 1.0))
-    whole = solve(problem, spread(whole), nearby(whole.theta))
+    few = thinned(problem)
+    whole = solve(few, (1.0, 1.0))
+    whole = solve(few, spread(whole), nearby(whole.theta))
     chosen, hidden = reduced(whole)
     _refuse_dependent(runs.source, chosen)
     chosen, hidden = cheaper(chosen, hidden)
+    if few is not problem:
+        chosen = _of_all(problem, chosen)
     measured = _measured(runs)
     figures = _figures(chosen, measured, units)
     of_chosen = {k: errors(figures[k], measured[k]) for k in figures}
@@ -186,8 +199,15 @@ def _uncapped(chosen: Found) -> tuple[Found, dict[int, Hidden]]:
     """Fit the model without a cap: every rate, and the launch time where the runs show one."""
     problem = chosen.problem
     rates = {*range(len(problem.kinds)), *problem.free} - {problem.cap}
-    free = solve(replace(problem, free=tuple(sorted(rates))), chosen.weights)
-    return cheaper(free, {})
+    whole = replace(problem, free=tuple(sorted(rates)))
+    few = thinned(whole)
+    free, hidden = cheaper(solve(few, chosen.weights), {})
+    return (free if few is whole else _of_all(whole, free)), hidden
+
+
+def _of_all(problem: Problem, found: Found) -> Found:
+    """Fit all runs, with the terms that were found by some of them, and from there."""
+    return solve(replace(problem, free=found.problem.free), found.weights, [found.theta])
 
 
 def _measured(runs: Measurements) -> dict[str, Array]:
@@ -232,15 +252,8 @@ def _held_out(found: Found) -> dict[str, Errors]:
     errs: dict[str, Array] = {}
     for k in range(count):
         kept = fold != k
-        part = replace(
-            problem,
-            amounts=problem.amounts[:, kept],
-            time=problem.time[kept],
-            energy=None if problem.energy is None else problem.energy[kept],
-        )
-        theta = solve(part, found.weights, [found.theta]).theta
-        held = replace(problem, amounts=problem.amounts[:, ~kept])
-        time, energy = held.model(theta)
+        theta = solve(problem.part(kept), found.weights, [found.theta]).theta
+        time, energy = problem.part(~kept).model(theta)
         pairs = [("time", time, problem.time)]
         pairs += [] if problem.energy is None else [("energy", energy, problem.energy)]
         for what, model, measured in pairs:

@@ -18,6 +18,8 @@ _SHORT = 0.05
 _SEED, _TRIES, _NEAR = 20140519, 4, 0.1
 # of the starts tried a little, so many are followed to the end
 _COARSE, _FOLLOWED, _MOST = 20, 2, 300
+# runs beyond these are left out of a search, and come in again at its end
+_MANY = 1000
 _EQUAL_SPREAD = 1e-9
 _SIGNIFICANT = 0.05
 _ROBUST_ROUNDS = 3
@@ -134,19 +136,31 @@ def spread(found: Found) -> tuple[float, float]:
     return 1.0, float(np.clip(wide[0] / wide[1], 1e-2, 1e2))
 
 
+def thinned(problem: Problem) -> Problem:
+    """Return the problem of at most so many runs, drawn at random: enough to search among terms and starts."""
+    n = problem.time.size
+    if n <= _MANY:
+        return problem
+    return problem.part(np.sort(np.random.default_rng(_SEED).choice(n, _MANY, replace=False)))
+
+
 def robust(problem: Problem) -> list[Array]:
     """Return log(model/measured) of times, and of energies, under a fit that gross errors hardly move.
 
     Cauchy's loss, with the scale of each kind of error from the median of its sizes.
     """
-    found = solve(problem, (1.0, 1.0))
-    starts = [found.theta, *_guesses(problem)]
+    few = thinned(problem)
+    found = solve(few, (1.0, 1.0))
+    starts = [found.theta, *_guesses(few)]
     for _ in range(_ROBUST_ROUNDS):
-        parts = np.split(problem.residuals(found.theta, (1.0, 1.0)), problem.figures // problem.time.size)
-        wide = [scale(part, len(problem.free)) for part in parts]
-        found = solve(problem, (1 / wide[0], 1 / wide[-1]), starts, "cauchy")
+        wide = [scale(part, len(problem.free)) for part in _errors(few, found.theta)]
+        found = solve(few, (1 / wide[0], 1 / wide[-1]), starts, "cauchy")
         starts = [found.theta]
-    return np.split(problem.residuals(found.theta, (1.0, 1.0)), problem.figures // problem.time.size)
+    return _errors(problem, found.theta)
+
+
+def _errors(problem: Problem, theta: Array) -> list[Array]:
+    return np.split(problem.residuals(theta, (1.0, 1.0)), problem.figures // problem.time.size)
 
 
 def reduced(found: Found) -> tuple[Found, dict[int, Hidden]]:

@@ -9,9 +9,10 @@ accesses. That is equations (1) and (3) of Choi et al. 2014, with the launch tim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.fitting.statistics import Array
 
@@ -109,6 +110,11 @@ class Problem:
     def figures(self) -> int:
         """How many measured numbers there are to fit."""
         return self.time.size * (1 if self.energy is None else 2)
+
+    def part(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Problem:
+        """Return the problem of some of the runs, in the same units."""
+        energy = None if self.energy is None else self.energy[which]
+        return replace(self, amounts=self.amounts[:, which], time=self.time[which], energy=energy)
 
     def busy(self, theta: Array) -> tuple[Array, Array, Array]:
         """Return the maximum, which of its terms holds (a kind's place, or their number: the cap), and Σ N ε."""

@@ -77,7 +77,9 @@ def dependent(columns: Array, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the groups of columns that determine each other, by name; none where all are independent."""
     size = np.linalg.norm(columns, axis=0)
     size[size == 0] = 1.0
-    _, values, directions = np.linalg.svd(columns / size, full_matrices=True)
+    # all directions are wanted, and of many runs not the square matrix on the other side
+    wide = columns.shape[0] < columns.shape[1]
+    _, values, directions = np.linalg.svd(columns / size, full_matrices=wide)
     values = np.concatenate([values, np.zeros(len(names) - values.size)])
     null = directions[values <= DEPENDENT * values[0]]
     # columns belong together where the null space ties them, whatever basis of it was found

@@ -255,3 +255,15 @@ def test_caches_have_costs_of_their_own():
     flat = runs | {"bytes": runs["flops"] / 4, "bytes_L1": runs["flops"], "bytes_L2": runs["flops"] / 2}
     with pytest.raises(FittingError, match=r"flops, bytes, bytes_L1, bytes_L2 are in proportion"):
         dse.fit(flat, "roofline")
+
+
+def test_thousands_of_runs_are_searched_by_some_and_fitted_by_all():
+    rng = np.random.default_rng(0)
+    intensity, moved = 2.0 ** rng.uniform(-3, 9, 4000), rng.uniform(5e10, 2e11, 4000)
+    true = CAPPED | {"launch_time": 0.02}
+    runs = measured(true, intensity * moved, moved, 0.05, 1)
+    runs["time"][:8] *= 9
+    found = dse.fit(runs, "roofline")
+    assert [o.run for o in found.outliers] == list(range(8))
+    assert found.errors["time"].runs == 3992
+    assert found.values == pytest.approx(true, rel=0.05)

@@ -87,7 +87,7 @@ def malformed(seed: int) -> tuple[bytes, list[str]]:
             before = list(cells)
             line, said = OF_LINES[int(rng.integers(len(OF_LINES)))](rng, cells)
             changed = [k for k in range(4) if k >= len(cells) or cells[k] != before[k]]
-            # a cell of a column that is not read has no fault, and neither has a run without its flops
+            # whether the cells of a column without a right header are read depends on what it is called
             if spoilt in changed or (spoilt in {0, 1} and "neither" in said):
                 line = ",".join(before)
             else:

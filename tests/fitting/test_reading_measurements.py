@@ -100,6 +100,7 @@ def test_all_that_is_wrong_is_told_at_once(file: Path):
     told = refusal("tim,flops [W]\n-1,2\n", file)
     assert "time [s] is missing" in told
     assert "a power (W)" in told
+    assert "'tim' of run 1 (line 2) is -1, not a positive number" in told
 
 
 @pytest.mark.parametrize(
