@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from dse.fitting.asked import Asked, asked, derived
 from dse.fitting.errors import FittingError
 from dse.fitting.held_out import FOLDS, HeldOut, folds, held_out
 from dse.fitting.logfit import LOSSES, Array, Form, Loss, log_value
-from dse.fitting.reading import Column, Measurements, read
+from dse.fitting.reading import Measurements, read
 from dse.fitting.table import table
 from dse.fitting.ways import Way
 from dse.models import model_files
@@ -56,6 +56,8 @@ class Behaviour:
     sum with intervals (95 %); ``notes``: what the user should know.
     """
 
+    KIND: ClassVar[str] = "model"
+
     fitted: Fitted
     held: HeldOut
     measured: Array
@@ -67,9 +69,11 @@ class Behaviour:
     notes: tuple[str, ...] = ()
 
     @property
-    def doubtful(self) -> bool:
-        """Whether held-out runs are missed by more than half on average."""
-        return self.held.mean > DOUBTFUL
+    def distrust(self) -> str:
+        """Why the fit is no model of the runs; empty where it is one."""
+        if self.held.mean <= DOUBTFUL:
+            return ""
+        return f"runs held out are missed by {self.held.mean:.0%} on average: the form does not describe them"
 
     @property
     def error(self) -> float:
@@ -90,11 +94,16 @@ class Behaviour:
         head = (f"Fitted by dse {VERSION}. In a scenario: model = \"./{self.fitted.name}.toml\"", self.method)
         return model_files.written(self.fitted, head)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the model file; raises StoreError where it cannot be written."""
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the model file.
+
+        Raises StoreError where it cannot be written; FittingError, unless ``force``, where ``distrust`` says why not.
+        """
         from results.storage import local
         from results.trouble import explained
 
+        if self.distrust and not force:
+            raise FittingError(self.fitted.source, [self.distrust, "force writes it all the same"])
         target = local(path)
         with explained(target, "write"):
             target.write_text(self.file(), encoding="utf-8")
@@ -135,6 +144,7 @@ def fit(
     name: str | None = None,
     title: str = "",
     date: str | None = None,
+    headers: Mapping[str, str] | None = None,
     progress: Report | None = None,
 ) -> Behaviour:
     """Fit a column of measured runs as a function of others.
@@ -146,8 +156,8 @@ def fit(
     held-out error). ``free``: the exponents of a posynomial leave the lattice. ``group``: columns whose values are held
     out together, such as "n, k"; else rows are. ``loss``: "huber", "tukey" or "squares". ``coverage``: of the
     prediction interval. ``hull``: limit the model to the convex hull of the runs in logarithms, beside their box.
-    ``also``: quantities that follow, "performance [flop/s] = 2 * m * n * k / latency". ``progress`` is told how many of
-    how many parts are done. Raises FittingError with everything that is wrong, UnknownName for a form or loss that
+    ``also``: quantities that follow, "performance [flop/s] = 2 * m * n * k / latency". ``headers``: in which header a
+    column stands, by its name. ``progress`` is told how many of how many parts are done. Raises FittingError with everything that is wrong, UnknownName for a form or loss that
     there is not.
     """
     if loss not in LOSSES:
@@ -157,7 +167,7 @@ def fit(
     if terms is not None and terms < 1:
         raise ValueError(f"terms = {terms} is no number of terms")
     cells = table(data)
-    wanted = asked(cells, target, of, group)
+    wanted = asked(cells, target, of, group, headers or {})
     runs = read(data, wanted.columns(), wanted.names())
     follows = derived(also, wanted)
     way = _way(form, terms, loss, wanted, free=free)
@@ -342,8 +352,6 @@ class _Fit:
                 found.append(f"{', '.join(gone)} not visible in these runs: 0, and left out of the file")
         if not self.wanted.group and self._repeats() > 0.2:
             found.append("many runs share their columns with others: hold out whole groups with --group to be honest")
-        if held.mean > DOUBTFUL:
-            found.append(f"runs held out are missed by {held.mean:.0%}: the form does not describe them")
         if hullless:
             found.append("the convex hull was left out: the runs span no volume in these columns")
         if self.runs.unused:
@@ -355,6 +363,3 @@ class _Fit:
 
     def _repeats(self) -> float:
         return 1 - len(np.unique(np.round(self.x, 9), axis=0)) / len(self.x)
-
-
-__all__ = ["Behaviour", "Column", "Estimated", "fit"]
