@@ -262,7 +262,7 @@ class _Fit:
         def fit(rows: NDArray[np.bool_]) -> Any:
             places = np.flatnonzero(rows)
             places = places[ways.some(len(places), ways.MOST_RUNS, 2)]
-            form = ways.solve(self.way, self.x[places], self.y[places], self.middle, terms)
+            form = ways.solve(self.way, self.x[places], self.y[places], self.middle, terms, ways.FOLD_STARTS)
             self._tick()
             return lambda out: log_value(form, self.x[out])
 
