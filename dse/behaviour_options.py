@@ -24,9 +24,13 @@ _DECORATIONS = (
         metavar="FORM",
         help='posynomial (unless said otherwise), softmax, max, or written out: "a + b * m * n * k".',
     ),
-    click.option("--terms", type=click.IntRange(1, 40), help="How many terms (default: as held-out runs say)."),
+    click.option(
+        "--terms", type=click.IntRange(1, 40), help="How many terms (default: as held-out runs say)."
+    ),
     click.option("--free", is_flag=True, help="Let the exponents of a posynomial leave the lattice."),
-    click.option("--group", metavar="COLUMNS", help='Hold out whole values of these columns, such as "n, k".'),
+    click.option(
+        "--group", metavar="COLUMNS", help='Hold out whole values of these columns, such as "n, k".'
+    ),
     click.option("--loss", type=click.Choice(["huber", "tukey", "squares"]), help="Robust loss (huber)."),
     click.option(
         "--coverage",
@@ -41,6 +45,7 @@ _DECORATIONS = (
         help='What follows: "performance [flop/s] = 2 * m * n * k / latency".',
     ),
 )
+
 
 def behaviour_options(command: Command) -> Command:
     """Give a command the options."""

@@ -18,7 +18,10 @@ PICTURES = frozenset({".png", ".svg", ".pdf"})
 @click.command()
 @click.argument("measurements", metavar="FILE")
 @click.option(
-    "--model", required=True, type=click.Choice(["dvfs", "network", "posynomial", "roofline"]), help="What to fit."
+    "--model",
+    required=True,
+    type=click.Choice(["dvfs", "network", "posynomial", "roofline"]),
+    help="What to fit.",
 )
 @click.option("-o", "--output", metavar="MACHINE", help="Machine file to write, such as my_machine.toml.")
 @click.option(
@@ -89,7 +92,9 @@ def fit(
         complain(f"dse: {output} exists; choose another name with -o, or replace it with --force")
         return WRONG
     if others:
-        return fit_behaviour(measurements, name, folds, mapped(columns), behaviour, Wanted(output, plot, force, as_json))
+        return fit_behaviour(
+            measurements, name, folds, mapped(columns), behaviour, Wanted(output, plot, force, as_json)
+        )
     from dse import fitting
 
     found = fitting.fit(

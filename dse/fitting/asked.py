@@ -52,7 +52,9 @@ class Asked:
         if not self.group:
             return np.arange(runs.runs)
         labels = [
-            np.unique(runs.numbers[g] if g in runs.numbers else np.array(runs.texts[g]), return_inverse=True)[1]
+            np.unique(runs.numbers[g] if g in runs.numbers else np.array(runs.texts[g]), return_inverse=True)[
+                1
+            ]
             for g in self.group
         ]
         found = np.unique(np.column_stack(labels), axis=0, return_inverse=True)[1].ravel()
@@ -75,7 +77,7 @@ def asked(
     columns = _named(_listed(of), problems)
     groups = tuple(n for n, _ in _named(_listed(group), problems, any_name=True))
     if not columns:
-        problems.append("no column is named that the target is a function of: write --of \"m, n, k\"")
+        problems.append('no column is named that the target is a function of: write --of "m, n, k"')
     names = [n for n, _ in (*wanted, *columns)]
     problems += [f"{n} is named twice" for n in dict.fromkeys(names) if names.count(n) > 1]
     units, stated = {}, {}
@@ -102,9 +104,13 @@ def _named(texts: Sequence[str], problems: list[str], *, any_name: bool = False)
     for text in texts:
         name, _, unit = (part.strip() for part in text.partition("="))
         if not name or (not any_name and not _NAME.fullmatch(name)):
-            problems.append(f"{text.strip()!r} is no column: write a name of letters, digits and '_', then = and a unit")
+            problems.append(
+                f"{text.strip()!r} is no column: write a name of letters, digits and '_', then = and a unit"
+            )
         elif not any_name and name in TAKEN:
-            problems.append(f"a model cannot call a column {name!r}, which means something else: rename it in the file")
+            problems.append(
+                f"a model cannot call a column {name!r}, which means something else: rename it in the file"
+            )
         else:
             found.append((name, unit))
     return found
@@ -118,7 +124,9 @@ def derived(texts: Sequence[str], wanted: Asked) -> tuple[Derived, ...]:
     for text in texts:
         read = _FOLLOWS.fullmatch(text)
         if read is None:
-            raise FittingError(repr(text), ["write NAME [UNIT] = a sum of products, such as 2 * m * n * k / latency"])
+            raise FittingError(
+                repr(text), ["write NAME [UNIT] = a sum of products, such as 2 * m * n * k / latency"]
+            )
         name, unit = read[1], read[2] or ""
         if name in taken or name in {d.name for d in found}:
             raise FittingError(repr(text), [f"the name {name} is taken"])

@@ -91,7 +91,7 @@ class Behaviour:
 
     def file(self) -> str:
         """Return the model file, TOML."""
-        head = (f"Fitted by dse {VERSION}. In a scenario: model = \"./{self.fitted.name}.toml\"", self.method)
+        head = (f'Fitted by dse {VERSION}. In a scenario: model = "./{self.fitted.name}.toml"', self.method)
         return model_files.written(self.fitted, head)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
@@ -199,11 +199,15 @@ def _enough(runs: Measurements, wanted: Asked, way: Way) -> None:
     problems = []
     parameters = len(way.written.coefficients) if way.written is not None else 1
     if runs.runs < max(LEAST_RUNS, 2 * parameters):
-        problems.append(f"{runs.runs} runs are too few: at least {max(LEAST_RUNS, 2 * parameters)} are needed")
+        problems.append(
+            f"{runs.runs} runs are too few: at least {max(LEAST_RUNS, 2 * parameters)} are needed"
+        )
     for column in wanted.of:
         if runs.runs and np.ptp(runs.numbers[column]) == 0:
             value = float(runs.numbers[column][0])
-            problems.append(f"column {column} is {value:g} in every run: leave it out of --of, or add runs with others")
+            problems.append(
+                f"column {column} is {value:g} in every run: leave it out of --of, or add runs with others"
+            )
     if runs.runs and np.ptp(runs.numbers[wanted.target]) == 0:
         problems.append(f"column {wanted.target} is the same in every run: there is nothing to fit")
     if problems:
@@ -275,17 +279,22 @@ class _Fit:
         if self.way.form != POSYNOMIAL or self.way.free:
             return ()
         if self.way.written is not None:
-            start, names = ways.base(self.way.written, self.wanted.of, self.middle), self.way.written.coefficients
+            start, names = (
+                ways.base(self.way.written, self.wanted.of, self.middle),
+                self.way.written.coefficients,
+            )
         else:
             start = replace(form, logc=np.zeros(len(form.logc)))
-            names = tuple(Term(1.0, self._powers(e)).text("") .strip() or "constant" for e in form.exponents)
+            names = tuple(Term(1.0, self._powers(e)).text("").strip() or "constant" for e in form.exponents)
         value, low, high = bootstrap.intervals(ways.design(start, self.x), self.y, self.groups, self.way.loss)
         unit = np.ones(len(names)) if self.way.written is not None else np.exp(-form.exponents @ self.middle)
         rows = zip(names, value * unit, low * unit, high * unit, strict=True)
         return tuple(Estimated(n, float(v), float(a), float(b)) for n, v, a, b in rows)
 
     def _powers(self, exponents: Array) -> dict[str, float]:
-        return {c: float(round(e, 12)) for c, e in zip(self.wanted.of, exponents, strict=True) if round(e, 12)}
+        return {
+            c: float(round(e, 12)) for c, e in zip(self.wanted.of, exponents, strict=True) if round(e, 12)
+        }
 
     def _fitted(
         self, form: Form, name: str, title: str, source: str, held: HeldOut, estimates: Sequence[Estimated]
@@ -330,12 +339,18 @@ class _Fit:
     def _method(self, terms: int) -> str:
         written = self.way.written
         if written is not None:
-            how = "non-negative least squares" if self.way.form == POSYNOMIAL else "Levenberg-Marquardt on logarithms"
+            how = (
+                "non-negative least squares"
+                if self.way.form == POSYNOMIAL
+                else "Levenberg-Marquardt on logarithms"
+            )
             return f"coefficients of {written.text.strip()} by {how}, loss {self.way.loss}"
         if self.way.form == POSYNOMIAL:
             where = "exponents then free" if self.way.free else "exponents on a lattice"
             return f"a sum of {terms} monomials, {where}, by non-negative least squares, loss {self.way.loss}"
-        return f"a {self.way.form} of {terms} monomials with free exponents, on logarithms, loss {self.way.loss}"
+        return (
+            f"a {self.way.form} of {terms} monomials with free exponents, on logarithms, loss {self.way.loss}"
+        )
 
     def _notes(self, form: Form, held: HeldOut, hullless: bool) -> list[str]:
         found = []
@@ -346,12 +361,16 @@ class _Fit:
             gone = [
                 c
                 for i, c in enumerate(written.coefficients)
-                if not any(self._key(e, 0)[0] in {k[0] for k in kept} for e in there.exponents[there.tie == i])
+                if not any(
+                    self._key(e, 0)[0] in {k[0] for k in kept} for e in there.exponents[there.tie == i]
+                )
             ]
             if gone:
                 found.append(f"{', '.join(gone)} not visible in these runs: 0, and left out of the file")
         if not self.wanted.group and self._repeats() > 0.2:
-            found.append("many runs share their columns with others: hold out whole groups with --group to be honest")
+            found.append(
+                "many runs share their columns with others: hold out whole groups with --group to be honest"
+            )
         if hullless:
             found.append("the convex hull was left out: the runs span no volume in these columns")
         if self.runs.unused:

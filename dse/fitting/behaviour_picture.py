@@ -54,7 +54,9 @@ def _against(axis: Axes, fit: Behaviour) -> None:
     axis.loglog(ends, ends, color=GREY, linestyle="--", linewidth=1.5, label="model = measured")
     axis.loglog(measured, modelled, "o", color=BLUE, markersize=3, alpha=0.5, label="runs")
     worst = fit.worst()[:NAMED]
-    axis.loglog(fit.measured[worst], fit.modelled[worst], "o", color=VERMILLION, markersize=7, label="worst runs")
+    axis.loglog(
+        fit.measured[worst], fit.modelled[worst], "o", color=VERMILLION, markersize=7, label="worst runs"
+    )
     for i in worst:
         at = (float(fit.measured[i]), float(fit.modelled[i]))
         axis.annotate(fit.where(i), at, xytext=(6, -4), textcoords="offset points", fontsize=SMALL)

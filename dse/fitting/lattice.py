@@ -27,7 +27,13 @@ LEAST = 1e-3
 
 def candidates(columns: int) -> Array:
     """Return the exponents of a wide lattice (terms, columns), the constant first; narrower for many columns."""
-    for values in (EXPONENTS, (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0), (-1.0, 0.0, 0.5, 1.0), (-1.0, 0.0, 1.0), (0.0, 1.0)):
+    for values in (
+        EXPONENTS,
+        (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0),
+        (-1.0, 0.0, 0.5, 1.0),
+        (-1.0, 0.0, 1.0),
+        (0.0, 1.0),
+    ):
         for together in range(min(TOGETHER, columns), 0, -1):
             found = list(_points(columns, values, together))
             if len(found) <= MOST_CANDIDATES:

@@ -182,4 +182,3 @@ def some(count: int, most: int, seed: int) -> NDArray[np.intp]:
     if count <= most:
         return np.arange(count)
     return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
-

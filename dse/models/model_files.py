@@ -17,7 +17,20 @@ from numbers import Real
 from typing import Any
 
 from dse import files
-from dse.models.fitted import FORMS, HIGH, LOW, MAX, POSYNOMIAL, RANGE, SOFTMAX, Column, Derived, Facet, Fitted, Term
+from dse.models.fitted import (
+    FORMS,
+    HIGH,
+    LOW,
+    MAX,
+    POSYNOMIAL,
+    RANGE,
+    SOFTMAX,
+    Column,
+    Derived,
+    Facet,
+    Fitted,
+    Term,
+)
 from dse.names import did_you_mean
 from dse.quantities import UnitError, si_unit
 
@@ -43,7 +56,9 @@ class ModelFileError(ValueError):
     def __str__(self) -> str:
         if len(self.problems) == 1:
             return f"model file {self.file}: {self.problems[0]}"
-        return "\n".join([f"model file {self.file}: {len(self.problems)} mistakes", *(f"  {p}" for p in self.problems)])
+        return "\n".join(
+            [f"model file {self.file}: {len(self.problems)} mistakes", *(f"  {p}" for p in self.problems)]
+        )
 
 
 def is_file(name: object) -> bool:
@@ -99,7 +114,9 @@ class _Reader:
             return None
         self._keys("", data, _TOP)
         if data.get("format") != FORMAT or data.get("kind") != KIND:
-            self.problems.append(f'it must say format = {FORMAT} and kind = "{KIND}"; `dse fit` writes such files')
+            self.problems.append(
+                f'it must say format = {FORMAT} and kind = "{KIND}"; `dse fit` writes such files'
+            )
             return None
         columns = self._columns(data.get("columns"))
         names = [c.name for c in columns]
@@ -186,7 +203,9 @@ class _Reader:
             if not isinstance(value, str):
                 raise UnitError(f"{_shown(value)} is no unit")
             if si_unit(value) != value:
-                raise UnitError(f"{value!r} is no SI unit: such a file has SI units throughout, {si_unit(value)!r} here")
+                raise UnitError(
+                    f"{value!r} is no SI unit: such a file has SI units throughout, {si_unit(value)!r} here"
+                )
         except UnitError as error:
             self.problems.append(f"{where}: {error}")
             return ""
@@ -226,7 +245,7 @@ class _Reader:
     def _sharpness(self, data: Mapping[str, Any], form: Any) -> float:
         if form != SOFTMAX:
             if "sharpness" in data:
-                self.problems.append("sharpness is for form = \"softmax\" only: leave it out")
+                self.problems.append('sharpness is for form = "softmax" only: leave it out')
             return math.inf
         return self._number("sharpness", data.get("sharpness"), 1.0, SHARPEST)
 
@@ -238,7 +257,9 @@ class _Reader:
             c = self._number(f"{here}.coefficient", table.get("coefficient"), 1e-300, 1e300)
             group = table.get("group", 0)
             if isinstance(group, bool) or not isinstance(group, int) or not 0 <= group <= MOST_TERMS:
-                self.problems.append(f"{here}.group is a whole number, 0 for a plain term, not {_shown(group)}")
+                self.problems.append(
+                    f"{here}.group is a whole number, 0 for a plain term, not {_shown(group)}"
+                )
                 group = 0
             exponents = self._exponents(here, table.get("exponents", {}), names)
             found.append(Term(c, exponents, group, self._interval(here, table.get("interval"))))
@@ -259,21 +280,31 @@ class _Reader:
 
     def _exponents(self, here: str, value: Any, names: Sequence[str]) -> dict[str, float]:
         if not isinstance(value, dict):
-            self.problems.append(f"{here}.exponents is a table such as {{ m = 1, n = 0.5 }}, not {_shown(value)}")
+            self.problems.append(
+                f"{here}.exponents is a table such as {{ m = 1, n = 0.5 }}, not {_shown(value)}"
+            )
             return {}
         for name in value.keys() - set(names):
             there = f"; there are {', '.join(names)}"
-            self.problems.append(f"{here}.exponents: there is no column {_shown(name)}{did_you_mean(name, names) or there}")
+            self.problems.append(
+                f"{here}.exponents: there is no column {_shown(name)}{did_you_mean(name, names) or there}"
+            )
         return {
-            n: self._number(f"{here}.exponents.{n}", e, -STEEPEST, STEEPEST) for n, e in value.items() if n in names
+            n: self._number(f"{here}.exponents.{n}", e, -STEEPEST, STEEPEST)
+            for n, e in value.items()
+            if n in names
         }
 
     def _groups(self, form: Any, terms: Sequence[Term]) -> None:
         groups = {t.group for t in terms} - {0}
         if form == POSYNOMIAL and groups:
-            self.problems.append("a posynomial has no groups: leave group out, or say form = \"softmax\" or \"max\"")
+            self.problems.append(
+                'a posynomial has no groups: leave group out, or say form = "softmax" or "max"'
+            )
         elif form in (SOFTMAX, MAX) and terms and groups != set(range(1, len(groups) + 1)):
-            self.problems.append(f"the groups of a {form} are 1, 2, …, without gaps; there are {sorted(groups)}")
+            self.problems.append(
+                f"the groups of a {form} are 1, 2, …, without gaps; there are {sorted(groups)}"
+            )
         elif form in (SOFTMAX, MAX) and terms and not groups:
             self.problems.append(f"a {form} needs terms with group = 1, 2, …")
 
@@ -314,7 +345,9 @@ class _Reader:
         if not isinstance(residuals, list) or len(residuals) > 10_000:
             self.problems.append("error.residuals is a list of at most 10000 numbers")
             return found, ()
-        listed = tuple(self._number(f"error.residuals[{i}]", r, -100.0, 100.0) for i, r in enumerate(residuals))
+        listed = tuple(
+            self._number(f"error.residuals[{i}]", r, -100.0, 100.0) for i, r in enumerate(residuals)
+        )
         if list(listed) != sorted(listed):
             self.problems.append("error.residuals go from the least to the greatest")
         return found, listed
@@ -327,12 +360,28 @@ class _Reader:
             except (OverflowError, ZeroDivisionError):
                 y = math.inf
             if not 0 < y < math.inf:
-                self.problems.append(f"with every column at its {which} value {made.target} comes to {y}: no number")
+                self.problems.append(
+                    f"with every column at its {which} value {made.target} comes to {y}: no number"
+                )
 
 
 _ERRORS = ("confidence", "mean", "median", "greatest", "low", "high", "coverage", "runs")
-_TOP = ("format", "kind", "name", "title", "source", "notes", "form", "sharpness", "target", "columns", "terms",
-        "derived", "hull", "error")
+_TOP = (
+    "format",
+    "kind",
+    "name",
+    "title",
+    "source",
+    "notes",
+    "form",
+    "sharpness",
+    "target",
+    "columns",
+    "terms",
+    "derived",
+    "hull",
+    "error",
+)
 
 
 def _shown(value: Any) -> str:

@@ -114,7 +114,9 @@ def fitted(machine: str, group: str, of: int = 2) -> tuple[Behaviour, float, flo
     found = sample(machine)
     labels = found.family if group == "n, k" else np.unique(found.columns["k"], return_inverse=True)[1]
     out = np.asarray(folds(np.asarray(labels, np.intp), of, seed=0) == 0)
-    made = fit_behaviour(found.rows(~out), "latency", "m, n, k", form="softmax", terms=8, group=group, name=machine)
+    made = fit_behaviour(
+        found.rows(~out), "latency", "m, n, k", form="softmax", terms=8, group=group, name=machine
+    )
     modelled = np.asarray(made.fitted.value({c: v[out] for c, v in found.columns.items()}))
     ratio = found.latency[out] / modelled
     inside = float(((ratio >= made.held.low) & (ratio <= made.held.high)).mean())
@@ -130,7 +132,9 @@ def errors() -> list[Row]:
     for which, bounds in BOUNDS.items():
         for machine, name in NAMES.items():
             off = error(machine, which)
-            found.append(ROWS.holds(which, name, ours=off <= bounds[machine], remark=f"{off:.1f} % on average"))
+            found.append(
+                ROWS.holds(which, name, ours=off <= bounds[machine], remark=f"{off:.1f} % on average")
+            )
     return found
 
 
@@ -165,5 +169,7 @@ def questions() -> list[Row]:
         assert fit is not None, "the model that ships was fitted"
         off = abs(float(fit.value(at)) / 300e-6 - 1)
         said = f"m = {at['m']:.0f}, {answer.status}"
-        found.append(ROWS.holds("q_deadline", name, ours=answer.status == "optimal" and off < 1e-6, remark=said))
+        found.append(
+            ROWS.holds("q_deadline", name, ours=answer.status == "optimal" and off < 1e-6, remark=said)
+        )
     return found

@@ -44,7 +44,9 @@ def _errors(folder: Path) -> Picture:
 
 
 def _against(folder: Path) -> Picture:
-    figure, axes = drawing.canvas("Modelled over measured time, shapes held out", "measured time (ms)", "ratio", 2)
+    figure, axes = drawing.canvas(
+        "Modelled over measured time, shapes held out", "measured time (ms)", "ratio", 2
+    )
     for axis, (machine, name) in zip(axes, NAMES.items(), strict=True):
         found = comparison.sample(machine)
         out = comparison.halves(found)
@@ -58,4 +60,6 @@ def _against(folder: Path) -> Picture:
         axis.set_title(f"{name}: {off:.1f} % off, {inside:.0f} % inside", fontsize=14)
         axis.legend(fontsize=12)
     path = drawing.save(figure, folder / "ratios.png")
-    return Picture(path, "Modelled over measured time by the data sheet and by a softmax; the band holds 90 % of runs.")
+    return Picture(
+        path, "Modelled over measured time by the data sheet and by a softmax; the band holds 90 % of runs."
+    )
