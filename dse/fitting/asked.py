@@ -1,4 +1,4 @@
-"""What a fit of a behaviour is asked for: the target, the columns it is a function of, groups, what follows from them."""
+"""What a fit of a behaviour is asked for: target, columns, groups of runs, and quantities that follow."""
 
 from __future__ import annotations
 

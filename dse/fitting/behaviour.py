@@ -20,7 +20,7 @@ from dse.fitting.logfit import LOSSES, Array, Form, Loss, log_value
 from dse.fitting.reading import Measurements, read
 from dse.fitting.table import table
 from dse.fitting.ways import Way
-from dse.models import model_files
+from dse.models import model_text
 from dse.models.fitted import FORMS, POSYNOMIAL, SOFTMAX, Fitted, Term
 from dse.models.fitted import Column as Ranged
 from dse.names import unknown
@@ -51,9 +51,9 @@ class Estimated:
 class Behaviour:
     """A fitted model with what is known of its errors.
 
-    ``fitted``: what the file will say; ``held``: errors on runs held out; ``measured``, ``modelled``: of each run, by the
-    fit to all of them, SI; ``numbers``: the columns; ``lines``: of the runs in the file; ``estimates``: coefficients of a
-    sum with intervals (95 %); ``notes``: what the user should know.
+    ``fitted``: what the file will say; ``held``: errors on runs held out; ``measured``, ``modelled``: of each run,
+    by the fit to all of them, SI; ``numbers``: the columns; ``lines``: of the runs in the file; ``estimates``:
+    coefficients of a sum with intervals (95 %); ``notes``: what the user should know.
     """
 
     KIND: ClassVar[str] = "model"
@@ -92,7 +92,7 @@ class Behaviour:
     def file(self) -> str:
         """Return the model file, TOML."""
         head = (f'Fitted by dse {VERSION}. In a scenario: model = "./{self.fitted.name}.toml"', self.method)
-        return model_files.written(self.fitted, head)
+        return model_text.written(self.fitted, head)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the model file.
@@ -152,13 +152,15 @@ def fit(
     ``data``: path of a CSV file, a DataFrame, or a mapping of columns. ``target``: the column to fit, ``of``: those it
     is a function of; a unit stands behind, "latency = ms", where the header has none. ``form``: "posynomial" (terms
     found on a lattice of exponents), "softmax" or "max" (of monomials with free exponents), or a form that is written
-    out, "a + b * m * n * k", of which only the coefficients are fitted. ``terms``: how many (None: as many as lower the
-    held-out error). ``free``: the exponents of a posynomial leave the lattice. ``group``: columns whose values are held
-    out together, such as "n, k"; else rows are. ``loss``: "huber", "tukey" or "squares". ``coverage``: of the
-    prediction interval. ``hull``: limit the model to the convex hull of the runs in logarithms, beside their box.
-    ``also``: quantities that follow, "performance [flop/s] = 2 * m * n * k / latency". ``headers``: in which header a
-    column stands, by its name. ``progress`` is told how many of how many parts are done. Raises FittingError with everything that is wrong, UnknownName for a form or loss that
-    there is not.
+    out, "a + b * m * n * k", of which only the coefficients are fitted. ``terms``: how many (None: as many as lower
+    the held-out error). ``free``: the exponents of a posynomial leave the lattice. ``group``: columns whose values are
+    held out together, such as "n, k"; else runs are. ``fold_count``: how many folds are held out in turn. ``loss``:
+    "huber", "tukey" or "squares". ``coverage``: of the prediction interval. ``hull``: limit the model to the convex
+    hull of the runs in logarithms, beside their box. ``also``: quantities that follow from columns and target,
+    "performance [flop/s] = 2 * m * n * k / latency". ``name``, ``title``: of the model; ``date``: of the fit (default:
+    today). ``headers``: in which header a column stands, by its name. ``progress`` is told how many of how many parts
+    are done. Raises FittingError with everything that is wrong, UnknownName for a form or loss that there is not,
+    ValueError for options that contradict each other.
     """
     if loss not in LOSSES:
         raise unknown("loss", loss, LOSSES)
@@ -179,7 +181,7 @@ def fit(
 
 def _name(data: Any) -> str:
     stem = Path(data).stem if isinstance(data, str | Path) else "fitted"
-    kept = "".join(c if c.isalnum() and c.isascii() or c in "_.-" else "-" for c in stem).strip("-._")
+    kept = "".join(c if (c.isalnum() and c.isascii()) or c in "_.-" else "-" for c in stem).strip("-._")
     return kept or "fitted"
 
 

@@ -105,7 +105,7 @@ def _largest(start: Form, x: Array, y: Array, way: Way) -> Form:
     least = 0.1 * np.median(y) / np.maximum(np.median(design(start, x), axis=0), 1e-300)
     free = Free(sharpness=way.form == SOFTMAX)
     ly = np.log(y)
-    tried = []
+    tried: list[tuple[float, int, Form]] = []
     for shrunk in (None, *range(start.coefficients)):
         theta = np.log(np.maximum(c, least))
         if shrunk is not None:
