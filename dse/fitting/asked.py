@@ -1,4 +1,4 @@
-"""What a fit of a behaviour is asked for: the target, the columns it is a function of, groups, what follows from them."""
+"""What a fit of a behaviour is asked for: target, columns, groups of runs, and quantities that follow."""
 
 from __future__ import annotations
 
@@ -23,13 +23,18 @@ _FOLLOWS = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(?:[\[(]\s*([^\])]*?)\s*[\]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The columns of a fit: ``units`` are SI, by column; ``stated``: units that the user gives for a column's numbers."""
+    """The columns of a fit.
+
+    ``units``: SI, by column; ``stated``: units that the user gives for a column's numbers; ``headers``: where columns
+    stand, if not under their names.
+    """
 
     target: str
     of: tuple[str, ...]
     group: tuple[str, ...]
     units: Mapping[str, str]
     stated: Mapping[str, str]
+    headers: Mapping[str, str]
 
     def columns(self) -> list[Column]:
         """Return what is to be read."""
@@ -38,8 +43,9 @@ class Asked:
         return [*numbers, *labels]
 
     def names(self) -> dict[str, str]:
-        """Return the headers that the user gives a unit for."""
-        return {n: f"{n} [{u}]" for n, u in self.stated.items()}
+        """Return the headers that the user names, or gives a unit for."""
+        units = {n: f"{self.headers.get(n, n)} [{u}]" for n, u in self.stated.items()}
+        return {**self.headers, **units}
 
     def groups(self, runs: Measurements) -> NDArray[np.intp]:
         """Return the number of the group of each run; each run is its own where none are asked for."""
@@ -58,7 +64,13 @@ class Asked:
         return np.asarray(found, np.intp)
 
 
-def asked(cells: Table, target: str, of: str | Sequence[str], group: str | Sequence[str]) -> Asked:
+def asked(
+    cells: Table,
+    target: str,
+    of: str | Sequence[str],
+    group: str | Sequence[str],
+    headers: Mapping[str, str],
+) -> Asked:
     """Read what is asked; raises FittingError with everything that is wrong."""
     problems: list[str] = []
     wanted = _named([target], problems)
@@ -70,7 +82,7 @@ def asked(cells: Table, target: str, of: str | Sequence[str], group: str | Seque
     problems += [f"{n} is named twice" for n in dict.fromkeys(names) if names.count(n) > 1]
     units, stated = {}, {}
     for name, unit in (*wanted, *columns):
-        written = unit or unit_of(cells, name)
+        written = unit or unit_of(cells, headers.get(name, name))
         try:
             units[name] = si_unit(written)
         except UnitError as error:
@@ -79,7 +91,7 @@ def asked(cells: Table, target: str, of: str | Sequence[str], group: str | Seque
             stated[name] = unit
     if problems:
         raise FittingError(cells.source, problems)
-    return Asked(wanted[0][0], tuple(n for n, _ in columns), groups, units, stated)
+    return Asked(wanted[0][0], tuple(n for n, _ in columns), groups, units, stated, headers)
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:

@@ -27,7 +27,8 @@ def draw(fit: Behaviour) -> Figure:
     figure = Figure(figsize=(5.2 * (1 + len(columns)), 5.4), layout="constrained")
     FigureCanvasAgg(figure)
     held = fit.held
-    title = f"{fit.fitted.name}: a {fit.fitted.form} of {len(fit.fitted.terms)} terms, {held.mean:.1%} off held-out runs"
+    what = f"{fit.fitted.name}: a {fit.fitted.form} of {len(fit.fitted.terms)} terms"
+    title = f"{what}, {held.mean:.1%} off runs held out"
     figure.suptitle(f"{title} ({held.split})", fontsize=LARGE, parse_math=False)
     axes = [figure.add_subplot(1, 1 + len(columns), i + 1) for i in range(1 + len(columns))]
     _against(axes[0], fit)

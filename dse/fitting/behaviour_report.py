@@ -52,7 +52,7 @@ def text(fit: Behaviour) -> str:
         ),
         "",
         *_columns(
-            ("worst runs", "measured", "by the model", *fit.numbers), map(lambda i: _run(fit, i), fit.worst())
+            ("worst runs", "measured", "by the model", *fit.numbers), (_run(fit, i) for i in fit.worst())
         ),
     ]
     return "\n".join([*lines, *(f"Note: {n}" for n in fit.notes)])

@@ -23,7 +23,7 @@ _LARGEST = {"max": MAX, "softmax": SOFTMAX}
 
 @dataclass(frozen=True, slots=True)
 class Monomial:
-    """factor * coefficient (a name; empty: none) * product of columns^exponents, in ``group`` of a maximum (0: none)."""
+    """factor * coefficient (a name, or none) * product of columns^exponents, in ``group`` of a maximum (0: none)."""
 
     factor: float = 1.0
     coefficient: str = ""
@@ -72,9 +72,9 @@ def sum_of(text: str, names: Sequence[str]) -> tuple[Monomial, ...]:
             raise _Wrong(f"there is no {free[0]}; there are {', '.join(names)}")
         if made.form != POSYNOMIAL:
             raise _Wrong("no maximum can stand here")
-        return made.terms
     except _Wrong as wrong:
         raise FittingError(f"the formula {_short(text)}", [str(wrong)]) from None
+    return made.terms
 
 
 def _told(t: Monomial) -> str:

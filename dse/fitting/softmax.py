@@ -33,7 +33,7 @@ def fit(
     free = Free(exponents=True, sharpness=not sharp)
     if terms == 1:
         return fitted(_start(x[few], y[few], 1, rng, sharp=True), x, y, Free(exponents=True), loss)[0]
-    found = []
+    found: list[tuple[float, int, Form]] = []
     for _ in range(starts):
         start = _start(x[few], y[few], terms, rng, sharp=sharp)
         form, cost = fitted(start, x[few], y[few], free, loss, TRIED_STEPS)

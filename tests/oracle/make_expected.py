@@ -17,6 +17,7 @@ from typing import Any
 
 import oracle_blocks
 import oracle_definitions
+import oracle_gemm
 import oracle_kernels
 import oracle_listed
 import oracle_partition
@@ -36,6 +37,8 @@ LISTED = {
     "dvfs": oracle_settings,
     "sockets": oracle_station,
     "exabounds": oracle_systems,
+    "gemm-h100": oracle_gemm,
+    "gemm-a100": oracle_gemm,
 }
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 COLUMNS = (
