@@ -44,7 +44,7 @@ class TestOneAfterTheOther(ModelContract):
         "forces.memory": 1e5,
         "spectrum.points": 1e9,
     }
-    tries = 4
+    tries = 2
 
     def plain(self) -> Model:
         shared = frozenset({"processors", "all_to_all"})
@@ -57,7 +57,7 @@ class TestIdle(ModelContract):
     """Processors of their own, those of the other kernel leaking."""
 
     model = "nbody"
-    tries = 4
+    tries = 2
 
     def plain(self) -> Model:
         return composed(
@@ -69,7 +69,7 @@ class TestOverlap(ModelContract):
     """Two kernels of a roofline at the same time, under one cap."""
 
     model = "roofline"
-    tries = 4
+    tries = 2
     # the balance that a cap never reaches is infinite by intent, and a regime is no formula
     not_symbolic = frozenset(
         f"{k}.{n}" for k in ("a", "b") for n in ("balance_low", "balance_high", "regime", "peak_power")

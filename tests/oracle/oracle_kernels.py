@@ -199,7 +199,7 @@ def _within_memory() -> float:
 def idling(leakage: float) -> float:
     """Least energy of a step of n-body and 20 products in a second, while the larger number of processors leaks."""
     silent = BALANCED | {"leakage_power": 0.0}
-    powers = [2.0**k for k in range(13)]
+    powers = [2.0**k for k in range(11)]
     kernels = (
         (1.0, lambda p, M: nbody(silent, 1e5, 10.0, p, M), lambda p: (1e5 / p, 1e5 / p**0.5)),
         (20.0, lambda p, M: matmul(silent, 1000.0, p, M), lambda p: (1e6 / p, 1e6 / p ** (2 / 3))),
