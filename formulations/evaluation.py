@@ -44,6 +44,7 @@ def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
         for name, power in ELAPSED.items():
             if name in found:
                 found[name] = found[name] * x[STRETCH.name] ** power
+        found |= composed.recomputed(question.model, {**question.given, **run, **found})
     halved = [d for d in question.decide if d.base is not None]
     if halved:
         product = 1.0
