@@ -16,7 +16,8 @@ import numpy as np
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 from dse.quantities import Quantity
-from formulations.posynomial import Difference, Ratio
+from formulations.differences import Difference
+from formulations.posynomial import Ratio
 from scenarios import composed
 from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 
