@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from formulations import evaluation, maxima
-from formulations.posynomial import Difference, LogMonomial, Ratio, Refused, symbol
+from formulations.differences import Difference
+from formulations.posynomial import LogMonomial, Ratio, Refused, symbol
 from formulations.problem import Kind, Problem
 from scenarios.composed import definitions_of
 from scenarios.expressions import names

@@ -16,7 +16,8 @@ import numpy as np
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 from dse.quantities import Quantity
-from formulations.posynomial import Difference, Ratio
+from formulations.differences import Difference
+from formulations.posynomial import Ratio
 from scenarios import composed
 from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 
@@ -44,6 +45,7 @@ def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
         for name, power in ELAPSED.items():
             if name in found:
                 found[name] = found[name] * x[STRETCH.name] ** power
+        found |= composed.recomputed(question.model, {**question.given, **run, **found})
     halved = [d for d in question.decide if d.base is not None]
     if halved:
         product = 1.0

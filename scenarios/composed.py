@@ -79,6 +79,7 @@ class Equations:
         )
         self._new_machine = tuple(d.name for d in definitions if d.name.startswith(MACHINE_PREFIX))
         self._plain = self._compiled(_plain)
+        self.after = self._plain.after
         self.signed = frozenset(d.name for d in definitions if not d.positive)
 
     def __reduce__(self) -> Any:
@@ -253,6 +254,16 @@ def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
         return None
     found = next(d for d in definitions_of(model) if d.name == name)
     return _size(found, _plain)(at)
+
+
+def recomputed(model: Model, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the definitions that use metrics, computed again from numbers and metrics that have changed since."""
+    if not isinstance(model.equations, Equations):
+        return {}
+    now = dict(at)
+    for name, run in model.equations.after:
+        now[name] = run(now)
+    return {name: now[name] for name, _ in model.equations.after}
 
 
 def may_be_negative(model: Model, name: str) -> bool:

@@ -7,7 +7,8 @@ import pytest
 
 import dse
 from dse.models import arithmetic
-from formulations.posynomial import Difference, Ratio, Refused, symbol
+from formulations.differences import Difference
+from formulations.posynomial import Ratio, Refused, symbol
 
 NAMES = ("x", "y")
 

@@ -237,6 +237,22 @@ class TestSigns:
         assert "the definition voltage holds a difference" in capsys.readouterr().out
 
 
+def test_definitions_know_of_idling():
+    """Limiting what is defined as the power is limiting the power, also where processors may idle."""
+    question = {
+        **asked(given={"processors": 64, "memory": 1e5}),
+        "idle": True,
+        "objective": {"minimize": "time"},
+    }
+    del question["decide"]
+    direct = dse.solve(dse.load({**question, "limits": {"power": {"max": "100 W"}}}))
+    defined = {"define": {"draw": "power + 0 W", "wait": "2 * time"}, "limits": {"draw": {"max": "100 W"}}}
+    found = dse.solve(dse.load({**question, **defined}))
+    assert found.objective == pytest.approx(direct.objective, rel=1e-6)
+    assert found.metrics["draw"] == pytest.approx(found.metrics["power"], rel=1e-12)
+    assert found.metrics["wait"] == pytest.approx(2 * found.metrics["time"], rel=1e-12)
+
+
 class TestWeights:
     def test_the_weighted_sum_is_minimised(self):
         answer = dse.solve(dse.load(asked(objective={"weights": {"energy": "1 1/J", "time": "20 W/J"}})))
