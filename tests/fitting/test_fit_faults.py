@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 import dse
 from dse.cli import main
 from dse.fitting import FittingError
+from results import rooflines
 
 Columns = dict[str, Any]
 
@@ -267,3 +268,10 @@ def test_many_runs_are_searched_by_some_and_fitted_by_all():
     assert [o.run for o in found.outliers] == list(range(8))
     assert found.errors["time"].runs == 1492
     assert found.values == pytest.approx(true, rel=0.1)
+
+
+def test_a_roofline_is_drawn_for_runs_so_long_that_the_launch_time_does_not_matter():
+    plain = rooflines.of_machine("gtx-titan-choi2014")
+    slow = rooflines.of_machine({"base": "gtx-titan-choi2014", "launch_time": "1 s"})
+    for name, curve in plain.curves.items():
+        np.testing.assert_array_equal(slow.curves[name], curve)
