@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dse.api import sweep as sweep
     from dse.api import verify as verify
     from dse.fitting import fit as fit
+    from dse.fitting import fit_behaviour as fit_behaviour
     from scenarios import Scenario as Scenario
 
     __version__: str
@@ -35,6 +36,7 @@ _WHERE = {
     "evaluate": "dse.api:evaluate",
     "export": "dse.api:export",
     "fit": "dse.fitting:fit",
+    "fit_behaviour": "dse.fitting:fit_behaviour",
     "front": "dse.api:front",
     "load": "dse.api:load",
     "machines": "dse.machines:",

@@ -106,7 +106,14 @@ def explain(problem: Exception) -> int:
         return FAILED
     if isinstance(
         problem,
-        FittingError | MachineError | ModelFileError | PluginError | ScenarioError | StoreError | UnitError | UnknownName,
+        FittingError
+        | MachineError
+        | ModelFileError
+        | PluginError
+        | ScenarioError
+        | StoreError
+        | UnitError
+        | UnknownName,
     ):
         complain(f"dse: {problem}")
         return WRONG

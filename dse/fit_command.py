@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
+from dse.behaviour_options import Wanted, behaviour_options, fit_behaviour, refuse_behaviour
 from dse.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
 from dse.terminal import say, say_json
 
@@ -17,7 +19,10 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
 @click.command()
 @click.argument("measurements", metavar="FILE")
 @click.option(
-    "--model", required=True, type=click.Choice(["dvfs", "network", "roofline"]), help="What to fit."
+    "--model",
+    required=True,
+    type=click.Choice(["dvfs", "network", "posynomial", "roofline"]),
+    help="What to fit.",
 )
 @click.option("-o", "--output", metavar="MACHINE", help="Machine file to write, such as my_machine.toml.")
 @click.option(
@@ -48,6 +53,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
     metavar="BYTES",
     help="Bytes of the words in which the machine file counts; 8 without it (network).",
 )
+@behaviour_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 def fit(
     measurements: str,
@@ -64,8 +70,9 @@ def fit(
     keep_outliers: bool,
     word_size: float | None,
     as_json: bool,
+    **behaviour: Any,
 ) -> int:
-    """Fit a machine to measured runs.
+    """Fit a machine, or any column of others (posynomial), to measured runs.
 
     FILE is a CSV file with a line for each run and units in the header, such as time [ms],energy [J].
 
@@ -77,6 +84,7 @@ def fit(
               profiler's counters; role (T or V) says what to train and to validate on;
               or, without voltages, core_frequency, time, power or energy, and kernel
     network:  size of the message, time, and for collectives members and collective
+    posynomial: any --target as a function of the columns --of; gives a model file
 
     Runs that lie far from a robust fit are left out and named. Exit code 3: the error on
     runs held out exceeds 50 % on average; the machine file is then written with --force only.
@@ -84,17 +92,23 @@ def fit(
     from results.storage import local
 
     asked = {
-        "--folds": folds is not None,
         "--absolute": absolute,
         "--time-only": time_only,
         "--word-size": word_size is not None,
+        "--keep-outliers": keep_outliers,
     }
-    refuse_options(model, [option for option, given in asked.items() if given], output, plot)
+    others = refuse_behaviour(model, asked, behaviour)
+    of_model = {**asked, "--folds": folds is not None and not others, "--keep-outliers": False}
+    refuse_options(model, [option for option, given in of_model.items() if given], output, plot)
     for path in filter(None, (output, plot)):
         local(path)
     if output and Path(output).exists() and not force:
         complain(f"dse: {output} exists; choose another name with -o, or replace it with --force")
         return WRONG
+    if others:
+        return fit_behaviour(
+            measurements, name, folds, mapped(columns), behaviour, Wanted(output, plot, force, as_json)
+        )
     from dse import fitting
 
     found = fitting.fit(

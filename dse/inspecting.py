@@ -80,6 +80,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
     return {
         "title": question.title,
         "model": question.model.name,
+        "fitted": _fitted(question),
         "class": " or ".join(classes) or "unknown",
         "trouble": f"at the first point: {trouble}" if trouble else "",
         "choices": choices if choices > 1 else 0,
@@ -91,6 +92,14 @@ def _described(asked: Scenario) -> dict[str, Any]:
         **_way(grid, command),
         "command": command + " FILE" + (" -o STORE" if command == "sweep" else ""),
     }
+
+
+def _fitted(question: Question) -> str:
+    """Say what form a fitted model has and what that permits; nothing of a model that was written."""
+    from dse.models.fitted import fit_of, told
+
+    fit = fit_of(question.model)
+    return told(fit) if fit is not None else ""
 
 
 def _way(grid: Grid, command: str) -> dict[str, Any]:
@@ -121,6 +130,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
     axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
     return [
         ("asks", told["title"]),
+        ("fitted", told["fitted"]),
         ("class", told["class"] + choices),
         ("but", told["trouble"]),
         ("decides", _decisions(told)),

@@ -24,7 +24,7 @@ def models(name: str | None, as_json: bool) -> int:
     from dse import models as catalogue
 
     if name is None:
-        found = list(catalogue.every())
+        found = [*catalogue.every(), *map(catalogue.get, catalogue.fitted_names())]
         if as_json:
             say_json({m.name: {"title": m.title, "source": m.source} for m in found})
         else:

@@ -7,6 +7,7 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
+from dse.models.fitted import RANGE
 from dse.streams import visible
 from results import family_tables, limit_rows, words
 from results.facts import Status
@@ -46,8 +47,15 @@ def head(solution: Facts) -> list[tuple[str, str]]:
         found.append(
             ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()))
         )
+    if reached := [n for n, x in solution.limits.items() if x.binding and n.startswith(f"{RANGE}.")]:
+        beyond = f"the range of the measurements ({', '.join(reached)}); farther out the model is a guess"
+        found.append(("held by", beyond))
     if solution.waived:
         found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))
+    if any(n.startswith(f"{RANGE}.") for n in solution.waived):
+        found.append(
+            ("beware", "without the range of the measurements the model may be asked where nothing was")
+        )
     found += [("because", solution.certificate), ("message", solution.message)]
     if solution.solver:
         found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))

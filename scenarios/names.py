@@ -243,7 +243,9 @@ def _top(reader: Reader, shape: Shape) -> None:
     for i, name in enumerate(shape.waive):
         if not waived(reader.model, (name,)):
             kind = f"limit of {reader.model.name} itself called"
-            reader.findings.unknown(f"waive[{i}]", kind, name, dict.fromkeys([n.partition(".")[0] for n in own] + own))
+            reader.findings.unknown(
+                f"waive[{i}]", kind, name, dict.fromkeys([n.partition(".")[0] for n in own] + own)
+            )
     if shape.gap is not None and not 0 < shape.gap < 1:
         right = "write a number between 0 and 1, such as 1e-6"
         reader.findings.add("gap", f"{shape.gap:g} is no relative gap", right)

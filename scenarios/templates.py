@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
 from dse import machines, models
 from dse.models import plugins
+from dse.models.fitted import RANGE, Fitted, fit_of
 from dse.models.model import Model
 from dse.quantities import Quantity, examples
 from scenarios.schema import Shape
@@ -53,6 +56,9 @@ def template(model: str) -> str:
     Raises UnknownName (a KeyError) where there is no such model.
     """
     m = models.get(model)
+    fit = fit_of(m)
+    if fit is not None:
+        return "\n".join(_fitted(model, m, fit)) + "\n"
     if m.structure is not None and not m.structure.optional:
         return starter(m, m.structure)
     decided = [q for q in m.inputs if _is_resource(q)]
@@ -82,6 +88,32 @@ def template(model: str) -> str:
         *axis(m.metrics),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _fitted(name: str, m: Model, fit: Fitted) -> Iterator[str]:
+    """Go through the lines of a starter for a fitted model: one column is decided, the others are given."""
+    first, *others = m.inputs
+    middle = fit.centre()
+    ends = {c.name: (c.least, c.greatest) for c in fit.columns}
+    yield f"title   = {json.dumps(f'Least {fit.target}: {m.title}', ensure_ascii=False)}"
+    yield line(f"model   = {json.dumps(name, ensure_ascii=False)}", m.source)
+    yield line(f'# waive = ["{RANGE}"]', "the range of the measurements, to set aside")
+    yield from ("", "[given]   # SI numbers, or text with a unit")
+    yield from (line(f"{q.name} = {middle[q.name]:.4g}", about(q)) for q in others)
+    yield from (
+        "",
+        "[decide]  # bounds default to the range of the measurements; also: integer, values, powers_of",
+    )
+    low, high = ends[first.name]
+    yield line(
+        f"{first.name} = {{ min = {middle[first.name]:.4g} }}",
+        f"{about(first)}, measured {low:g} to {high:g}",
+    )
+    yield from ("", "[objective]  # or maximize; a list of metrics asks for a Pareto front")
+    yield f'minimize = "{fit.target}"'
+    yield from ("", "[limits]  # min or max of a metric or a decided quantity")
+    most = float(fit.value({c.name: c.greatest for c in fit.columns}))
+    yield from (line(f"# {q.name} = {{ max = {most:.4g} }}", about(q)) for q in m.metrics[:1])
 
 
 def _is_resource(q: Quantity) -> bool:

@@ -1,4 +1,4 @@
-"""Machines from measurements: runs in, machine parameters with intervals and cross-validation out."""
+"""Machines and models from measurements: runs in, parameters with intervals and cross-validation out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse.fitting.behaviour import Behaviour
+from dse.fitting.behaviour import fit as fit_behaviour
 from dse.fitting.errors import FittingError
 from dse.fitting.result import Estimate, Fit
 from dse.names import unknown
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 MODELS = ("dvfs", "network", "roofline")
 
-__all__ = ["MODELS", "Estimate", "Fit", "FittingError", "fit"]
+__all__ = ["MODELS", "Behaviour", "Estimate", "Fit", "FittingError", "fit", "fit_behaviour"]
 
 
 @dataclass(frozen=True, slots=True)

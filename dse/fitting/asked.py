@@ -1,4 +1,4 @@
-"""What a fit of a behaviour is asked for: the target, the columns it is a function of, groups, what follows from them."""
+"""What a fit of a behaviour is asked for: target, columns, groups of runs, and quantities that follow."""
 
 from __future__ import annotations
 
@@ -23,13 +23,18 @@ _FOLLOWS = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(?:[\[(]\s*([^\])]*?)\s*[\]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The columns of a fit: ``units`` are SI, by column; ``stated``: units that the user gives for a column's numbers."""
+    """The columns of a fit.
+
+    ``units``: SI, by column; ``stated``: units that the user gives for a column's numbers; ``headers``: where columns
+    stand, if not under their names.
+    """
 
     target: str
     of: tuple[str, ...]
     group: tuple[str, ...]
     units: Mapping[str, str]
     stated: Mapping[str, str]
+    headers: Mapping[str, str]
 
     def columns(self) -> list[Column]:
         """Return what is to be read."""
@@ -38,15 +43,18 @@ class Asked:
         return [*numbers, *labels]
 
     def names(self) -> dict[str, str]:
-        """Return the headers that the user gives a unit for."""
-        return {n: f"{n} [{u}]" for n, u in self.stated.items()}
+        """Return the headers that the user names, or gives a unit for."""
+        units = {n: f"{self.headers.get(n, n)} [{u}]" for n, u in self.stated.items()}
+        return {**self.headers, **units}
 
     def groups(self, runs: Measurements) -> NDArray[np.intp]:
         """Return the number of the group of each run; each run is its own where none are asked for."""
         if not self.group:
             return np.arange(runs.runs)
         labels = [
-            np.unique(runs.numbers[g] if g in runs.numbers else np.array(runs.texts[g]), return_inverse=True)[1]
+            np.unique(runs.numbers[g] if g in runs.numbers else np.array(runs.texts[g]), return_inverse=True)[
+                1
+            ]
             for g in self.group
         ]
         found = np.unique(np.column_stack(labels), axis=0, return_inverse=True)[1].ravel()
@@ -56,19 +64,25 @@ class Asked:
         return np.asarray(found, np.intp)
 
 
-def asked(cells: Table, target: str, of: str | Sequence[str], group: str | Sequence[str]) -> Asked:
+def asked(
+    cells: Table,
+    target: str,
+    of: str | Sequence[str],
+    group: str | Sequence[str],
+    headers: Mapping[str, str],
+) -> Asked:
     """Read what is asked; raises FittingError with everything that is wrong."""
     problems: list[str] = []
     wanted = _named([target], problems)
     columns = _named(_listed(of), problems)
     groups = tuple(n for n, _ in _named(_listed(group), problems, any_name=True))
     if not columns:
-        problems.append("no column is named that the target is a function of: write --of \"m, n, k\"")
+        problems.append('no column is named that the target is a function of: write --of "m, n, k"')
     names = [n for n, _ in (*wanted, *columns)]
     problems += [f"{n} is named twice" for n in dict.fromkeys(names) if names.count(n) > 1]
     units, stated = {}, {}
     for name, unit in (*wanted, *columns):
-        written = unit or unit_of(cells, name)
+        written = unit or unit_of(cells, headers.get(name, name))
         try:
             units[name] = si_unit(written)
         except UnitError as error:
@@ -77,7 +91,7 @@ def asked(cells: Table, target: str, of: str | Sequence[str], group: str | Seque
             stated[name] = unit
     if problems:
         raise FittingError(cells.source, problems)
-    return Asked(wanted[0][0], tuple(n for n, _ in columns), groups, units, stated)
+    return Asked(wanted[0][0], tuple(n for n, _ in columns), groups, units, stated, headers)
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:
@@ -90,9 +104,13 @@ def _named(texts: Sequence[str], problems: list[str], *, any_name: bool = False)
     for text in texts:
         name, _, unit = (part.strip() for part in text.partition("="))
         if not name or (not any_name and not _NAME.fullmatch(name)):
-            problems.append(f"{text.strip()!r} is no column: write a name of letters, digits and '_', then = and a unit")
+            problems.append(
+                f"{text.strip()!r} is no column: write a name of letters, digits and '_', then = and a unit"
+            )
         elif not any_name and name in TAKEN:
-            problems.append(f"a model cannot call a column {name!r}, which means something else: rename it in the file")
+            problems.append(
+                f"a model cannot call a column {name!r}, which means something else: rename it in the file"
+            )
         else:
             found.append((name, unit))
     return found
@@ -106,7 +124,9 @@ def derived(texts: Sequence[str], wanted: Asked) -> tuple[Derived, ...]:
     for text in texts:
         read = _FOLLOWS.fullmatch(text)
         if read is None:
-            raise FittingError(repr(text), ["write NAME [UNIT] = a sum of products, such as 2 * m * n * k / latency"])
+            raise FittingError(
+                repr(text), ["write NAME [UNIT] = a sum of products, such as 2 * m * n * k / latency"]
+            )
         name, unit = read[1], read[2] or ""
         if name in taken or name in {d.name for d in found}:
             raise FittingError(repr(text), [f"the name {name} is taken"])

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,10 @@ from dse.fitting.asked import Asked, asked, derived
 from dse.fitting.errors import FittingError
 from dse.fitting.held_out import FOLDS, HeldOut, folds, held_out
 from dse.fitting.logfit import LOSSES, Array, Form, Loss, log_value
-from dse.fitting.reading import Column, Measurements, read
+from dse.fitting.reading import Measurements, read
 from dse.fitting.table import table
 from dse.fitting.ways import Way
-from dse.models import model_files
+from dse.models import model_text
 from dse.models.fitted import FORMS, POSYNOMIAL, SOFTMAX, Fitted, Term
 from dse.models.fitted import Column as Ranged
 from dse.names import unknown
@@ -51,10 +51,12 @@ class Estimated:
 class Behaviour:
     """A fitted model with what is known of its errors.
 
-    ``fitted``: what the file will say; ``held``: errors on runs held out; ``measured``, ``modelled``: of each run, by the
-    fit to all of them, SI; ``numbers``: the columns; ``lines``: of the runs in the file; ``estimates``: coefficients of a
-    sum with intervals (95 %); ``notes``: what the user should know.
+    ``fitted``: what the file will say; ``held``: errors on runs held out; ``measured``, ``modelled``: of each run,
+    by the fit to all of them, SI; ``numbers``: the columns; ``lines``: of the runs in the file; ``estimates``:
+    coefficients of a sum with intervals (95 %); ``notes``: what the user should know.
     """
+
+    KIND: ClassVar[str] = "model"
 
     fitted: Fitted
     held: HeldOut
@@ -67,9 +69,11 @@ class Behaviour:
     notes: tuple[str, ...] = ()
 
     @property
-    def doubtful(self) -> bool:
-        """Whether held-out runs are missed by more than half on average."""
-        return self.held.mean > DOUBTFUL
+    def distrust(self) -> str:
+        """Why the fit is no model of the runs; empty where it is one."""
+        if self.held.mean <= DOUBTFUL:
+            return ""
+        return f"runs held out are missed by {self.held.mean:.0%} on average: the form does not describe them"
 
     @property
     def error(self) -> float:
@@ -87,14 +91,19 @@ class Behaviour:
 
     def file(self) -> str:
         """Return the model file, TOML."""
-        head = (f"Fitted by dse {VERSION}. In a scenario: model = \"./{self.fitted.name}.toml\"", self.method)
-        return model_files.written(self.fitted, head)
+        head = (f'Fitted by dse {VERSION}. In a scenario: model = "./{self.fitted.name}.toml"', self.method)
+        return model_text.written(self.fitted, head)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the model file; raises StoreError where it cannot be written."""
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the model file.
+
+        Raises StoreError where it cannot be written; FittingError, unless ``force``, where ``distrust`` says why not.
+        """
         from results.storage import local
         from results.trouble import explained
 
+        if self.distrust and not force:
+            raise FittingError(self.fitted.source, [self.distrust, "force writes it all the same"])
         target = local(path)
         with explained(target, "write"):
             target.write_text(self.file(), encoding="utf-8")
@@ -135,6 +144,7 @@ def fit(
     name: str | None = None,
     title: str = "",
     date: str | None = None,
+    headers: Mapping[str, str] | None = None,
     progress: Report | None = None,
 ) -> Behaviour:
     """Fit a column of measured runs as a function of others.
@@ -142,13 +152,15 @@ def fit(
     ``data``: path of a CSV file, a DataFrame, or a mapping of columns. ``target``: the column to fit, ``of``: those it
     is a function of; a unit stands behind, "latency = ms", where the header has none. ``form``: "posynomial" (terms
     found on a lattice of exponents), "softmax" or "max" (of monomials with free exponents), or a form that is written
-    out, "a + b * m * n * k", of which only the coefficients are fitted. ``terms``: how many (None: as many as lower the
-    held-out error). ``free``: the exponents of a posynomial leave the lattice. ``group``: columns whose values are held
-    out together, such as "n, k"; else rows are. ``loss``: "huber", "tukey" or "squares". ``coverage``: of the
-    prediction interval. ``hull``: limit the model to the convex hull of the runs in logarithms, beside their box.
-    ``also``: quantities that follow, "performance [flop/s] = 2 * m * n * k / latency". ``progress`` is told how many of
-    how many parts are done. Raises FittingError with everything that is wrong, UnknownName for a form or loss that
-    there is not.
+    out, "a + b * m * n * k", of which only the coefficients are fitted. ``terms``: how many (None: as many as lower
+    the held-out error). ``free``: the exponents of a posynomial leave the lattice. ``group``: columns whose values are
+    held out together, such as "n, k"; else runs are. ``fold_count``: how many folds are held out in turn. ``loss``:
+    "huber", "tukey" or "squares". ``coverage``: of the prediction interval. ``hull``: limit the model to the convex
+    hull of the runs in logarithms, beside their box. ``also``: quantities that follow from columns and target,
+    "performance [flop/s] = 2 * m * n * k / latency". ``name``, ``title``: of the model; ``date``: of the fit (default:
+    today). ``headers``: in which header a column stands, by its name. ``progress`` is told how many of how many parts
+    are done. Raises FittingError with everything that is wrong, UnknownName for a form or loss that there is not,
+    ValueError for options that contradict each other.
     """
     if loss not in LOSSES:
         raise unknown("loss", loss, LOSSES)
@@ -157,7 +169,7 @@ def fit(
     if terms is not None and terms < 1:
         raise ValueError(f"terms = {terms} is no number of terms")
     cells = table(data)
-    wanted = asked(cells, target, of, group)
+    wanted = asked(cells, target, of, group, headers or {})
     runs = read(data, wanted.columns(), wanted.names())
     follows = derived(also, wanted)
     way = _way(form, terms, loss, wanted, free=free)
@@ -169,7 +181,7 @@ def fit(
 
 def _name(data: Any) -> str:
     stem = Path(data).stem if isinstance(data, str | Path) else "fitted"
-    kept = "".join(c if c.isalnum() and c.isascii() or c in "_.-" else "-" for c in stem).strip("-._")
+    kept = "".join(c if (c.isalnum() and c.isascii()) or c in "_.-" else "-" for c in stem).strip("-._")
     return kept or "fitted"
 
 
@@ -189,11 +201,15 @@ def _enough(runs: Measurements, wanted: Asked, way: Way) -> None:
     problems = []
     parameters = len(way.written.coefficients) if way.written is not None else 1
     if runs.runs < max(LEAST_RUNS, 2 * parameters):
-        problems.append(f"{runs.runs} runs are too few: at least {max(LEAST_RUNS, 2 * parameters)} are needed")
+        problems.append(
+            f"{runs.runs} runs are too few: at least {max(LEAST_RUNS, 2 * parameters)} are needed"
+        )
     for column in wanted.of:
         if runs.runs and np.ptp(runs.numbers[column]) == 0:
             value = float(runs.numbers[column][0])
-            problems.append(f"column {column} is {value:g} in every run: leave it out of --of, or add runs with others")
+            problems.append(
+                f"column {column} is {value:g} in every run: leave it out of --of, or add runs with others"
+            )
     if runs.runs and np.ptp(runs.numbers[wanted.target]) == 0:
         problems.append(f"column {wanted.target} is the same in every run: there is nothing to fit")
     if problems:
@@ -252,7 +268,7 @@ class _Fit:
         def fit(rows: NDArray[np.bool_]) -> Any:
             places = np.flatnonzero(rows)
             places = places[ways.some(len(places), ways.MOST_RUNS, 2)]
-            form = ways.solve(self.way, self.x[places], self.y[places], self.middle, terms)
+            form = ways.solve(self.way, self.x[places], self.y[places], self.middle, terms, ways.FOLD_STARTS)
             self._tick()
             return lambda out: log_value(form, self.x[out])
 
@@ -265,17 +281,22 @@ class _Fit:
         if self.way.form != POSYNOMIAL or self.way.free:
             return ()
         if self.way.written is not None:
-            start, names = ways.base(self.way.written, self.wanted.of, self.middle), self.way.written.coefficients
+            start, names = (
+                ways.base(self.way.written, self.wanted.of, self.middle),
+                self.way.written.coefficients,
+            )
         else:
             start = replace(form, logc=np.zeros(len(form.logc)))
-            names = tuple(Term(1.0, self._powers(e)).text("") .strip() or "constant" for e in form.exponents)
+            names = tuple(Term(1.0, self._powers(e)).text("").strip() or "constant" for e in form.exponents)
         value, low, high = bootstrap.intervals(ways.design(start, self.x), self.y, self.groups, self.way.loss)
         unit = np.ones(len(names)) if self.way.written is not None else np.exp(-form.exponents @ self.middle)
         rows = zip(names, value * unit, low * unit, high * unit, strict=True)
         return tuple(Estimated(n, float(v), float(a), float(b)) for n, v, a, b in rows)
 
     def _powers(self, exponents: Array) -> dict[str, float]:
-        return {c: float(round(e, 12)) for c, e in zip(self.wanted.of, exponents, strict=True) if round(e, 12)}
+        return {
+            c: float(round(e, 12)) for c, e in zip(self.wanted.of, exponents, strict=True) if round(e, 12)
+        }
 
     def _fitted(
         self, form: Form, name: str, title: str, source: str, held: HeldOut, estimates: Sequence[Estimated]
@@ -320,12 +341,18 @@ class _Fit:
     def _method(self, terms: int) -> str:
         written = self.way.written
         if written is not None:
-            how = "non-negative least squares" if self.way.form == POSYNOMIAL else "Levenberg-Marquardt on logarithms"
+            how = (
+                "non-negative least squares"
+                if self.way.form == POSYNOMIAL
+                else "Levenberg-Marquardt on logarithms"
+            )
             return f"coefficients of {written.text.strip()} by {how}, loss {self.way.loss}"
         if self.way.form == POSYNOMIAL:
             where = "exponents then free" if self.way.free else "exponents on a lattice"
             return f"a sum of {terms} monomials, {where}, by non-negative least squares, loss {self.way.loss}"
-        return f"a {self.way.form} of {terms} monomials with free exponents, on logarithms, loss {self.way.loss}"
+        return (
+            f"a {self.way.form} of {terms} monomials with free exponents, on logarithms, loss {self.way.loss}"
+        )
 
     def _notes(self, form: Form, held: HeldOut, hullless: bool) -> list[str]:
         found = []
@@ -336,14 +363,16 @@ class _Fit:
             gone = [
                 c
                 for i, c in enumerate(written.coefficients)
-                if not any(self._key(e, 0)[0] in {k[0] for k in kept} for e in there.exponents[there.tie == i])
+                if not any(
+                    self._key(e, 0)[0] in {k[0] for k in kept} for e in there.exponents[there.tie == i]
+                )
             ]
             if gone:
                 found.append(f"{', '.join(gone)} not visible in these runs: 0, and left out of the file")
         if not self.wanted.group and self._repeats() > 0.2:
-            found.append("many runs share their columns with others: hold out whole groups with --group to be honest")
-        if held.mean > DOUBTFUL:
-            found.append(f"runs held out are missed by {held.mean:.0%}: the form does not describe them")
+            found.append(
+                "many runs share their columns with others: hold out whole groups with --group to be honest"
+            )
         if hullless:
             found.append("the convex hull was left out: the runs span no volume in these columns")
         if self.runs.unused:
@@ -355,6 +384,3 @@ class _Fit:
 
     def _repeats(self) -> float:
         return 1 - len(np.unique(np.round(self.x, 9), axis=0)) / len(self.x)
-
-
-__all__ = ["Behaviour", "Column", "Estimated", "fit"]

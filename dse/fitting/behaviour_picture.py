@@ -27,7 +27,8 @@ def draw(fit: Behaviour) -> Figure:
     figure = Figure(figsize=(5.2 * (1 + len(columns)), 5.4), layout="constrained")
     FigureCanvasAgg(figure)
     held = fit.held
-    title = f"{fit.fitted.name}: a {fit.fitted.form} of {len(fit.fitted.terms)} terms, {held.mean:.1%} off held-out runs"
+    what = f"{fit.fitted.name}: a {fit.fitted.form} of {len(fit.fitted.terms)} terms"
+    title = f"{what}, {held.mean:.1%} off runs held out"
     figure.suptitle(f"{title} ({held.split})", fontsize=LARGE, parse_math=False)
     axes = [figure.add_subplot(1, 1 + len(columns), i + 1) for i in range(1 + len(columns))]
     _against(axes[0], fit)
@@ -54,7 +55,9 @@ def _against(axis: Axes, fit: Behaviour) -> None:
     axis.loglog(ends, ends, color=GREY, linestyle="--", linewidth=1.5, label="model = measured")
     axis.loglog(measured, modelled, "o", color=BLUE, markersize=3, alpha=0.5, label="runs")
     worst = fit.worst()[:NAMED]
-    axis.loglog(fit.measured[worst], fit.modelled[worst], "o", color=VERMILLION, markersize=7, label="worst runs")
+    axis.loglog(
+        fit.measured[worst], fit.modelled[worst], "o", color=VERMILLION, markersize=7, label="worst runs"
+    )
     for i in worst:
         at = (float(fit.measured[i]), float(fit.modelled[i]))
         axis.annotate(fit.where(i), at, xytext=(6, -4), textcoords="offset points", fontsize=SMALL)

@@ -24,7 +24,8 @@ def text(fit: Behaviour) -> str:
         "",
         f"form   {PROMISES[f.form]};",
         f"       {ELSEWHERE}",
-        f"range  {'; '.join(_range(c) for c in f.columns)}" + (f"; {len(f.hull)} sides of a hull" if f.hull else ""),
+        f"range  {'; '.join(_range(c) for c in f.columns)}"
+        + (f"; {len(f.hull)} sides of a hull" if f.hull else ""),
         "",
     ]
     if fit.estimates:
@@ -40,12 +41,19 @@ def text(fit: Behaviour) -> str:
         *_columns(
             (f"{f.target} by the model", "runs", "mean error", "bias"),
             [
-                (f"{_value(fit, d.low)} to {_value(fit, d.high)}", str(d.runs), f"{d.mean:.2%}", f"{d.bias:+.2%}")
+                (
+                    f"{_value(fit, d.low)} to {_value(fit, d.high)}",
+                    str(d.runs),
+                    f"{d.mean:.2%}",
+                    f"{d.bias:+.2%}",
+                )
                 for d in held.deciles
             ],
         ),
         "",
-        *_columns(("worst runs", "measured", "by the model", *fit.numbers), map(lambda i: _run(fit, i), fit.worst())),
+        *_columns(
+            ("worst runs", "measured", "by the model", *fit.numbers), (_run(fit, i) for i in fit.worst())
+        ),
     ]
     return "\n".join([*lines, *(f"Note: {n}" for n in fit.notes)])
 
@@ -86,7 +94,12 @@ def record(fit: Behaviour) -> dict[str, Any]:
         "target": {"name": f.target, "unit": f.unit},
         "columns": [asdict(c) for c in f.columns],
         "terms": [
-            {"coefficient": t.coefficient, "exponents": dict(t.exponents), "group": t.group, "interval": t.interval}
+            {
+                "coefficient": t.coefficient,
+                "exponents": dict(t.exponents),
+                "group": t.group,
+                "interval": t.interval,
+            }
             for t in f.terms
         ],
         "hull": [{"exponents": dict(s.exponents), "greatest": s.greatest} for s in f.hull],
@@ -108,8 +121,12 @@ def record(fit: Behaviour) -> dict[str, Any]:
         },
         "residuals": list(f.residuals),
         "worst": [
-            {"run": i + 1, "line": fit.lines[i] if fit.lines else None, "measured": float(fit.measured[i]),
-             "modelled": float(fit.modelled[i])}
+            {
+                "run": i + 1,
+                "line": fit.lines[i] if fit.lines else None,
+                "measured": float(fit.measured[i]),
+                "modelled": float(fit.modelled[i]),
+            }
             for i in fit.worst()
         ],
         "notes": list(fit.notes),

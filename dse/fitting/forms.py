@@ -15,13 +15,15 @@ from dse.models.fitted import MAX, POSYNOMIAL, SOFTMAX
 LONGEST = 2000
 MOST_TERMS = 100
 DEEPEST = 20
-_TOKEN = re.compile(r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)|([A-Za-z][A-Za-z0-9_]*)|(\*\*|[-+*/^(),]))")
+_TOKEN = re.compile(
+    r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)|([A-Za-z][A-Za-z0-9_]*)|(\*\*|[-+*/^(),]))"
+)
 _LARGEST = {"max": MAX, "softmax": SOFTMAX}
 
 
 @dataclass(frozen=True, slots=True)
 class Monomial:
-    """factor * coefficient (a name; empty: none) * product of columns^exponents, in ``group`` of a maximum (0: none)."""
+    """factor * coefficient (a name, or none) * product of columns^exponents, in ``group`` of a maximum (0: none)."""
 
     factor: float = 1.0
     coefficient: str = ""
@@ -50,7 +52,9 @@ def parse(text: str, columns: Sequence[str]) -> Written:
         names = tuple(dict.fromkeys(t.coefficient for t in made.terms if t.coefficient))
         if not all(t.coefficient for t in made.terms):
             lacking = next(t for t in made.terms if not t.coefficient)
-            raise _Wrong(f"the term {_told(lacking)} has no coefficient to be fitted: write a * {_told(lacking)}")
+            raise _Wrong(
+                f"the term {_told(lacking)} has no coefficient to be fitted: write a * {_told(lacking)}"
+            )
         unused = [c for c in columns if not any(c in t.exponents for t in made.terms)]
         if unused:
             raise _Wrong(f"it does not use {', '.join(unused)}: take it out of --of, or put it into the form")
@@ -68,9 +72,9 @@ def sum_of(text: str, names: Sequence[str]) -> tuple[Monomial, ...]:
             raise _Wrong(f"there is no {free[0]}; there are {', '.join(names)}")
         if made.form != POSYNOMIAL:
             raise _Wrong("no maximum can stand here")
-        return made.terms
     except _Wrong as wrong:
         raise FittingError(f"the formula {_short(text)}", [str(wrong)]) from None
+    return made.terms
 
 
 def _told(t: Monomial) -> str:
@@ -97,7 +101,9 @@ class _Parser:
         while text[at:].strip():
             found = _TOKEN.match(text, at)
             if found is None:
-                raise _Wrong(f"{text[at:].strip()[:20]!r} cannot be read: write + * / ^ ( ), numbers and names")
+                raise _Wrong(
+                    f"{text[at:].strip()[:20]!r} cannot be read: write + * / ^ ( ), numbers and names"
+                )
             self.tokens.append(found[1] or found[2] or found[3])
             at = found.end()
         self.text = text

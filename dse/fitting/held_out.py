@@ -109,22 +109,19 @@ def held_out(
 def interval(residuals: Array, groups: Places, confidence: float) -> tuple[float, float]:
     """Return what a residual of a new run, of a new group, lies between with this confidence.
 
-    Groups differ from each other, and there are few: the share that an interval of quantiles leaves out is shrunk until
-    the interval would have held enough of a group left out of making it, in the mean over groups weighted by runs and
-    one standard error more.
+    Groups differ from each other, and there are few: the share that an interval of quantiles leaves out is shrunk, to
+    half at most, until it holds enough of the runs even where the mean over groups is one standard error lower.
     """
     labels, number = np.unique(groups, return_inverse=True)
     order = np.sort(residuals)
     size = np.bincount(number).astype(float)
-    outside = 1 - confidence
-    for _ in range(12):
-        low, high = _quantiles(order, outside)
+    for outside in np.linspace(1.0, 0.5, 6) * (1 - confidence):
+        low, high = _quantiles(order, float(outside))
         held = np.bincount(number, (residuals >= low) & (residuals <= high)) / size
         mean = float(np.average(held, weights=size))
         spread = float(np.sqrt(np.average((held - mean) ** 2, weights=size) / max(_effective(size) - 1, 1.0)))
         if mean - spread >= confidence - SLACK or len(labels) == len(residuals):
             break
-        outside *= 0.85
     return low, high
 
 

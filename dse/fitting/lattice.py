@@ -1,4 +1,4 @@
-"""Sums of monomials by non-negative least squares: coefficients of given terms, and terms found on a lattice of exponents.
+"""Sums of monomials by non-negative least squares: coefficients of given terms, terms found on a lattice.
 
 Residuals are relative to the prediction, (measured - modelled)/modelled, which is reached by weighting again and again;
 relative to what was measured they would pull the fit down, and give small values unbounded leverage.
@@ -27,7 +27,13 @@ LEAST = 1e-3
 
 def candidates(columns: int) -> Array:
     """Return the exponents of a wide lattice (terms, columns), the constant first; narrower for many columns."""
-    for values in (EXPONENTS, (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0), (-1.0, 0.0, 0.5, 1.0), (-1.0, 0.0, 1.0), (0.0, 1.0)):
+    for values in (
+        EXPONENTS,
+        (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0),
+        (-1.0, 0.0, 0.5, 1.0),
+        (-1.0, 0.0, 1.0),
+        (0.0, 1.0),
+    ):
         for together in range(min(TOGETHER, columns), 0, -1):
             found = list(_points(columns, values, together))
             if len(found) <= MOST_CANDIDATES:
@@ -105,8 +111,8 @@ def least_squares(rows: Array, weight: Array) -> Array:
 def found(x: Array, y: Array, most: int, loss: Loss = "huber") -> list[Array]:
     """Return sums of 1, 2, … up to ``most`` terms of the lattice, each the exponents of its terms.
 
-    ``x``: logarithms of the columns, counted from their middle; ``y``: what was measured. All of the lattice is fitted at
-    once, then the term that is missed least is taken away, again and again.
+    ``x``: logarithms of the columns, counted from their middle; ``y``: what was measured. All of the lattice is fitted
+    at once, then the term that is missed least is taken away, again and again.
     """
     lattice = candidates(x.shape[1])
     terms = np.exp(x @ lattice.T)
@@ -125,7 +131,7 @@ def found(x: Array, y: Array, most: int, loss: Loss = "huber") -> list[Array]:
 def _visible(terms: Array, c: Array, kept: NDArray[np.intp]) -> NDArray[np.intp]:
     share = terms[:, kept] * c[kept]
     share /= share.sum(1, keepdims=True)
-    return kept[share.max(0) > SEEN]
+    return np.asarray(kept[share.max(0) > SEEN], np.intp)
 
 
 def _without_one(terms: Array, y: Array, kept: NDArray[np.intp], loss: Loss) -> NDArray[np.intp]:

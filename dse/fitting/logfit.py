@@ -88,7 +88,13 @@ def log_value(form: Form, x: Array) -> Array:
 
 
 def fitted(
-    form: Form, x: Array, y: Array, free: Free, loss: Loss = "huber", steps: int = STEPS, weight: Array | None = None
+    form: Form,
+    x: Array,
+    y: Array,
+    free: Free,
+    loss: Loss = "huber",
+    steps: int = STEPS,
+    weight: Array | None = None,
 ) -> tuple[Form, float]:
     """Return the form near ``form`` that fits best, and its robust mean square of residuals.
 
@@ -172,7 +178,9 @@ def _evaluated(form: Form, x: Array, free: Free | None) -> tuple[Array, Array]:
     inner: Array = np.zeros((len(x), 0))
     if form.groups:
         inner = np.stack([_log_sum(u[:, form.group == g]) for g in range(1, form.groups + 1)], axis=1)
-        top = inner.max(1) if math.isinf(form.sharpness) else _log_sum(form.sharpness * inner) / form.sharpness
+        top = (
+            inner.max(1) if math.isinf(form.sharpness) else _log_sum(form.sharpness * inner) / form.sharpness
+        )
         parts.append(top[:, None])
     value = _log_sum(np.concatenate(parts, axis=1))
     if free is None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dse.fitting.errors import FittingError
 from dse.fitting.outliers import Outlier
@@ -89,6 +89,8 @@ class Fit:
     ``all_runs``, ``all_runs_errors``: parameters and errors of the least squares of all runs. ``notes`` say what
     the user should know. ``form``: which of a model's forms was fitted, where it has several.
     """
+
+    KIND: ClassVar[str] = "machine"
 
     model: str
     name: str

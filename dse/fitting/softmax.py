@@ -20,7 +20,9 @@ RIDGE = 1e-2
 SOFT = 8.0
 
 
-def fit(x: Array, y: Array, terms: int, loss: Loss, *, sharp: bool, starts: int = STARTS, seed: int = 0) -> Form:
+def fit(
+    x: Array, y: Array, terms: int, loss: Loss, *, sharp: bool, starts: int = STARTS, seed: int = 0
+) -> Form:
     """Return the softmax (a maximum where ``sharp``) of ``terms`` monomials that fits best.
 
     ``x``: logarithms of the columns, counted from their middle; ``y``: logarithms of what was measured. Starts are
@@ -31,13 +33,14 @@ def fit(x: Array, y: Array, terms: int, loss: Loss, *, sharp: bool, starts: int 
     free = Free(exponents=True, sharpness=not sharp)
     if terms == 1:
         return fitted(_start(x[few], y[few], 1, rng, sharp=True), x, y, Free(exponents=True), loss)[0]
-    found = []
+    found: list[tuple[float, int, Form]] = []
     for _ in range(starts):
         start = _start(x[few], y[few], terms, rng, sharp=sharp)
         form, cost = fitted(start, x[few], y[few], free, loss, TRIED_STEPS)
         found.append((cost, len(found), form))
     best = min(
-        (fitted(form, x[few], y[few], free, loss) for _, _, form in sorted(found)[:POLISHED]), key=lambda f: f[1]
+        (fitted(form, x[few], y[few], free, loss) for _, _, form in sorted(found)[:POLISHED]),
+        key=lambda f: f[1],
     )
     return fitted(best[0], x, y, free, loss)[0]
 

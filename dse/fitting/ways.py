@@ -23,6 +23,7 @@ MOST_FOUND = 12
 TRIED_TERMS = (1, 2, 3, 4, 6, 8, 10, 12)
 LATTICE_RUNS, MOST_RUNS = 800, 6000
 SELECTING_RUNS, SELECTING_FOLDS, SELECTING_STARTS = 3000, 3, 4
+FOLD_STARTS = 5
 # further terms have to lower the held-out error by this share
 EARNS = 0.02
 SEEN = 1e-4
@@ -67,13 +68,15 @@ def design(form: Form, x: Array) -> Array:
     return found
 
 
-def solve(way: Way, x: Array, y: Array, middle: Array, terms: int, seed: int = 0) -> Form:
-    """Return the form that fits these runs; ``terms`` counts where they are found."""
+def solve(
+    way: Way, x: Array, y: Array, middle: Array, terms: int, starts: int = softmax.STARTS, seed: int = 0
+) -> Form:
+    """Return the form that fits these runs; ``terms`` counts where they are found, ``starts`` of a softmax."""
     if way.written is not None:
         start = base(way.written, way.columns, middle)
         return summed(start, x, y, way.loss) if way.form == POSYNOMIAL else _largest(start, x, y, way)
     if way.form != POSYNOMIAL:
-        return softmax.fit(x, np.log(y), terms, way.loss, sharp=way.form == MAX, seed=seed)
+        return softmax.fit(x, np.log(y), terms, way.loss, sharp=way.form == MAX, starts=starts, seed=seed)
     few = some(len(x), LATTICE_RUNS, seed)
     sums = lattice.found(x[few], y[few], terms, way.loss)
     return _of_sum(way, sums[min(terms, len(sums)) - 1], x, y)
@@ -102,7 +105,7 @@ def _largest(start: Form, x: Array, y: Array, way: Way) -> Form:
     least = 0.1 * np.median(y) / np.maximum(np.median(design(start, x), axis=0), 1e-300)
     free = Free(sharpness=way.form == SOFTMAX)
     ly = np.log(y)
-    tried = []
+    tried: list[tuple[float, int, Form]] = []
     for shrunk in (None, *range(start.coefficients)):
         theta = np.log(np.maximum(c, least))
         if shrunk is not None:
@@ -179,4 +182,3 @@ def some(count: int, most: int, seed: int) -> NDArray[np.intp]:
     if count <= most:
         return np.arange(count)
     return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
-

@@ -210,7 +210,9 @@ def model(fitted: Fitted) -> Model:
         )
         for c in fitted.columns
     )
-    notes = "\n\n".join(filter(None, (f"    {fitted.target} = {fitted.formula()}", told(fitted), fitted.notes)))
+    notes = "\n\n".join(
+        filter(None, (f"    {fitted.target} = {fitted.formula()}", told(fitted), fitted.notes))
+    )
     return Model(
         name=fitted.name,
         title=fitted.title or f"{fitted.target} as measured, a {fitted.form} of {_listed(fitted)}",
@@ -238,7 +240,9 @@ def told(fitted: Fitted) -> str:
         parts.append(f"Held out ({e['split']}), it misses by {e['mean']:.1%} on average.")
     if fitted.interval is not None:
         low, high = fitted.interval
-        parts.append(f"{e.get('confidence', 0.9):.0%} of these runs lie between {low:.3g} and {high:.3g} of it.")
+        parts.append(
+            f"{e.get('confidence', 0.9):.0%} of these runs lie between {low:.3g} and {high:.3g} of it."
+        )
     return " ".join(parts)
 
 

@@ -17,7 +17,20 @@ from numbers import Real
 from typing import Any
 
 from dse import files
-from dse.models.fitted import FORMS, HIGH, LOW, MAX, POSYNOMIAL, RANGE, SOFTMAX, Column, Derived, Facet, Fitted, Term
+from dse.models.fitted import (
+    FORMS,
+    HIGH,
+    LOW,
+    MAX,
+    POSYNOMIAL,
+    RANGE,
+    SOFTMAX,
+    Column,
+    Derived,
+    Facet,
+    Fitted,
+    Term,
+)
 from dse.names import did_you_mean
 from dse.quantities import UnitError, si_unit
 
@@ -43,7 +56,9 @@ class ModelFileError(ValueError):
     def __str__(self) -> str:
         if len(self.problems) == 1:
             return f"model file {self.file}: {self.problems[0]}"
-        return "\n".join([f"model file {self.file}: {len(self.problems)} mistakes", *(f"  {p}" for p in self.problems)])
+        return "\n".join(
+            [f"model file {self.file}: {len(self.problems)} mistakes", *(f"  {p}" for p in self.problems)]
+        )
 
 
 def is_file(name: object) -> bool:
@@ -99,7 +114,9 @@ class _Reader:
             return None
         self._keys("", data, _TOP)
         if data.get("format") != FORMAT or data.get("kind") != KIND:
-            self.problems.append(f'it must say format = {FORMAT} and kind = "{KIND}"; `dse fit` writes such files')
+            self.problems.append(
+                f'it must say format = {FORMAT} and kind = "{KIND}"; `dse fit` writes such files'
+            )
             return None
         columns = self._columns(data.get("columns"))
         names = [c.name for c in columns]
@@ -186,7 +203,9 @@ class _Reader:
             if not isinstance(value, str):
                 raise UnitError(f"{_shown(value)} is no unit")
             if si_unit(value) != value:
-                raise UnitError(f"{value!r} is no SI unit: such a file has SI units throughout, {si_unit(value)!r} here")
+                raise UnitError(
+                    f"{value!r} is no SI unit: such a file has SI units throughout, {si_unit(value)!r} here"
+                )
         except UnitError as error:
             self.problems.append(f"{where}: {error}")
             return ""
@@ -196,7 +215,10 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, Real):
             self.problems.append(f"{where} is a number, not {_shown(value)}")
             return math.nan
-        number = float(value) if abs(value) < 1e308 else math.inf
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number) or not low <= number <= high:
             self.problems.append(f"{where} = {value!r} is out of range: it lies between {low:g} and {high:g}")
             return math.nan
@@ -226,7 +248,7 @@ class _Reader:
     def _sharpness(self, data: Mapping[str, Any], form: Any) -> float:
         if form != SOFTMAX:
             if "sharpness" in data:
-                self.problems.append("sharpness is for form = \"softmax\" only: leave it out")
+                self.problems.append('sharpness is for form = "softmax" only: leave it out')
             return math.inf
         return self._number("sharpness", data.get("sharpness"), 1.0, SHARPEST)
 
@@ -238,7 +260,9 @@ class _Reader:
             c = self._number(f"{here}.coefficient", table.get("coefficient"), 1e-300, 1e300)
             group = table.get("group", 0)
             if isinstance(group, bool) or not isinstance(group, int) or not 0 <= group <= MOST_TERMS:
-                self.problems.append(f"{here}.group is a whole number, 0 for a plain term, not {_shown(group)}")
+                self.problems.append(
+                    f"{here}.group is a whole number, 0 for a plain term, not {_shown(group)}"
+                )
                 group = 0
             exponents = self._exponents(here, table.get("exponents", {}), names)
             found.append(Term(c, exponents, group, self._interval(here, table.get("interval"))))
@@ -259,21 +283,31 @@ class _Reader:
 
     def _exponents(self, here: str, value: Any, names: Sequence[str]) -> dict[str, float]:
         if not isinstance(value, dict):
-            self.problems.append(f"{here}.exponents is a table such as {{ m = 1, n = 0.5 }}, not {_shown(value)}")
+            self.problems.append(
+                f"{here}.exponents is a table such as {{ m = 1, n = 0.5 }}, not {_shown(value)}"
+            )
             return {}
         for name in value.keys() - set(names):
             there = f"; there are {', '.join(names)}"
-            self.problems.append(f"{here}.exponents: there is no column {_shown(name)}{did_you_mean(name, names) or there}")
+            self.problems.append(
+                f"{here}.exponents: there is no column {_shown(name)}{did_you_mean(name, names) or there}"
+            )
         return {
-            n: self._number(f"{here}.exponents.{n}", e, -STEEPEST, STEEPEST) for n, e in value.items() if n in names
+            n: self._number(f"{here}.exponents.{n}", e, -STEEPEST, STEEPEST)
+            for n, e in value.items()
+            if n in names
         }
 
     def _groups(self, form: Any, terms: Sequence[Term]) -> None:
         groups = {t.group for t in terms} - {0}
         if form == POSYNOMIAL and groups:
-            self.problems.append("a posynomial has no groups: leave group out, or say form = \"softmax\" or \"max\"")
+            self.problems.append(
+                'a posynomial has no groups: leave group out, or say form = "softmax" or "max"'
+            )
         elif form in (SOFTMAX, MAX) and terms and groups != set(range(1, len(groups) + 1)):
-            self.problems.append(f"the groups of a {form} are 1, 2, …, without gaps; there are {sorted(groups)}")
+            self.problems.append(
+                f"the groups of a {form} are 1, 2, …, without gaps; there are {sorted(groups)}"
+            )
         elif form in (SOFTMAX, MAX) and terms and not groups:
             self.problems.append(f"a {form} needs terms with group = 1, 2, …")
 
@@ -314,7 +348,9 @@ class _Reader:
         if not isinstance(residuals, list) or len(residuals) > 10_000:
             self.problems.append("error.residuals is a list of at most 10000 numbers")
             return found, ()
-        listed = tuple(self._number(f"error.residuals[{i}]", r, -100.0, 100.0) for i, r in enumerate(residuals))
+        listed = tuple(
+            self._number(f"error.residuals[{i}]", r, -100.0, 100.0) for i, r in enumerate(residuals)
+        )
         if list(listed) != sorted(listed):
             self.problems.append("error.residuals go from the least to the greatest")
         return found, listed
@@ -327,66 +363,30 @@ class _Reader:
             except (OverflowError, ZeroDivisionError):
                 y = math.inf
             if not 0 < y < math.inf:
-                self.problems.append(f"with every column at its {which} value {made.target} comes to {y}: no number")
+                self.problems.append(
+                    f"with every column at its {which} value {made.target} comes to {y}: no number"
+                )
 
 
 _ERRORS = ("confidence", "mean", "median", "greatest", "low", "high", "coverage", "runs")
-_TOP = ("format", "kind", "name", "title", "source", "notes", "form", "sharpness", "target", "columns", "terms",
-        "derived", "hull", "error")
+_TOP = (
+    "format",
+    "kind",
+    "name",
+    "title",
+    "source",
+    "notes",
+    "form",
+    "sharpness",
+    "target",
+    "columns",
+    "terms",
+    "derived",
+    "hull",
+    "error",
+)
 
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def written(fitted: Fitted, head: Sequence[str] = ()) -> str:
-    """Return the text of a model file; ``head``: lines of comment at its top."""
-    lines = [*(f"# {line}".rstrip() for line in head)]
-    lines += [f"format = {FORMAT}", f'kind   = "{KIND}"', f"name   = {_string(fitted.name)}"]
-    lines += [f"{k:6} = {_string(v)}" for k, v in (("title", fitted.title), ("source", fitted.source)) if v]
-    lines += [f"notes  = {_string(fitted.notes)}"] if fitted.notes else []
-    lines += [f'form   = "{fitted.form}"']
-    lines += [f"sharpness = {fitted.sharpness!r}"] if fitted.form == SOFTMAX else []
-    lines += ["", "[target]", *_named(fitted.target, fitted.unit, fitted.meaning)]
-    for c in fitted.columns:
-        lines += ["", f"[columns.{c.name}]", f"unit = {_string(c.unit)}"]
-        lines += [f"least = {c.least!r}", f"greatest = {c.greatest!r}"]
-        lines += [f"meaning = {_string(c.meaning)}"] if c.meaning else []
-    for t in fitted.terms:
-        lines += ["", "[[terms]]", *_term(t)]
-    for d in fitted.derived:
-        lines += ["", "[[derived]]", *_named(d.name, d.unit, d.meaning)]
-        lines += ["terms = [", *(f"  {{ {', '.join(_term(t))} }}," for t in d.terms), "]"]
-    for f in fitted.hull:
-        lines += ["", "[[hull]]", f"exponents = {_powers(f.exponents)}", f"greatest = {f.greatest!r}"]
-    if fitted.error or fitted.residuals:
-        lines += ["", "[error]", *(f"{k} = {_value(v)}" for k, v in fitted.error.items())]
-        numbers = [f"{r:.5g}" if math.isfinite(r) else "0.0" for r in fitted.residuals]
-        rows = [", ".join(numbers[i : i + 10]) for i in range(0, len(numbers), 10)]
-        lines += ["residuals = [", *(f"  {row}," for row in rows), "]"] if rows else []
-    return "\n".join(lines) + "\n"
-
-
-def _named(name: str, unit: str, meaning: str) -> list[str]:
-    about = [f"meaning = {_string(meaning)}"] if meaning else []
-    return [f"name = {_string(name)}", f"unit = {_string(unit)}", *about]
-
-
-def _term(t: Term) -> list[str]:
-    lines = [f"coefficient = {t.coefficient!r}", f"exponents = {_powers(t.exponents)}"]
-    lines += [f"group = {t.group}"] if t.group else []
-    return lines + ([f"interval = [{t.interval[0]!r}, {t.interval[1]!r}]"] if t.interval else [])
-
-
-def _powers(exponents: Mapping[str, float]) -> str:
-    return "{ " + ", ".join(f"{n} = {float(e)!r}" for n, e in exponents.items()) + " }" if exponents else "{}"
-
-
-def _value(value: Any) -> str:
-    return _string(value) if isinstance(value, str) else repr(value)
-
-
-def _string(text: str) -> str:
-    # JSON escapes are TOML escapes, except that JSON leaves DEL as it stands
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import oracle_blocks
+import oracle_gemm
 import oracle_listed
 import oracle_partition
 import oracle_reading as reading
@@ -33,6 +34,8 @@ LISTED = {
     "dvfs": oracle_settings,
     "sockets": oracle_station,
     "exabounds": oracle_systems,
+    "gemm-h100": oracle_gemm,
+    "gemm-a100": oracle_gemm,
 }
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 COLUMNS = (
