@@ -91,16 +91,15 @@ def fit(
     """  # noqa: D301
     from results.storage import local
 
-    of_machines = {"--absolute": absolute, "--time-only": time_only, "--keep-outliers": keep_outliers}
-    of_machines["--word-size"] = word_size is not None
-    others = refuse_behaviour(model, of_machines, behaviour)
     asked = {
-        "--folds": folds is not None and not others,
         "--absolute": absolute,
         "--time-only": time_only,
         "--word-size": word_size is not None,
+        "--keep-outliers": keep_outliers,
     }
-    refuse_options(model, [option for option, given in asked.items() if given], output, plot)
+    others = refuse_behaviour(model, asked, behaviour)
+    of_model = {**asked, "--folds": folds is not None and not others, "--keep-outliers": False}
+    refuse_options(model, [option for option, given in of_model.items() if given], output, plot)
     for path in filter(None, (output, plot)):
         local(path)
     if output and Path(output).exists() and not force:

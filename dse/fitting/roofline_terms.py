@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from dse.fitting.statistics import Array
 
+Weights = tuple[float, float] | tuple[Array, Array]
+"""Of the errors of time and of energy; one number for all runs, or one for each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -136,7 +139,7 @@ class Problem:
         waits = theta[self.launch] > busy
         return tuple(LAUNCH_BOUND if w else words[i] for w, i in zip(waits, which, strict=True))
 
-    def residuals(self, theta: Array, weights: tuple[float, float]) -> Array:
+    def residuals(self, theta: Array, weights: Weights) -> Array:
         """Return log(model/measured) of all times, then of all energies, each times its weight."""
         time, energy = self.model(theta)
         of_time: Array = weights[0] * np.log(time / self.time)
@@ -144,7 +147,7 @@ class Problem:
             return of_time
         return np.concatenate([of_time, weights[1] * np.log(energy / self.energy)])
 
-    def jacobian(self, theta: Array, weights: tuple[float, float]) -> Array:
+    def jacobian(self, theta: Array, weights: Weights) -> Array:
         """Return the derivatives of ``residuals`` by the free parameters themselves (not their logarithms)."""
         many, cap = len(self.kinds), theta[self.cap]
         busy, which, dynamic = self.busy(theta)
@@ -171,11 +174,11 @@ class Problem:
         theta[list(self.free)] = np.exp(np.clip(free, -_FAR, _FAR))
         return theta
 
-    def residuals_by_logarithm(self, free: Array, weights: tuple[float, float]) -> Array:
+    def residuals_by_logarithm(self, free: Array, weights: Weights) -> Array:
         """Return the residuals at the logarithms of the free parameters."""
         return self.residuals(self.inside(free), weights)
 
-    def jacobian_by_logarithm(self, free: Array, weights: tuple[float, float]) -> Array:
+    def jacobian_by_logarithm(self, free: Array, weights: Weights) -> Array:
         """Return their derivatives by the logarithms of the free parameters."""
         theta = self.inside(free)
         rows: Array = self.jacobian(theta, weights) * theta[list(self.free)]

@@ -45,14 +45,14 @@ def collective(kind: str, algorithm: str, seed: int) -> dict[str, Any]:
 
 
 def test_messages_give_latency_and_bandwidth_within_their_intervals():
-    """95 % intervals: each at least 16 of 20 times."""
+    """95 % intervals: each at least 8 of 10 times."""
     held = {"time_per_message": 0, "bandwidth": 0}
-    for seed in range(20):
+    for seed in range(10):
         found = dse.fit(messages(seed), "network")
         held["time_per_message"] += found["time_per_message"].holds(LATENCY)
         held["bandwidth"] += found["bandwidth"].holds(BANDWIDTH)
         assert not found.outliers
-    assert min(held.values()) >= 16, held
+    assert min(held.values()) >= 8, held
 
 
 @pytest.mark.parametrize(("kind", "algorithm"), COSTS)
