@@ -104,22 +104,31 @@ class Block:
             return np.asarray(np.asarray(own, dtype=float) > self.grid.vacuous[aim.name], dtype=np.int64)
         return np.zeros(len(own), dtype=np.int64)
 
-    def answered(self, answer: Answer, piece: int, *, by_given: bool = False) -> Mask:
+    def answered(self, answer: Answer, piece: int, *, by_given: bool = False, apart: bool = False) -> Mask:
         """Have all points answered, up to ``piece`` of them together; tells those that were not.
 
-        ``by_given``: points that differ in limits only are kept together as far as that goes.
+        ``by_given``: points that differ in limits only are kept together as far as that goes; ``apart``: no others
+        are put beside them.
 
         ``answer`` tells which of its points it answered. It may raise Differ with a mask along them, and they are then
         asked apart; whatever else it raises, they are left to be solved one by one.
         """
         left = np.zeros(self.size, dtype=bool)
         for every in self.alike():
-            group = every[np.argsort(self._given(every), kind="stable")] if by_given else every
-            for start in range(0, len(group), piece):
-                points = group[start : start + piece]
-                for missed in together(points, lambda now: answer(self.question(now), now)):
-                    left[missed] = True
+            for group in self._grouped(every, by_given=by_given, apart=apart):
+                for start in range(0, len(group), piece):
+                    points = group[start : start + piece]
+                    for missed in together(points, lambda now: answer(self.question(now), now)):
+                        left[missed] = True
         return left.reshape(self.shape)
+
+    def _grouped(self, points: Points, *, by_given: bool, apart: bool) -> list[Points]:
+        if not (by_given or apart):
+            return [points]
+        kinds = self._given(points)
+        order = np.argsort(kinds, kind="stable")
+        cuts = np.flatnonzero(np.diff(kinds[order])) + 1 if apart else np.zeros(0, dtype=np.intp)
+        return np.split(points[order], cuts)
 
 
 def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:

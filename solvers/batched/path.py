@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations import handover
 from scenarios.grids import Grid
-from solvers.batched import divided, evaluated, geometric, line, linear, tables, whole
+from solvers.batched import divided, evaluated, geometric, line, linear, sums, tables, whole
 from solvers.batched.offers import OTHER_KIND, Choice, Offer, Path
 
 Way = Callable[[Grid], Offer]
@@ -18,6 +18,7 @@ WAYS: tuple[Way, ...] = (
     divided.way,
     tables.way,
     whole.way,
+    sums.way,
     linear.way,
     line.way,
 )

@@ -8,7 +8,7 @@ and why a point has no design follows from which limits each design breaks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from solvers.answer import HOLDS
 from solvers.batched import blocks, table_conflicts, table_designs
 from solvers.batched.blocks import Block
 from solvers.batched.offers import OTHER_KIND, Offer, too_few
-from solvers.batched.table_designs import KEEP, LARGEST, Rule, Table, full, tables
+from solvers.batched.table_designs import KEEP, LARGEST, Rule, Table, full
 from solvers.batched.told import Designs, Told
 
 KIND = "table of designs"
@@ -83,7 +83,7 @@ class Tables:
         return told.arrays, block.answered(answer, max(64, CELLS // max(self._width(), 1)), by_given=True)
 
     def _width(self) -> int:
-        return max((t.size for q in blocks.kinds(self.grid) for t in tables(q)), default=1)
+        return max((t.size for q in blocks.kinds(self.grid) for t in table_designs.tables(q)), default=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,45 +99,66 @@ class Judged:
     unsure: Mask
 
 
-def answered(told: Told, question: Question, block: Block, points: Points) -> Mask:
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Where designs come from.
+
+    ``x``: those of each combination of names at points that differ in numbers only; ``none``: what tells why some
+    points (by their places) have no design, and of which of them it did.
+    """
+
+    x: Callable[[Question], list[Mapping[str, Array]]]
+    none: Callable[[Told, table_conflicts.Asked, Points, Points], Mask]
+
+
+EVERY = Listing(lambda question: [t.x for t in table_designs.tables(question)], table_conflicts.told_none)
+"""All designs there are."""
+
+
+def answered(told: Told, question: Question, block: Block, points: Points, listing: Listing = EVERY) -> Mask:
     """Answer some points of a block."""
     first, which = block.alike_given(points)
-    _, plain = next(combinations(block.grid.question(block.place(int(points[0])))))
+    plain = next(asked for _, asked in combinations(block.grid.question(block.place(int(points[0])))))
     rule = table_designs.rule(plain)
     if rule is None:
         raise ValueError("this is no question that a list of designs answers")
-    wide, near = block.question(points, 1), block.question(points[first], 1)
-    every = list(tables(question))
-    nearest = [q for _, q in combinations(near)]
+    every, wide, near = (
+        list(combinations(q)) for q in (question, block.question(points, 1), block.question(points[first], 1))
+    )
+    listed = listing.x(question)
+    tables = [Table(chosen, q, x) for (chosen, q), x in zip(wide, listed, strict=True)]
     try:
-        judged = [_judged(t, q, which, rule) for t, q in zip(tables(wide), nearest, strict=True)]
+        judged = [_judged(t, q, which, rule) for t, (_, q) in zip(tables, near, strict=True)]
     except Differ as apart:
         # told of the points that differ in what is given
         raise (Differ(apart.holds[which]) if len(apart.holds) == len(first) else apart) from None
     unsure = np.any([j.unsure for j in judged], axis=0)
     values = np.stack([j.value for j in judged])
     # of the same value the first combination, as for a single point
-    chosen, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
+    best, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
     sign = -1.0 if question.objectives[0].maximize else 1.0
     good = np.zeros(len(points), dtype=bool)
-    for k, (table, j) in enumerate(zip(every, judged, strict=True)):
-        own = some & (chosen == k) & ~unsure
+    for k, ((chosen, asked), j) in enumerate(zip(every, judged, strict=True)):
+        own = some & (best == k) & ~unsure
         if own.any():
-            x = {n: a[j.best[own]] for n, a in table.x.items()}
-            designs = Designs(x, sign * j.value[own], table.chosen)
-            good[own] = told.best(blocks.part(table.question, own), points[own], designs)
+            x = {n: a[j.best[own]] for n, a in listed[k].items()}
+            designs = Designs(x, sign * j.value[own], chosen)
+            good[own] = told.best(blocks.part(asked, own), points[own], designs)
     missed = np.min([j.missed for j in judged], axis=0) > SURE
     none = np.flatnonzero(~some & ~unsure & missed)
     if len(none):
         good[none] = True
-        asked = table_conflicts.Asked(next(tables(wide)), nearest[0], which, rule, plain)
-        for left in blocks.together(none, lambda now: table_conflicts.told_none(told, asked, points, now)):
+        why = table_conflicts.Asked(tables[0], near[0][1], which, rule, plain)
+        for left in blocks.together(none, lambda now: listing.none(told, why, points, now)):
             good[left] = False
     return good
 
 
 def _judged(t: Table, near: Question, which: NDArray[np.intp], rule: Rule) -> Judged:
     shape = (len(which), t.size)
+    if not t.size:
+        far, no = np.full(len(which), np.inf), np.zeros(len(which), dtype=bool)
+        return Judged(np.zeros(len(which), dtype=np.int64), far, far, no)
     at, ratios = table_designs.numbers(t, near, which)
     goal = full(table_designs.goal(t, at), shape)
     worst = np.full(shape, -np.inf)

@@ -1,0 +1,350 @@
+"""Which questions are sums over what is decided, one term for each decided quantity: their criteria as numbers.
+
+Read off the affine forms of a question (``formulations.stated``): a limit ``a <= b`` is the sum ``a - b``, which is to
+be small; an objective is a sum, or the ratio of two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from formulations.forms import Affine, Atom, Entry, Maximum, Some
+from formulations.many import Array, Many, same
+from formulations.program import column_ends
+from formulations.stated import Stated, stated
+from scenarios.question import Decision, Limit, Question
+from solvers.batched.undominated import Ratio, Stage, Sums
+
+GIVE = 3e-7
+"""By so much more than a limit allows a design may break it and still be listed: it shows how far a limit is missed."""
+HAIR = 1e-9
+BETTER = 1e-8
+"""Of the largest that a goal can be: what is smaller by that is better, not tied."""
+FAR = 2.0**40
+"""An end for numbers that nothing ends, where any design will do."""
+PASSES = 6
+
+
+class NotSums(ValueError):
+    """The question is no sum over what is decided, or nothing ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Criterion:
+    form: Affine
+    cap: float = math.inf
+    enough: float = -math.inf
+    tight: float = math.inf
+    goal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The criteria of a question, by the order of ``names``; ``order``: that of the file.
+
+    ``ended``: whether every end is the question's own, so that no design is missing.
+    """
+
+    names: tuple[str, ...]
+    order: tuple[str, ...]
+    sums: Sums
+    ended: bool
+
+
+def read(loose: Question, tight: Question, *, far: float = math.inf) -> Read:
+    """Read a question whose limits may be anything between those of two, ``loose`` and ``tight``.
+
+    ``far``: where numbers end that no limit ends. Raises NotSums, or NotPosynomial where it is not affine.
+    """
+    decide = loose.decide
+    if not decide or not all((d.integer or d.values is not None) and d.choices is None for d in decide):
+        raise NotSums("something decided can be divided")
+    stages = [_Terms(loose, d) for d in decide]
+    first, other = stated(loose), stated(tight)
+    every = [*_limits(first, other, stages), *_goal(first)]
+    kept = _merged(c for c in every if not _own(c, stages))
+    terms = [s.terms(kept) for s in stages]
+    ended = _ends(stages, terms, kept, far)
+    order = _order(terms, kept)
+    found = [stages[j].stage(*terms[j]) for j in order]
+    caps, enough, tight = (np.array([getattr(c, n) for c in kept]) for n in ("cap", "enough", "tight"))
+    goal = np.array([c.goal for c in kept], dtype=bool)
+    sizes = np.sum([np.maximum(*(np.abs(e) for e in s.ends())) for s in found], axis=0)
+    margin = BETTER * np.where(np.isfinite(sizes), sizes, 0.0)
+    if (goal & ~np.isfinite(sizes)).any():
+        raise NotSums("nothing ends what is decided")
+    sums = Sums(tuple(found), caps, enough, tight, goal, margin, _ratio(first, kept))
+    return Read(tuple(decide[j].name for j in order), tuple(d.name for d in decide), sums, ended)
+
+
+def _limits(first: Stated, other: Stated, stages: Iterable[_Terms]) -> Iterator[_Criterion]:
+    """The limits as sums that are to be small; what is a ratio of two at limits of many sizes is both."""
+    if first.limits.keys() != other.limits.keys():
+        raise NotSums("limits that are none at some points")
+    for key, loose in first.limits.items():
+        tight = other.limits[key]
+        pairs = zip(_apart(loose.numerator), _apart(tight.numerator), strict=True)
+        for a, b in pairs:
+            near, far = a.plus(loose.denominator, -1.0), b.plus(tight.denominator, -1.0)
+            factor = _bare(far).over(_bare(near))
+            if factor is not None and factor > 0.0:
+                end = -far.constant / factor
+                yield _Criterion(_bare(near), _cap(a, loose.denominator, stages), end, end)
+            elif near.terms or far.terms:
+                for form in (a, loose.denominator.times(-1.0)):
+                    if form.terms:
+                        yield _Criterion(_bare(form), tight=-math.inf)
+            elif near.constant > GIVE:
+                yield _Criterion(Affine({}), -1.0)
+
+
+def _goal(s: Stated) -> Iterator[_Criterion]:
+    if s.goal is not None:
+        for form in (s.goal.numerator, s.goal.denominator.times(-1.0)):
+            if form.terms:
+                yield _Criterion(_bare(form), goal=True)
+
+
+def _ratio(s: Stated, kept: list[_Criterion]) -> Ratio | None:
+    """The objective as a ratio of two of the criteria; None where it is one of them."""
+    if s.goal is None or s.goal.numerator.is_constant or s.goal.denominator.is_constant:
+        return None
+    found = []
+    for form in (s.goal.numerator, s.goal.denominator.times(-1.0)):
+        shares = [_bare(form).over(c.form) for c in kept]
+        k = next(k for k, share in enumerate(shares) if share is not None and share > 0.0)
+        share = shares[k]
+        assert share is not None, "the criterion was found by its share"
+        found.append((k, share, form.constant))
+    return Ratio(*found[0], *found[1])
+
+
+def _bare(form: Affine) -> Affine:
+    return Affine(form.terms)
+
+
+def _cap(a: Affine, b: Affine, stages: Iterable[_Terms]) -> float:
+    """What ``a - b``, without its constant, may be at most where ``a`` is at most ``1 + GIVE`` times ``b``."""
+    if a.is_constant:
+        return b.constant - a.constant / (1.0 + GIVE)
+    room = GIVE * (b.constant if b.is_constant else _size(b, stages))
+    return room + b.constant - a.constant
+
+
+def _size(form: Affine, stages: Iterable[_Terms]) -> float:
+    """About how large a divisor is at most; infinite where nothing ends it."""
+    if form.is_constant:
+        return abs(form.constant)
+    total = abs(form.constant)
+    for s in stages:
+        step, jump, table = s.numbers(form)
+        most = np.abs(table).max(initial=0.0) if step is None else abs(step) * s.high + abs(jump)
+        total += 0.0 if step == 0.0 and jump == 0.0 else float(most)
+    return total
+
+
+def _apart(form: Affine) -> list[Affine]:
+    """A form without the maximum in it, once for each of its arguments, where something depends on several numbers."""
+    for atom, c in form.terms.items():
+        if isinstance(atom, Maximum) and len(_about(atom)) > 1:
+            if c < 0.0:
+                raise NotSums("something gains from a maximum")
+            rest = Affine({a: v for a, v in form.terms.items() if a is not atom}, form.constant)
+            return [f for argument in atom.arguments for f in _apart(rest.plus(argument, c))]
+    return [form]
+
+
+def _about(atom: Atom) -> set[str]:
+    """The decided quantities that an atom depends on."""
+    if isinstance(atom, str):
+        return {atom}
+    if isinstance(atom, Entry):
+        return {atom.name}
+    if isinstance(atom, Maximum | Some):
+        forms = atom.arguments if isinstance(atom, Maximum) else (atom.amount,)
+        return {name for f in forms for a in f.terms for name in _about(a)}
+    return {atom.one, atom.other}
+
+
+class _Terms:
+    """A decided quantity: its ends, and its terms in forms."""
+
+    def __init__(self, question: Question, d: Decision) -> None:
+        self.name, self.values = d.name, d.values
+        low, high = column_ends(question, d) if d.values is None else (0.0, 0.0)
+        self.low, self.high = (
+            float(math.ceil(low - HAIR)),
+            float(math.floor(high)) if high < math.inf else high,
+        )
+
+    def numbers(self, form: Affine) -> tuple[float | None, float, Array]:
+        """The step and jump of a count in a form, or the terms of a menu's entries."""
+        own = {a: c for a, c in form.terms.items() if self.name in _about(a)}
+        if any(len(_about(a)) > 1 for a in own):
+            raise NotSums("something depends on several of the numbers that are decided")
+        if self.values is not None:
+            found = [sum(c * self._at(a, k) for a, c in own.items()) for k in range(len(self.values))]
+            return None, 0.0, np.array(found, dtype=float)
+        step = jump = 0.0
+        for atom, c in own.items():
+            if isinstance(atom, str):
+                step += c
+            elif isinstance(atom, Some) and atom.amount.constant == 0.0 and _rises(atom.amount):
+                jump += c
+            else:
+                raise NotSums("something that is no multiple of a number")
+        return step, jump, np.zeros(0)
+
+    def _at(self, atom: Atom, k: int) -> float:
+        if isinstance(atom, Entry):
+            return float(atom.place == k)
+        if isinstance(atom, Maximum):
+            return max(
+                sum(c * self._at(a, k) for a, c in f.terms.items()) + f.constant for f in atom.arguments
+            )
+        if isinstance(atom, Some):
+            return float(
+                sum(c * self._at(a, k) for a, c in atom.amount.terms.items()) + atom.amount.constant > 0.0
+            )
+        raise NotSums("something that is no pick from a menu")
+
+    def terms(self, kept: list[_Criterion]) -> tuple[Array | None, Array, Array]:
+        """Its numbers in all criteria: (C,), (C,), (V, C)."""
+        found = [self.numbers(c.form) for c in kept]
+        if self.values is not None:
+            return None, np.zeros(0), np.stack([t for _, _, t in found], axis=1)
+        return (
+            np.array([s for s, _, _ in found]),
+            np.array([j for _, j, _ in found]),
+            np.zeros((0, len(kept))),
+        )
+
+    def stage(self, step: Array | None, jump: Array, table: Array) -> Stage:
+        if step is None:
+            assert self.values is not None, "what has no step is a menu"
+            return Stage(self.name, np.asarray(self.values, dtype=float), table)
+        return Stage(self.name, np.zeros(0), table, step, jump, self.low, self.high)
+
+
+def _rises(amount: Affine) -> bool:
+    return all(isinstance(a, str) and c > 0.0 for a, c in amount.terms.items())
+
+
+def _own(c: _Criterion, stages: list[_Terms]) -> bool:
+    """Take over a limit on one whole number alone as an end of it; tells whether it was one."""
+    if c.goal or len(c.form.terms) != 1:
+        return False
+    ((atom, factor),) = c.form.terms.items()
+    mine = next((s for s in stages if s.name == atom and s.values is None), None)
+    if mine is None or not math.isfinite(c.cap) or c.cap != c.cap:
+        return False
+    if factor > 0.0:
+        mine.high = min(mine.high, math.floor(c.cap / factor * (1.0 + HAIR)))
+    else:
+        mine.low = max(mine.low, math.ceil(c.cap / factor * (1.0 - HAIR) - HAIR))
+    # at other limits it may end sooner: then it counts as a criterion, too
+    return abs(c.cap - c.tight) <= 2.0 * GIVE * abs(c.tight)
+
+
+def _merged(every: Iterable[_Criterion]) -> list[_Criterion]:
+    """Criteria of which none is a multiple of another."""
+    found: list[_Criterion] = []
+    for c in every:
+        for k, other in enumerate(found):
+            share = c.form.over(other.form) if c.form.terms and other.form.terms else None
+            if share is not None and share > 0.0:
+                enough = min(other.enough, c.enough / share)
+                enough = -math.inf if c.goal or other.goal else enough
+                tight = min(other.tight, c.tight / share)
+                found[k] = _Criterion(
+                    other.form, min(other.cap, c.cap / share), enough, tight, other.goal or c.goal
+                )
+                break
+        else:
+            found.append(c)
+    return found
+
+
+def _ends(
+    stages: list[_Terms], terms: list[tuple[Array | None, Array, Array]], kept: list[_Criterion], far: float
+) -> bool:
+    """End the whole numbers by what limits allow; tells whether all are ended so, or by nature."""
+    caps = np.array([c.cap for c in kept])
+    for _ in range(PASSES):
+        before = [s.high for s in stages]
+        lows = np.stack([s.stage(*t).ends()[0] for s, t in zip(stages, terms, strict=True)])
+        for j, (s, (step, jump, _)) in enumerate(zip(stages, terms, strict=True)):
+            if step is None:
+                continue
+            with np.errstate(all="ignore"):
+                rest = np.delete(lows, j, axis=0).sum(axis=0)
+                most = (caps - rest - np.minimum(jump, 0.0)) / step
+            most = most[(step > 0.0) & np.isfinite(most)]
+            if most.size:
+                s.high = min(s.high, math.floor(float(most.min()) * (1.0 + HAIR) + HAIR))
+        if before == [s.high for s in stages]:
+            break
+    ended = True
+    for s in stages:
+        if s.values is None and not math.isfinite(s.high):
+            s.high, ended = far, False
+    return ended
+
+
+def _order(terms: list[tuple[Array | None, Array, Array]], kept: list[_Criterion]) -> list[int]:
+    """In which order designs are built: what a limit allows fewest of first, menus before all."""
+    caps = np.array([c.cap for c in kept])
+
+    def weight(j: int) -> float:
+        step, _, _ = terms[j]
+        if step is None:
+            return math.inf
+        with np.errstate(all="ignore"):
+            shares = np.where((step > 0.0) & np.isfinite(caps) & (caps > 0.0), step / caps, 0.0)
+        return float(shares.max(initial=0.0))
+
+    return sorted(range(len(terms)), key=lambda j: -weight(j))
+
+
+def corners(question: Question) -> tuple[Question, Question]:
+    """The question of many points with the widest of its limits, and with the narrowest.
+
+    Raises Differ where points differ in more than limits.
+    """
+    given = {name: _one(value) for name, value in question.given.items()}
+
+    def ends(held: Limit | Decision, *, wide: bool) -> dict[str, Any]:
+        low, high = (np.min, np.max) if wide else (np.max, np.min)
+        return {"minimum": _end(held.minimum, low), "maximum": _end(held.maximum, high)}
+
+    def corner(*, wide: bool) -> Question:
+        return replace(
+            question,
+            given=given,
+            limits=tuple(replace(x, **ends(x, wide=wide)) for x in question.limits),
+            decide=tuple(replace(d, **ends(d, wide=wide)) for d in question.decide),
+        )
+
+    return corner(wide=True), corner(wide=False)
+
+
+def _one(value: Any) -> Any:
+    """What a given number is at all points; raises Differ where it is not the same."""
+    if not isinstance(value, Many):
+        return value
+    same(value.values == value.values.flat[0])
+    return float(value.values.flat[0])
+
+
+def _end(value: Any, of: Callable[[Array], Any]) -> Any:
+    return float(of(value.values)) if isinstance(value, Many) else value
+
+
+def values_of(read: Read, x: Array) -> Mapping[str, Array]:
+    """The numbers of designs by name, in the order of the file."""
+    return {name: x[:, read.names.index(name)] for name in read.order}
