@@ -70,7 +70,8 @@ def read(loose: Question, tight: Question, *, far: float = math.inf) -> Read:
     kept = _merged(c for c in every if not _own(c, stages))
     terms = [s.terms(kept) for s in stages]
     ended = _ends(stages, terms, kept, far)
-    order = _order(terms, kept)
+    ratio = _ratio(first, kept)
+    order = _order(terms, kept, ratio)
     found = [stages[j].stage(*terms[j]) for j in order]
     caps, enough, tight = (np.array([getattr(c, n) for c in kept]) for n in ("cap", "enough", "tight"))
     goal = np.array([c.goal for c in kept], dtype=bool)
@@ -78,7 +79,7 @@ def read(loose: Question, tight: Question, *, far: float = math.inf) -> Read:
     margin = BETTER * np.where(np.isfinite(sizes), sizes, 0.0)
     if (goal & ~np.isfinite(sizes)).any():
         raise NotSums("nothing ends what is decided")
-    sums = Sums(tuple(found), caps, enough, tight, goal, margin, _ratio(first, kept))
+    sums = Sums(tuple(found), caps, enough, tight, goal, margin, ratio)
     return Read(tuple(decide[j].name for j in order), tuple(d.name for d in decide), sums, ended)
 
 
@@ -296,19 +297,30 @@ def _ends(
     return ended
 
 
-def _order(terms: list[tuple[Array | None, Array, Array]], kept: list[_Criterion]) -> list[int]:
-    """In which order designs are built: what a limit allows fewest of first, menus before all."""
+def _order(
+    terms: list[tuple[Array | None, Array, Array]], kept: list[_Criterion], ratio: Ratio | None
+) -> list[int]:
+    """In which order designs are built: menus first, then what costs least for what it does for the objective."""
     caps = np.array([c.cap for c in kept])
+    goals = np.array([c.goal for c in kept], dtype=bool)
 
-    def weight(j: int) -> float:
+    def cost(j: int) -> tuple[float, float]:
         step, _, _ = terms[j]
         if step is None:
-            return math.inf
+            return -math.inf, 0.0
         with np.errstate(all="ignore"):
-            shares = np.where((step > 0.0) & np.isfinite(caps) & (caps > 0.0), step / caps, 0.0)
-        return float(shares.max(initial=0.0))
+            share = float(
+                np.where(np.isfinite(caps) & (caps > 0.0) & ~goals, step / caps, 0.0).max(initial=0.0)
+            )
+            if ratio is not None:
+                gain = -step[ratio.below] * ratio.below_factor
+                return (
+                    float(step[ratio.above] * ratio.above_factor / gain) if gain > 0.0 else math.inf
+                ), -share
+            gain = -float(step[goals].sum())
+            return (share / gain if gain > 0.0 else math.inf), -share
 
-    return sorted(range(len(terms)), key=lambda j: -weight(j))
+    return sorted(range(len(terms)), key=cost)
 
 
 def corners(question: Question) -> tuple[Question, Question]:

@@ -47,14 +47,30 @@ class Stage:
     low: float = 0.0
     high: float = 0.0
 
+    @property
+    def per(self) -> Array:
+        """The terms of one more of a count."""
+        assert self.step is not None, "a menu has none"
+        return self.step
+
+    @property
+    def beside(self) -> Array:
+        """The terms of a count beside those of each one of it."""
+        assert self.jump is not None, "a menu has none"
+        return self.jump
+
+    @property
+    def least(self) -> Array:
+        """The terms of the least count."""
+        return self.low * self.per + (self.low > 0.0) * self.beside
+
     def ends(self) -> tuple[Array, Array]:
         """The least and the greatest terms."""
         if self.step is None:
             return self.terms.min(axis=0), self.terms.max(axis=0)
-        assert self.jump is not None, "a count has both"
         with np.errstate(invalid="ignore"):
             tips = [
-                np.where(self.step == 0.0, 0.0, n * self.step) + (n > 0) * self.jump for n in self.counts()
+                np.where(self.per == 0.0, 0.0, n * self.per) + (n > 0) * self.beside for n in self.counts()
             ]
         return np.min(tips, axis=0), np.max(tips, axis=0)
 
@@ -149,7 +165,7 @@ def designs(s: Sums) -> Array:
     ends = [stage.ends() for stage in s.stages]
     low, high = (np.array([e[k] for e in ends]) for k in (0, 1))
     at = _States(np.zeros((1, len(s.cap))), np.zeros((1, len(s.stages))))
-    best = None if s.ratio is None else Incumbents(s)
+    best = Incumbents(s) if s.goal.any() else None
     for j, stage in enumerate(s.stages):
         after = _After(low[j + 1 :].sum(axis=0), high[j + 1 :].sum(axis=0), s.stages[j + 1 :], best)
         at = _with_menu(s, at, j, stage, after) if stage.step is None else _with_count(s, at, j, stage, after)
@@ -167,9 +183,7 @@ def _with_menu(s: Sums, at: _States, j: int, stage: Stage, after: _After) -> _St
 
 def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: _After) -> _States:
     """Add any number of one kind: one more or not, two more or not, four, and so on."""
-    step, jump, low = stage.step, stage.jump, stage.low
-    assert step is not None, "a count has a step"
-    assert jump is not None, "a count has both"
+    step, jump, low = stage.per, stage.beside, stage.low
     none = None
     if low == 0.0 and jump.any():
         if stage.high < 1.0:
@@ -180,10 +194,15 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: _After) -> _S
     left = 2.0 ** np.ceil(np.log2(rest + 1.0)) - 1.0
     while left > 0.0:
         at = _both(at, at.moved(power * step, j, power))
-        left, power = left - power, power * 2.0
+        left -= power
         at = at.take(at.x[:, j] <= stage.high)
         more = Stage(stage.name, stage.values, stage.terms, step, np.zeros_like(jump), 0.0, left)
         at = _kept(s, at, after.before(more) if left else after)
+        if not (at.x[:, j] >= low + power).any():
+            # where so many more are never better, still more are not: less of them goes with what betters the rest
+            at = _kept(s, at, after)
+            break
+        power *= 2.0
     return at if none is None else _kept(s, _both(none, at), after)
 
 
@@ -214,7 +233,7 @@ def undominated(f: Array, goal: Mask, margin: Array) -> Indices:
         _, rows = np.unique(f, axis=0, return_index=True)
         f, goal = f[rows], np.ones(f.shape[1], dtype=bool)
         margin = np.zeros(f.shape[1])
-    kept = _first(f, goal, margin)
+    kept = _first(f, goal, margin) if f.shape[1] > 2 else np.arange(len(f))
     for g in np.flatnonzero(goal):
         order = [*(c for c in range(f.shape[1]) if c != g), g]
         kept = kept[~_bettered(f[kept][:, order], float(margin[g]))]
@@ -267,61 +286,82 @@ def _bettered(f: Array, margin: float) -> Mask:
 
 
 class Incumbents:
-    """Whole designs met on the way, by which partial ones of a ratio are let go: what they may come to is no better.
+    """Whole designs met on the way, by which partial ones are let go: what they may come to is no better.
 
-    Of the limits that are not the same everywhere one is looked at: a partial design competes with whole ones that
-    need no more of it, and meet all others wherever they are.
+    Of the limits that are not the same everywhere one is looked at, ``along``: a partial design competes with whole ones
+    that need no more of it, and meet all others wherever they are.
     """
 
     def __init__(self, s: Sums) -> None:
-        assert s.ratio is not None, "this is about ratios"
         self.s, self.ratio = s, s.ratio
-        varied = np.isfinite(s.cap) & np.isfinite(s.tight) & ~s.goal
-        gap = np.where(varied, (s.cap - s.tight) / np.maximum(np.abs(s.cap), 1e-300), -1.0)
-        self.along = int(gap.argmax())
-        self.need, self.value = np.array([np.inf]), np.array([np.inf])
+        self.goal = int(np.argmax(s.goal))
+        costly = np.array([any((t.ends()[1][c] > 0.0) for t in s.stages) for c in range(len(s.cap))])
+        usable = np.isfinite(s.cap) & np.isfinite(s.tight) & ~s.goal & costly
+        gap = np.where(usable, np.where(usable, s.cap, 0.0) - np.where(usable, s.tight, 0.0), -1.0)
+        self.along = int(gap.argmax()) if usable.any() else None
+        self.need, self.value = np.zeros(0), np.zeros(0)
 
     def promising(self, f: Array, after: _After) -> Mask:
         """Whether a partial design may come to something that no whole one betters; learns of the whole ones."""
         every = np.ones(len(f), dtype=bool)
-        if any(t.step is None for t in after.stages) or not len(f):
+        if self.along is None or not len(f) or any(t.step is None for t in after.stages):
             return every
-        self._learn(f, after)
-        above, below = self.ratio.parts(f)
-        place = np.searchsorted(self.need, f[:, self.along] + after.low[self.along], side="right") - 1
-        known = place >= 0
-        value = self.value[np.maximum(place, 0)]
-        known &= np.isfinite(value)
-        value = np.where(known, value, 1.0)
-        lost = above - value * below
-        return ~(known & (lost - self._gained(f, value, after) > CERTAIN * np.abs(above)))
+        self._learn(f, after, self.along)
+        if not self.need.size:
+            return every
+        need = f[:, self.along] + after.low[self.along]
+        place = np.searchsorted(self.need, need, side="right") - 1
+        if self.ratio is None:
+            hopeless = self._plainly_worse(f, need, place, after, self.along)
+        else:
+            above, below = self.ratio.parts(f)
+            value = self.value[np.maximum(place, 0)]
+            lost = above - value * below
+            hopeless = lost - self._gained(f, value, after) > CERTAIN * np.abs(above)
+        return ~(hopeless & (place >= 0))
 
-    def _learn(self, f: Array, after: _After) -> None:
-        least = sum((t.low * t.step + (t.low > 0.0) * t.jump for t in after.stages), np.zeros(f.shape[1]))  # type: ignore[operator, misc]
-        whole = f + least
-        others = np.arange(f.shape[1]) != self.along
-        met = (whole <= np.minimum(self.s.tight, self.s.cap))[:, others].all(axis=1) & (
-            whole <= self.s.cap
-        ).all(axis=1)
-        above, below = self.ratio.parts(whole[met])
-        good = below > 0.0
-        need = np.concatenate([self.need, whole[met][good][:, self.along]])
-        value = np.concatenate([self.value, above[good] / below[good]])
+    def _learn(self, f: Array, after: _After, along: int) -> None:
+        """Take whole designs in: where nothing more is added than has to be."""
+        whole = f + sum((t.least for t in after.stages), np.zeros(f.shape[1]))
+        end = np.minimum(self.s.tight, self.s.cap)
+        end[along] = self.s.cap[along]
+        whole = whole[(whole <= end).all(axis=1)]
+        if self.ratio is None:
+            need, value = whole[:, along], whole[:, self.goal]
+        else:
+            above, below = self.ratio.parts(whole)
+            there = below > 0.0
+            need, value = whole[there, along], above[there] / below[there]
+        need, value = np.concatenate([self.need, need]), np.concatenate([self.value, value])
         order = np.lexsort((value, need))
         need, value = need[order], value[order]
         first = value < np.concatenate([[np.inf], np.minimum.accumulate(value)[:-1]])
         self.need, self.value = need[first], value[first]
-        if not len(self.need):
-            self.need, self.value = np.array([np.inf]), np.array([np.inf])
+
+    def _plainly_worse(self, f: Array, need: Array, place: Indices, after: _After, along: int) -> Mask:
+        """Where the goal is a sum: whether a whole design is better however much more of ``along`` is used.
+
+        What is still to be added gains at most ``rate`` for each unit of it. Between the needs of two whole designs a
+        partial one is at its best just below the second.
+        """
+        gain, use = (-np.array([t.per[k] for t in after.stages]) for k in (self.goal, along))
+        gain, use = np.maximum(gain, 0.0), -use
+        if (gain[use <= 0.0] > 0.0).any() or any((t.beside < 0.0).any() for t in after.stages):
+            return np.zeros(len(f), dtype=bool)
+        rate = float((gain[use > 0.0] / use[use > 0.0]).max(initial=0.0))
+        ends = np.append(self.need[1:], self.s.cap[along])
+        best = np.maximum.accumulate((self.value + rate * ends)[::-1])[::-1]
+        worse: Mask = f[:, self.goal] + rate * need > best[np.maximum(place, 0)] + self.s.margin[self.goal]
+        return worse
 
     def _gained(self, f: Array, value: Array, after: _After) -> Array:
-        """How much ``above - value * below`` may still fall, for each partial design."""
-        found = np.zeros(len(f))
+        """How much ``above - value * below`` of a ratio may still fall, for each partial design."""
+        assert self.ratio is not None, "this is about ratios"
         if not after.stages:
-            return found
-        steps = np.stack([t.step for t in after.stages])  # type: ignore[misc]
-        if any((t.jump < 0.0).any() for t in after.stages):  # type: ignore[operator]
+            return np.zeros(len(f))
+        if any((t.beside < 0.0).any() for t in after.stages):
             return np.full(len(f), np.inf)
+        steps = np.stack([t.per for t in after.stages])
         a = steps[:, self.ratio.above] * self.ratio.above_factor
         b = -steps[:, self.ratio.below] * self.ratio.below_factor
         gain = np.maximum(value[:, None] * b - a, 0.0)
