@@ -104,11 +104,19 @@ class Block:
             return np.asarray(np.asarray(own, dtype=float) > self.grid.vacuous[aim.name], dtype=np.int64)
         return np.zeros(len(own), dtype=np.int64)
 
-    def answered(self, answer: Answer, piece: int, *, by_given: bool = False, apart: bool = False) -> Mask:
+    def answered(
+        self,
+        answer: Answer,
+        piece: int,
+        *,
+        by_given: bool = False,
+        apart: bool = False,
+        fewest: int = FEWEST,
+    ) -> Mask:
         """Have all points answered, up to ``piece`` of them together; tells those that were not.
 
         ``by_given``: points that differ in limits only are kept together as far as that goes; ``apart``: no others
-        are put beside them.
+        are put beside them. ``fewest``: see ``together``.
 
         ``answer`` tells which of its points it answered. It may raise Differ with a mask along them, and they are then
         asked apart; whatever else it raises, they are left to be solved one by one.
@@ -118,7 +126,7 @@ class Block:
             for group in self._grouped(every, by_given=by_given, apart=apart):
                 for start in range(0, len(group), piece):
                     points = group[start : start + piece]
-                    for missed in together(points, lambda now: answer(self.question(now), now)):
+                    for missed in together(points, lambda now: answer(self.question(now), now), fewest):
                         left[missed] = True
         return left.reshape(self.shape)
 
@@ -131,12 +139,15 @@ class Block:
         return np.split(points[order], cuts)
 
 
-def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
-    """Answer points together, and apart where they have to be told apart. Yields those that were not answered."""
+def together(points: Points, answer: Callable[[Points], Mask], fewest: int = FEWEST) -> Iterator[Points]:
+    """Answer points together, and apart where they have to be told apart. Yields those that were not answered.
+
+    ``fewest``: fewer points are left over.
+    """
     waiting, number = [points], 0
     while waiting:
         now, number = waiting.pop(), number + 1
-        if len(now) < FEWEST or number > GROUPS:
+        if len(now) < fewest or number > GROUPS:
             handover.hand_over(APART, len(now))
             yield now
             continue

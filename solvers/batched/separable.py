@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from formulations.affine import Linear
 from formulations.forms import Affine, Atom, Entry, Maximum, Some
 from formulations.many import Array, Many, same
 from formulations.program import column_ends
-from formulations.stated import Stated, stated
+from formulations.stated import Run, Stated, run, stated
 from scenarios.question import Decision, Limit, Question
 from solvers.batched.undominated import Ratio, Stage, Sums
 
@@ -41,6 +42,7 @@ class _Criterion:
     enough: float = -math.inf
     tight: float = math.inf
     goal: bool = False
+    largest: tuple[Affine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,21 @@ class Read:
     ended: bool
 
 
-def read(loose: Question, tight: Question, *, far: float = math.inf) -> Read:
+def read(
+    loose: Question, tight: Question, *, far: float = math.inf, ties: bool = True, known: Run | None = None
+) -> Read:
     """Read a question whose limits may be anything between those of two, ``loose`` and ``tight``.
 
-    ``far``: where numbers end that no limit ends. Raises NotSums, or NotPosynomial where it is not affine.
+    ``far``: where numbers end that no limit ends; ``ties``: whether of designs that are as good all matter; ``known``:
+    the model's run at what is given. Raises NotSums, or NotPosynomial where it is not affine.
     """
     decide = loose.decide
     if not decide or not all((d.integer or d.values is not None) and d.choices is None for d in decide):
         raise NotSums("something decided can be divided")
     stages = [_Terms(loose, d) for d in decide]
-    first, other = stated(loose), stated(tight)
-    every = [*_limits(first, other, stages), *_goal(first)]
+    made = known or run(loose)
+    first, other = stated(loose, known=made), stated(tight, known=made)
+    every = [*_limits(first, other, stages), *_goal(first, ties=ties)]
     kept = _merged(c for c in every if not _own(c, stages))
     terms = [s.terms(kept) for s in stages]
     ended = _ends(stages, terms, kept, far)
@@ -79,16 +85,21 @@ def read(loose: Question, tight: Question, *, far: float = math.inf) -> Read:
     margin = BETTER * np.where(np.isfinite(sizes), sizes, 0.0)
     if (goal & ~np.isfinite(sizes)).any():
         raise NotSums("nothing ends what is decided")
-    sums = Sums(tuple(found), caps, enough, tight, goal, margin, ratio)
+    largest = np.array([bool(c.largest) for c in kept], dtype=bool)
+    sums = Sums(tuple(found), caps, enough, tight, goal, margin, ratio, largest if largest.any() else None)
     return Read(tuple(decide[j].name for j in order), tuple(d.name for d in decide), sums, ended)
 
 
 def _limits(first: Stated, other: Stated, stages: Iterable[_Terms]) -> Iterator[_Criterion]:
-    """The limits as sums that are to be small; what is a ratio of two at limits of many sizes is both."""
+    """The limits as sums that are to be small, or as a largest term; a ratio of two at many limits is both."""
     if first.limits.keys() != other.limits.keys():
         raise NotSums("limits that are none at some points")
     for key, loose in first.limits.items():
         tight = other.limits[key]
+        bottleneck = _bottleneck(loose, tight)
+        if bottleneck is not None:
+            yield bottleneck
+            continue
         pairs = zip(_apart(loose.numerator), _apart(tight.numerator), strict=True)
         for a, b in pairs:
             near, far = a.plus(loose.denominator, -1.0), b.plus(tight.denominator, -1.0)
@@ -104,11 +115,48 @@ def _limits(first: Stated, other: Stated, stages: Iterable[_Terms]) -> Iterator[
                 yield _Criterion(Affine({}), -1.0)
 
 
-def _goal(s: Stated) -> Iterator[_Criterion]:
-    if s.goal is not None:
-        for form in (s.goal.numerator, s.goal.denominator.times(-1.0)):
-            if form.terms:
-                yield _Criterion(_bare(form), goal=True)
+def _bottleneck(loose: Linear, tight: Linear) -> _Criterion | None:
+    """A limit on the largest of terms of one decided quantity each; None of others."""
+    largest = _largest(loose.numerator)
+    if largest is None or not (loose.denominator.is_constant and tight.denominator.is_constant):
+        return None
+    other = _largest(tight.numerator)
+    share = None if other is None else other[0].over(largest[0])
+    if share is None or share <= 0.0:
+        raise NotSums("limits of another kind at some points")
+    end = tight.denominator.constant / share
+    cap = loose.denominator.constant * (1.0 + GIVE)
+    return _Criterion(Affine({}), cap, end, end, largest=largest)
+
+
+def _largest(form: Affine) -> tuple[Affine, ...] | None:
+    """The arguments of a multiple of a maximum, each about one decided quantity of its own."""
+    if len(form.terms) != 1 or form.constant != 0.0:
+        return None
+    ((atom, factor),) = form.terms.items()
+    if not isinstance(atom, Maximum) or factor <= 0.0:
+        return None
+    about = [_names(f) for f in atom.arguments]
+    if any(len(a) != 1 for a in about) or len({n for a in about for n in a}) < len(about):
+        return None
+    return tuple(f.times(factor) for f in atom.arguments)
+
+
+def _names(form: Affine) -> set[str]:
+    return {name for atom in form.terms for name in _about(atom)}
+
+
+def _goal(s: Stated, *, ties: bool) -> Iterator[_Criterion]:
+    if s.goal is None:
+        return
+    largest = None if ties or not s.goal.denominator.is_constant else _largest(s.goal.numerator)
+    if largest is not None:
+        # what is smaller in a part may be no smaller in the whole, but tied
+        yield _Criterion(Affine({}), goal=True, largest=largest)
+        return
+    for form in (s.goal.numerator, s.goal.denominator.times(-1.0)):
+        if form.terms:
+            yield _Criterion(_bare(form), goal=True)
 
 
 def _ratio(s: Stated, kept: list[_Criterion]) -> Ratio | None:
@@ -201,6 +249,14 @@ class _Terms:
                 raise NotSums("something that is no multiple of a number")
         return step, jump, np.zeros(0)
 
+    def of_largest(self, arguments: tuple[Affine, ...]) -> Array:
+        """Its own argument of a maximum for each entry of its menu; minus infinity where it has none."""
+        assert self.values is not None, "of menus only"
+        mine = next((f for f in arguments if self.name in _names(f)), None)
+        if mine is None:
+            return np.full(len(self.values), -np.inf)
+        return self.numbers(mine)[2] + mine.constant
+
     def _at(self, atom: Atom, k: int) -> float:
         if isinstance(atom, Entry):
             return float(atom.place == k)
@@ -216,9 +272,14 @@ class _Terms:
 
     def terms(self, kept: list[_Criterion]) -> tuple[Array | None, Array, Array]:
         """Its numbers in all criteria: (C,), (C,), (V, C)."""
-        found = [self.numbers(c.form) for c in kept]
         if self.values is not None:
-            return None, np.zeros(0), np.stack([t for _, _, t in found], axis=1)
+            table = np.zeros((len(self.values), len(kept)))
+            for k, c in enumerate(kept):
+                table[:, k] = self.of_largest(c.largest) if c.largest else self.numbers(c.form)[2]
+            return None, np.zeros(0), table
+        if any(self.name in _names(f) for c in kept for f in c.largest):
+            raise NotSums("the largest of what depends on whole numbers")
+        found = [self.numbers(c.form) for c in kept]
         return (
             np.array([s for s, _, _ in found]),
             np.array([j for _, j, _ in found]),
@@ -238,7 +299,7 @@ def _rises(amount: Affine) -> bool:
 
 def _own(c: _Criterion, stages: list[_Terms]) -> bool:
     """Take over a limit on one whole number alone as an end of it; tells whether it was one."""
-    if c.goal or len(c.form.terms) != 1:
+    if c.goal or c.largest or len(c.form.terms) != 1:
         return False
     ((atom, factor),) = c.form.terms.items()
     mine = next((s for s in stages if s.name == atom and s.values is None), None)
@@ -257,7 +318,8 @@ def _merged(every: Iterable[_Criterion]) -> list[_Criterion]:
     found: list[_Criterion] = []
     for c in every:
         for k, other in enumerate(found):
-            share = c.form.over(other.form) if c.form.terms and other.form.terms else None
+            plain = c.form.terms and other.form.terms and not (c.largest or other.largest)
+            share = c.form.over(other.form) if plain else None
             if share is not None and share > 0.0:
                 enough = min(other.enough, c.enough / share)
                 enough = -math.inf if c.goal or other.goal else enough

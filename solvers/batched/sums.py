@@ -71,7 +71,7 @@ class Sums:
         def answer(question: Question, points: Points) -> Mask:
             return tables.answered(told, question, block, points, listing)
 
-        return told.arrays, block.answered(answer, PIECE, apart=True)
+        return told.arrays, block.answered(answer, PIECE, apart=True, fewest=1)
 
 
 def listed(question: Question) -> list[Mapping[str, Array]]:

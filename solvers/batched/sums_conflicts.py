@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from formulations.evaluation import RowKey
 from formulations.many import Array, Points
+from formulations.stated import Run, run
 from scenarios.question import Limit, Objective, Question
 from solvers import conflicts
 from solvers.batched import blocks, separable, table_designs, undominated, would_do
@@ -41,12 +42,13 @@ def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
     Tells for which.
     """
     question, near = blocks.some(asked.first.question, own, len(points)), asked.near
+    known = run(separable.corners(question)[0])
     _, ratios = _numbers(question, near, {d.name: np.ones(1) for d in question.decide}, len(own))
     names, keys = _names(question, ratios), list(ratios)
 
     def met(some: Points, kept: Mask) -> Codes:
         free = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _feasible(_without(blocks.some(question, some, len(own)), free), near, len(some))
+        return _feasible(_without(blocks.some(question, some, len(own)), free), near, known, len(some))
 
     found = conflicts.minimal_conflicts(len(own), len(names), conflicts.by_set(met), every=False)
     good = np.zeros(len(own), dtype=bool)
@@ -54,7 +56,8 @@ def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
         good[some] = True
         here = blocks.some(question, some, len(own))
         told.none(
-            points[own[some]], would_do.of_limits(here, keys, conflict, _Factors(here, near, keys, len(some)))
+            points[own[some]],
+            would_do.of_limits(here, keys, conflict, _Factors(here, near, known, keys, len(some))),
         )
     return good
 
@@ -80,16 +83,16 @@ def _without(question: Question, names: Collection[str]) -> Question:
     return replace(question, limits=kept, waive=question.waive | frozenset(names), objectives=())
 
 
-def _designs(question: Question, far: float) -> tuple[Mapping[str, Array], bool]:
+def _designs(question: Question, known: Run, far: float) -> tuple[Mapping[str, Array], bool]:
     """The designs that may be the best at some point, and whether none is missing."""
-    read = separable.read(*separable.corners(question), far=far)
+    read = separable.read(*separable.corners(question), far=far, ties=False, known=known)
     return separable.values_of(read, undominated.designs(read.sums)), read.ended
 
 
-def _feasible(question: Question, near: Question, count: int) -> Codes:
+def _feasible(question: Question, near: Question, known: Run, count: int) -> Codes:
     """Whether limits can hold together, at all points."""
     try:
-        x, ended = _designs(question, separable.FAR)
+        x, ended = _designs(question, known, separable.FAR)
     except (NotSums, TooMany):
         return np.full(count, UNKNOWN, np.int8)
     _, ratios = _numbers(question, near, x, count)
@@ -118,13 +121,14 @@ class _Factors:
 
     question: Question
     near: Question
+    known: Run
     keys: Sequence[RowKey]
     count: int
 
     def __call__(self, which: int) -> Array:
         key = self.keys[which]
         open_ = _opened(self.question, key, math.inf)
-        codes = _feasible(replace(open_, objectives=()), self.near, self.count)
+        codes = _feasible(replace(open_, objectives=()), self.near, self.known, self.count)
         found = np.where(codes == CONFLICT, np.inf, np.nan)
         if key.side == "model":
             return found
@@ -140,7 +144,7 @@ class _Factors:
     def _least(self, question: Question, key: RowKey, factor: float, count: int) -> Array:
         """The same where the limit gives by no more than a factor; NaN where nothing does."""
         try:
-            x, ended = _designs(_opened(question, key, factor), math.inf)
+            x, ended = _designs(_opened(question, key, factor), self.known, math.inf)
         except (NotSums, TooMany):
             return np.full(count, np.nan)
         shape = (count, _size(x))

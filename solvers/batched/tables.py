@@ -80,7 +80,9 @@ class Tables:
         def answer(question: Question, points: Points) -> Mask:
             return answered(told, question, block, points)
 
-        return told.arrays, block.answered(answer, max(64, CELLS // max(self._width(), 1)), by_given=True)
+        return told.arrays, block.answered(
+            answer, max(64, CELLS // max(self._width(), 1)), by_given=True, fewest=1
+        )
 
     def _width(self) -> int:
         return max((t.size for q in blocks.kinds(self.grid) for t in table_designs.tables(q)), default=1)
@@ -149,7 +151,7 @@ def answered(told: Told, question: Question, block: Block, points: Points, listi
     if len(none):
         good[none] = True
         why = table_conflicts.Asked(tables[0], near[0][1], which, rule, plain)
-        for left in blocks.together(none, lambda now: listing.none(told, why, points, now)):
+        for left in blocks.together(none, lambda now: listing.none(told, why, points, now), 1):
             good[left] = False
     return good
 

@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 
 from formulations.many import Array
 
-MOST = 60_000
+MOST = 20_000
 """Partial designs that are kept, at most."""
+MOST_COMPARED = 30_000
+"""Partial designs that are compared in three criteria or more, at most: one with all others."""
+HUGE = 1e300
+"""In place of what is infinite."""
 FIRST = 64
 """Partial designs that all others are compared with before anything is sorted."""
 BLOCK = 128
@@ -110,7 +114,8 @@ class Sums:
     ``cap`` (C,): beyond it no design will do; ``enough`` (C,): below it less is no better (minus infinity: it is);
     ``tight`` (C,): below it the limit holds wherever it is (infinite: it is no limit). ``goal`` (C,): the criteria of
     which the objective is made, and ``margin`` (C,) by how much less is surely better; ``ratio``: the objective, where
-    it is one of two criteria.
+    it is one of two criteria; ``largest`` (C,): criteria that are no sum of their terms, but the largest of them (None:
+    there are none).
     """
 
     stages: tuple[Stage, ...]
@@ -120,6 +125,23 @@ class Sums:
     goal: Mask
     margin: Array
     ratio: Ratio | None = None
+    largest: Mask | None = None
+
+    def joined(self, a: Array, b: Array) -> Array:
+        """Criteria of two parts of a design, from those of both."""
+        return a + b if self.largest is None else np.where(self.largest, np.maximum(a, b), a + b)
+
+    def total(self, parts: Array) -> Array:
+        """Criteria of what all parts (P, C) make."""
+        found = self.nothing
+        for part in parts:
+            found = self.joined(found, part)
+        return found
+
+    @property
+    def nothing(self) -> Array:
+        """Criteria of what has no part."""
+        return np.zeros(len(self.cap)) if self.largest is None else np.where(self.largest, -np.inf, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +154,10 @@ class _States:
     def take(self, which: Indices | Mask) -> _States:
         return _States(self.f[which], self.x[which])
 
-    def moved(self, by: Array, j: int, n: float) -> _States:
+    def moved(self, s: Sums, by: Array, j: int, n: float) -> _States:
         x = self.x.copy()
         x[:, j] += n
-        return _States(self.f + by, x)
+        return _States(s.joined(self.f, by), x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +186,10 @@ def designs(s: Sums) -> Array:
     """
     ends = [stage.ends() for stage in s.stages]
     low, high = (np.array([e[k] for e in ends]) for k in (0, 1))
-    at = _States(np.zeros((1, len(s.cap))), np.zeros((1, len(s.stages))))
+    at = _States(s.nothing[None], np.zeros((1, len(s.stages))))
     best = Incumbents(s) if s.goal.any() else None
     for j, stage in enumerate(s.stages):
-        after = _After(low[j + 1 :].sum(axis=0), high[j + 1 :].sum(axis=0), s.stages[j + 1 :], best)
+        after = _After(s.total(low[j + 1 :]), s.total(high[j + 1 :]), s.stages[j + 1 :], best)
         at = _with_menu(s, at, j, stage, after) if stage.step is None else _with_count(s, at, j, stage, after)
     return at.x
 
@@ -175,7 +197,7 @@ def designs(s: Sums) -> Array:
 def _with_menu(s: Sums, at: _States, j: int, stage: Stage, after: _After) -> _States:
     found = None
     for value, terms in zip(stage.values, stage.terms, strict=True):
-        more = at.moved(terms, j, value)
+        more = at.moved(s, terms, j, value)
         found = more if found is None else _both(found, more)
     assert found is not None, "a menu has entries"
     return _kept(s, found, after)
@@ -189,11 +211,11 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: _After) -> _S
         if stage.high < 1.0:
             return _kept(s, at, after)
         none, low = at, 1.0
-    at = at.moved(low * step + (low > 0.0) * jump, j, low)
+    at = at.moved(s, low * step + (low > 0.0) * jump, j, low)
     rest, power = stage.high - low, 1.0
     left = 2.0 ** np.ceil(np.log2(rest + 1.0)) - 1.0
     while left > 0.0:
-        at = _both(at, at.moved(power * step, j, power))
+        at = _both(at, at.moved(s, power * step, j, power))
         left -= power
         at = at.take(at.x[:, j] <= stage.high)
         more = Stage(stage.name, stage.values, stage.terms, step, np.zeros_like(jump), 0.0, left)
@@ -208,10 +230,12 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: _After) -> _S
 
 def _kept(s: Sums, at: _States, after: _After) -> _States:
     """Partial designs that may still be the best."""
-    at = at.take(~(at.f + after.low > s.cap).any(axis=1))
+    at = at.take(~(s.joined(at.f, after.low) > s.cap).any(axis=1))
     if after.best is not None:
         at = at.take(after.best.promising(at.f, after))
-    f = np.maximum(at.f, s.enough - after.high)
+    f = np.maximum(
+        at.f, s.enough - (after.high if s.largest is None else np.where(s.largest, 0.0, after.high))
+    )
     at = _States(f, at.x).take(undominated(f, s.goal, s.margin))
     if len(at.x) > MOST:
         raise TooMany(f"more than {MOST} designs are each the best in something")
@@ -229,6 +253,7 @@ def undominated(f: Array, goal: Mask, margin: Array) -> Indices:
     if not some.any():
         return rows if goal.any() else rows[:1]
     f, goal, margin = f[:, some], goal[some], margin[some]
+    f = np.where(np.isinf(f), np.copysign(HUGE, f), f)
     if not goal.any():
         _, rows = np.unique(f, axis=0, return_index=True)
         f, goal = f[rows], np.ones(f.shape[1], dtype=bool)
@@ -269,6 +294,8 @@ def _bettered(f: Array, margin: float) -> Mask:
         least = np.minimum.accumulate(f[:, 1])[ends]
         found[order] = (least <= last) & (least < f[:, 1])
         return found
+    if len(f) > MOST_COMPARED:
+        raise TooMany(f"more than {MOST_COMPARED} partial designs are each better than others in something")
     front = np.zeros((0, f.shape[1]))
     marked = np.zeros(len(f), dtype=bool)
     for start in range(0, len(f), BLOCK):
@@ -288,8 +315,8 @@ def _bettered(f: Array, margin: float) -> Mask:
 class Incumbents:
     """Whole designs met on the way, by which partial ones are let go: what they may come to is no better.
 
-    Of the limits that are not the same everywhere one is looked at, ``along``: a partial design competes with whole ones
-    that need no more of it, and meet all others wherever they are.
+    Of the limits that are not the same everywhere one is looked at, ``along``: a partial design competes with whole
+    ones that need no more of it, and meet all others wherever they are.
     """
 
     def __init__(self, s: Sums) -> None:
@@ -297,6 +324,7 @@ class Incumbents:
         self.goal = int(np.argmax(s.goal))
         costly = np.array([any((t.ends()[1][c] > 0.0) for t in s.stages) for c in range(len(s.cap))])
         usable = np.isfinite(s.cap) & np.isfinite(s.tight) & ~s.goal & costly
+        usable &= True if s.largest is None else ~s.largest
         gap = np.where(usable, np.where(usable, s.cap, 0.0) - np.where(usable, s.tight, 0.0), -1.0)
         self.along = int(gap.argmax()) if usable.any() else None
         self.need, self.value = np.zeros(0), np.zeros(0)
