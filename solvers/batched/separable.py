@@ -77,6 +77,10 @@ def read(
     terms = [s.terms(kept) for s in stages]
     ended = _ends(stages, terms, kept, far)
     ratio = _ratio(first, kept)
+    if not ended and math.isfinite(far) and len(kept) > 1:
+        raise NotSums(
+            "nothing ends what is decided, and more of it is better for one limit and worse for another"
+        )
     order = _order(terms, kept, ratio)
     found = [stages[j].stage(*terms[j]) for j in order]
     caps, enough, tight = (np.array([getattr(c, n) for c in kept]) for n in ("cap", "enough", "tight"))
@@ -86,7 +90,9 @@ def read(
     if (goal & ~np.isfinite(sizes)).any():
         raise NotSums("nothing ends what is decided")
     largest = np.array([bool(c.largest) for c in kept], dtype=bool)
-    sums = Sums(tuple(found), caps, enough, tight, goal, margin, ratio, largest if largest.any() else None)
+    sums = Sums(
+        tuple(found), caps, enough, tight, goal, margin, ratio, largest if largest.any() else None, ties
+    )
     return Read(tuple(decide[j].name for j in order), tuple(d.name for d in decide), sums, ended)
 
 

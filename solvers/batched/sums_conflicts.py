@@ -142,11 +142,8 @@ class _Factors:
         return found
 
     def _least(self, question: Question, key: RowKey, factor: float, count: int) -> Array:
-        """The same where the limit gives by no more than a factor; NaN where nothing does."""
-        try:
-            x, ended = _designs(_opened(question, key, factor), self.known, math.inf)
-        except (NotSums, TooMany):
-            return np.full(count, np.nan)
+        """The same where the limit gives by no more than a factor; NaN where nothing does. Raises NotSums, TooMany."""
+        x, ended = _designs(_opened(question, key, factor), self.known, math.inf)
         shape = (count, _size(x))
         _, ratios = _numbers(question, self.near, x, count)
         met = _worst(ratios, shape, key) <= NOISE

@@ -17,8 +17,8 @@ from formulations.many import Array
 
 MOST = 20_000
 """Partial designs that are kept, at most."""
-MOST_COMPARED = 30_000
-"""Partial designs that are compared in three criteria or more, at most: one with all others."""
+WORK = 4e8
+"""So many times may two partial designs be compared, where there are three criteria or more: about a second."""
 HUGE = 1e300
 """In place of what is infinite."""
 FIRST = 64
@@ -26,6 +26,8 @@ FIRST = 64
 BLOCK = 128
 CERTAIN = 1e-7
 """Of an objective: what is worse by that is not tied."""
+SORTED = 64
+"""About so many comparisons does it cost to sort one."""
 
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
@@ -33,6 +35,21 @@ Indices = NDArray[np.intp]
 
 class TooMany(ValueError):
     """More designs than can be kept are better than all others in something."""
+
+
+@dataclass(slots=True)
+class Work:
+    """What comparing has cost so far, in pairs of partial designs."""
+
+    done: float = 0.0
+
+    def spend(self, pairs: int) -> None:
+        """Count pairs; raises TooMany beyond ``WORK``."""
+        self.done += pairs
+        if self.done > WORK:
+            raise TooMany(
+                "partial designs that are each better than others in something are too many to compare"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +132,7 @@ class Sums:
     ``tight`` (C,): below it the limit holds wherever it is (infinite: it is no limit). ``goal`` (C,): the criteria of
     which the objective is made, and ``margin`` (C,) by how much less is surely better; ``ratio``: the objective, where
     it is one of two criteria; ``largest`` (C,): criteria that are no sum of their terms, but the largest of them (None:
-    there are none).
+    there are none); ``ties``: whether of designs that are as good all are kept, or one.
     """
 
     stages: tuple[Stage, ...]
@@ -126,6 +143,7 @@ class Sums:
     margin: Array
     ratio: Ratio | None = None
     largest: Mask | None = None
+    ties: bool = True
 
     def joined(self, a: Array, b: Array) -> Array:
         """Criteria of two parts of a design, from those of both."""
@@ -168,6 +186,7 @@ class _After:
     high: Array
     stages: tuple[Stage, ...]
     best: Incumbents | None
+    work: Work
 
     def before(self, more: Stage) -> _After:
         """The same with one more quantity to be added."""
@@ -187,9 +206,9 @@ def designs(s: Sums) -> Array:
     ends = [stage.ends() for stage in s.stages]
     low, high = (np.array([e[k] for e in ends]) for k in (0, 1))
     at = _States(s.nothing[None], np.zeros((1, len(s.stages))))
-    best = Incumbents(s) if s.goal.any() else None
+    best, work = Incumbents(s) if s.goal.any() else None, Work()
     for j, stage in enumerate(s.stages):
-        after = _After(s.total(low[j + 1 :]), s.total(high[j + 1 :]), s.stages[j + 1 :], best)
+        after = _After(s.total(low[j + 1 :]), s.total(high[j + 1 :]), s.stages[j + 1 :], best, work)
         at = _with_menu(s, at, j, stage, after) if stage.step is None else _with_count(s, at, j, stage, after)
     return at.x
 
@@ -236,18 +255,19 @@ def _kept(s: Sums, at: _States, after: _After) -> _States:
     f = np.maximum(
         at.f, s.enough - (after.high if s.largest is None else np.where(s.largest, 0.0, after.high))
     )
-    at = _States(f, at.x).take(undominated(f, s.goal, s.margin))
+    at = _States(f, at.x).take(undominated(f, s.goal & s.ties, s.margin, after.work))
     if len(at.x) > MOST:
         raise TooMany(f"more than {MOST} designs are each the best in something")
     return at
 
 
-def undominated(f: Array, goal: Mask, margin: Array) -> Indices:
+def undominated(f: Array, goal: Mask, margin: Array, work: Work | None = None) -> Indices:
     """Places of the rows than which no other one is better.
 
     Better is what is nowhere larger and has a goal that is smaller by its margin; without a goal, what comes first of
-    those that are nowhere larger.
+    those that are nowhere larger. ``work`` is spent; raises TooMany.
     """
+    work = Work() if work is None else work
     rows = np.arange(len(f))
     some = (f != f[:1]).any(axis=0) if len(f) else np.zeros(f.shape[1], dtype=bool)
     if not some.any():
@@ -261,7 +281,7 @@ def undominated(f: Array, goal: Mask, margin: Array) -> Indices:
     kept = _first(f, goal, margin) if f.shape[1] > 2 else np.arange(len(f))
     for g in np.flatnonzero(goal):
         order = [*(c for c in range(f.shape[1]) if c != g), g]
-        kept = kept[~_bettered(f[kept][:, order], float(margin[g]))]
+        kept = kept[~_bettered(f[kept][:, order], float(margin[g]), work)]
     return rows[kept]
 
 
@@ -280,11 +300,12 @@ def _first(f: Array, goal: Mask, margin: Array) -> Indices:
     return kept
 
 
-def _bettered(f: Array, margin: float) -> Mask:
+def _bettered(f: Array, margin: float, work: Work) -> Mask:
     """Rows than which another one is nowhere larger and in the last column smaller, by ``margin``."""
     last = f[:, -1] - margin
     if f.shape[1] == 1:
         return np.asarray((f[:, 0].min() <= last) & (f[:, 0].min() < f[:, 0]))
+    work.spend(SORTED * len(f))
     order = np.lexsort(f.T[::-1])
     f, last = f[order], last[order]
     found = np.zeros(len(f), dtype=bool)
@@ -294,13 +315,12 @@ def _bettered(f: Array, margin: float) -> Mask:
         least = np.minimum.accumulate(f[:, 1])[ends]
         found[order] = (least <= last) & (least < f[:, 1])
         return found
-    if len(f) > MOST_COMPARED:
-        raise TooMany(f"more than {MOST_COMPARED} partial designs are each better than others in something")
     front = np.zeros((0, f.shape[1]))
     marked = np.zeros(len(f), dtype=bool)
     for start in range(0, len(f), BLOCK):
         own = slice(start, start + BLOCK)
         rivals = np.concatenate([front, f[own]])
+        work.spend(len(rivals) * BLOCK)
         mine, aim = f[own], last[own]
         smaller = np.ones((len(rivals), len(mine)), dtype=bool)
         for c in range(f.shape[1] - 1):
