@@ -14,35 +14,20 @@ from typing import Any
 import numpy as np
 
 from formulations.affine import Linear
-from formulations.forms import Affine, Atom, Entry, Maximum, Some
+from formulations.forms import Affine, Maximum
 from formulations.many import Array, Many, same
-from formulations.program import column_ends
 from formulations.stated import Run, Stated, run, stated
 from scenarios.question import Decision, Limit, Question
-from solvers.batched.undominated import Ratio, Stage, Sums
+from solvers.batched.criteria import Ratio, Sums
+from solvers.batched.terms import HAIR, Criterion, NotSums, Terms, about, names
 
 GIVE = 3e-7
 """By so much more than a limit allows a design may break it and still be listed: it shows how far a limit is missed."""
-HAIR = 1e-9
 BETTER = 1e-8
 """Of the largest that a goal can be: what is smaller by that is better, not tied."""
 FAR = 2.0**40
 """An end for numbers that nothing ends, where any design will do."""
 PASSES = 6
-
-
-class NotSums(ValueError):
-    """The question is no sum over what is decided, or nothing ends it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Criterion:
-    form: Affine
-    cap: float = math.inf
-    enough: float = -math.inf
-    tight: float = math.inf
-    goal: bool = False
-    largest: tuple[Affine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +54,33 @@ def read(
     decide = loose.decide
     if not decide or not all((d.integer or d.values is not None) and d.choices is None for d in decide):
         raise NotSums("something decided can be divided")
-    stages = [_Terms(loose, d) for d in decide]
+    stages = [Terms(loose, d) for d in decide]
     made = known or run(loose)
     first, other = stated(loose, known=made), stated(tight, known=made)
     every = [*_limits(first, other, stages), *_goal(first, ties=ties)]
     kept = _merged(c for c in every if not _own(c, stages))
     terms = [s.terms(kept) for s in stages]
     ended = _ends(stages, terms, kept, far)
-    ratio = _ratio(first, kept)
-    if not ended and math.isfinite(far) and len(kept) > 1:
+    if math.isfinite(far) and any(_torn(s, *t, far) for s, t in zip(stages, terms, strict=True)):
         raise NotSums(
             "nothing ends what is decided, and more of it is better for one limit and worse for another"
         )
+    ratio = _ratio(first, kept)
     order = _order(terms, kept, ratio)
     found = [stages[j].stage(*terms[j]) for j in order]
-    caps, enough, tight = (np.array([getattr(c, n) for c in kept]) for n in ("cap", "enough", "tight"))
+    caps, enough, needs = (np.array([getattr(c, n) for c in kept]) for n in ("cap", "enough", "tight"))
     goal = np.array([c.goal for c in kept], dtype=bool)
     sizes = np.sum([np.maximum(*(np.abs(e) for e in s.ends())) for s in found], axis=0)
     margin = BETTER * np.where(np.isfinite(sizes), sizes, 0.0)
     if (goal & ~np.isfinite(sizes)).any():
         raise NotSums("nothing ends what is decided")
     largest = np.array([bool(c.largest) for c in kept], dtype=bool)
-    sums = Sums(
-        tuple(found), caps, enough, tight, goal, margin, ratio, largest if largest.any() else None, ties
-    )
+    widest = largest if largest.any() else None
+    sums = Sums(tuple(found), caps, enough, needs, goal, margin, ratio, widest, ties)
     return Read(tuple(decide[j].name for j in order), tuple(d.name for d in decide), sums, ended)
 
 
-def _limits(first: Stated, other: Stated, stages: Iterable[_Terms]) -> Iterator[_Criterion]:
+def _limits(first: Stated, other: Stated, stages: Iterable[Terms]) -> Iterator[Criterion]:
     """The limits as sums that are to be small, or as a largest term; a ratio of two at many limits is both."""
     if first.limits.keys() != other.limits.keys():
         raise NotSums("limits that are none at some points")
@@ -112,16 +96,16 @@ def _limits(first: Stated, other: Stated, stages: Iterable[_Terms]) -> Iterator[
             factor = _bare(far).over(_bare(near))
             if factor is not None and factor > 0.0:
                 end = -far.constant / factor
-                yield _Criterion(_bare(near), _cap(a, loose.denominator, stages), end, end)
+                yield Criterion(_bare(near), _cap(a, loose.denominator, stages), end, end)
             elif near.terms or far.terms:
                 for form in (a, loose.denominator.times(-1.0)):
                     if form.terms:
-                        yield _Criterion(_bare(form), tight=-math.inf)
+                        yield Criterion(_bare(form), tight=-math.inf)
             elif near.constant > GIVE:
-                yield _Criterion(Affine({}), -1.0)
+                yield Criterion(Affine({}), -1.0)
 
 
-def _bottleneck(loose: Linear, tight: Linear) -> _Criterion | None:
+def _bottleneck(loose: Linear, tight: Linear) -> Criterion | None:
     """A limit on the largest of terms of one decided quantity each; None of others."""
     largest = _largest(loose.numerator)
     if largest is None or not (loose.denominator.is_constant and tight.denominator.is_constant):
@@ -132,7 +116,7 @@ def _bottleneck(loose: Linear, tight: Linear) -> _Criterion | None:
         raise NotSums("limits of another kind at some points")
     end = tight.denominator.constant / share
     cap = loose.denominator.constant * (1.0 + GIVE)
-    return _Criterion(Affine({}), cap, end, end, largest=largest)
+    return Criterion(Affine({}), cap, end, end, largest=largest)
 
 
 def _largest(form: Affine) -> tuple[Affine, ...] | None:
@@ -142,30 +126,26 @@ def _largest(form: Affine) -> tuple[Affine, ...] | None:
     ((atom, factor),) = form.terms.items()
     if not isinstance(atom, Maximum) or factor <= 0.0:
         return None
-    about = [_names(f) for f in atom.arguments]
+    about = [names(f) for f in atom.arguments]
     if any(len(a) != 1 for a in about) or len({n for a in about for n in a}) < len(about):
         return None
     return tuple(f.times(factor) for f in atom.arguments)
 
 
-def _names(form: Affine) -> set[str]:
-    return {name for atom in form.terms for name in _about(atom)}
-
-
-def _goal(s: Stated, *, ties: bool) -> Iterator[_Criterion]:
+def _goal(s: Stated, *, ties: bool) -> Iterator[Criterion]:
     if s.goal is None:
         return
     largest = None if ties or not s.goal.denominator.is_constant else _largest(s.goal.numerator)
     if largest is not None:
         # what is smaller in a part may be no smaller in the whole, but tied
-        yield _Criterion(Affine({}), goal=True, largest=largest)
+        yield Criterion(Affine({}), goal=True, largest=largest)
         return
     for form in (s.goal.numerator, s.goal.denominator.times(-1.0)):
         if form.terms:
-            yield _Criterion(_bare(form), goal=True)
+            yield Criterion(_bare(form), goal=True)
 
 
-def _ratio(s: Stated, kept: list[_Criterion]) -> Ratio | None:
+def _ratio(s: Stated, kept: list[Criterion]) -> Ratio | None:
     """The objective as a ratio of two of the criteria; None where it is one of them."""
     if s.goal is None or s.goal.numerator.is_constant or s.goal.denominator.is_constant:
         return None
@@ -183,7 +163,7 @@ def _bare(form: Affine) -> Affine:
     return Affine(form.terms)
 
 
-def _cap(a: Affine, b: Affine, stages: Iterable[_Terms]) -> float:
+def _cap(a: Affine, b: Affine, stages: Iterable[Terms]) -> float:
     """What ``a - b``, without its constant, may be at most where ``a`` is at most ``1 + GIVE`` times ``b``."""
     if a.is_constant:
         return b.constant - a.constant / (1.0 + GIVE)
@@ -191,7 +171,7 @@ def _cap(a: Affine, b: Affine, stages: Iterable[_Terms]) -> float:
     return room + b.constant - a.constant
 
 
-def _size(form: Affine, stages: Iterable[_Terms]) -> float:
+def _size(form: Affine, stages: Iterable[Terms]) -> float:
     """About how large a divisor is at most; infinite where nothing ends it."""
     if form.is_constant:
         return abs(form.constant)
@@ -206,7 +186,7 @@ def _size(form: Affine, stages: Iterable[_Terms]) -> float:
 def _apart(form: Affine) -> list[Affine]:
     """A form without the maximum in it, once for each of its arguments, where something depends on several numbers."""
     for atom, c in form.terms.items():
-        if isinstance(atom, Maximum) and len(_about(atom)) > 1:
+        if isinstance(atom, Maximum) and len(about(atom)) > 1:
             if c < 0.0:
                 raise NotSums("something gains from a maximum")
             rest = Affine({a: v for a, v in form.terms.items() if a is not atom}, form.constant)
@@ -214,96 +194,7 @@ def _apart(form: Affine) -> list[Affine]:
     return [form]
 
 
-def _about(atom: Atom) -> set[str]:
-    """The decided quantities that an atom depends on."""
-    if isinstance(atom, str):
-        return {atom}
-    if isinstance(atom, Entry):
-        return {atom.name}
-    if isinstance(atom, Maximum | Some):
-        forms = atom.arguments if isinstance(atom, Maximum) else (atom.amount,)
-        return {name for f in forms for a in f.terms for name in _about(a)}
-    return {atom.one, atom.other}
-
-
-class _Terms:
-    """A decided quantity: its ends, and its terms in forms."""
-
-    def __init__(self, question: Question, d: Decision) -> None:
-        self.name, self.values = d.name, d.values
-        low, high = column_ends(question, d) if d.values is None else (0.0, 0.0)
-        self.low, self.high = (
-            float(math.ceil(low - HAIR)),
-            float(math.floor(high)) if high < math.inf else high,
-        )
-
-    def numbers(self, form: Affine) -> tuple[float | None, float, Array]:
-        """The step and jump of a count in a form, or the terms of a menu's entries."""
-        own = {a: c for a, c in form.terms.items() if self.name in _about(a)}
-        if any(len(_about(a)) > 1 for a in own):
-            raise NotSums("something depends on several of the numbers that are decided")
-        if self.values is not None:
-            found = [sum(c * self._at(a, k) for a, c in own.items()) for k in range(len(self.values))]
-            return None, 0.0, np.array(found, dtype=float)
-        step = jump = 0.0
-        for atom, c in own.items():
-            if isinstance(atom, str):
-                step += c
-            elif isinstance(atom, Some) and atom.amount.constant == 0.0 and _rises(atom.amount):
-                jump += c
-            else:
-                raise NotSums("something that is no multiple of a number")
-        return step, jump, np.zeros(0)
-
-    def of_largest(self, arguments: tuple[Affine, ...]) -> Array:
-        """Its own argument of a maximum for each entry of its menu; minus infinity where it has none."""
-        assert self.values is not None, "of menus only"
-        mine = next((f for f in arguments if self.name in _names(f)), None)
-        if mine is None:
-            return np.full(len(self.values), -np.inf)
-        return self.numbers(mine)[2] + mine.constant
-
-    def _at(self, atom: Atom, k: int) -> float:
-        if isinstance(atom, Entry):
-            return float(atom.place == k)
-        if isinstance(atom, Maximum):
-            return max(
-                sum(c * self._at(a, k) for a, c in f.terms.items()) + f.constant for f in atom.arguments
-            )
-        if isinstance(atom, Some):
-            return float(
-                sum(c * self._at(a, k) for a, c in atom.amount.terms.items()) + atom.amount.constant > 0.0
-            )
-        raise NotSums("something that is no pick from a menu")
-
-    def terms(self, kept: list[_Criterion]) -> tuple[Array | None, Array, Array]:
-        """Its numbers in all criteria: (C,), (C,), (V, C)."""
-        if self.values is not None:
-            table = np.zeros((len(self.values), len(kept)))
-            for k, c in enumerate(kept):
-                table[:, k] = self.of_largest(c.largest) if c.largest else self.numbers(c.form)[2]
-            return None, np.zeros(0), table
-        if any(self.name in _names(f) for c in kept for f in c.largest):
-            raise NotSums("the largest of what depends on whole numbers")
-        found = [self.numbers(c.form) for c in kept]
-        return (
-            np.array([s for s, _, _ in found]),
-            np.array([j for _, j, _ in found]),
-            np.zeros((0, len(kept))),
-        )
-
-    def stage(self, step: Array | None, jump: Array, table: Array) -> Stage:
-        if step is None:
-            assert self.values is not None, "what has no step is a menu"
-            return Stage(self.name, np.asarray(self.values, dtype=float), table)
-        return Stage(self.name, np.zeros(0), table, step, jump, self.low, self.high)
-
-
-def _rises(amount: Affine) -> bool:
-    return all(isinstance(a, str) and c > 0.0 for a, c in amount.terms.items())
-
-
-def _own(c: _Criterion, stages: list[_Terms]) -> bool:
+def _own(c: Criterion, stages: list[Terms]) -> bool:
     """Take over a limit on one whole number alone as an end of it; tells whether it was one."""
     if c.goal or c.largest or len(c.form.terms) != 1:
         return False
@@ -319,9 +210,9 @@ def _own(c: _Criterion, stages: list[_Terms]) -> bool:
     return abs(c.cap - c.tight) <= 2.0 * GIVE * abs(c.tight)
 
 
-def _merged(every: Iterable[_Criterion]) -> list[_Criterion]:
+def _merged(every: Iterable[Criterion]) -> list[Criterion]:
     """Criteria of which none is a multiple of another."""
-    found: list[_Criterion] = []
+    found: list[Criterion] = []
     for c in every:
         for k, other in enumerate(found):
             plain = c.form.terms and other.form.terms and not (c.largest or other.largest)
@@ -330,7 +221,7 @@ def _merged(every: Iterable[_Criterion]) -> list[_Criterion]:
                 enough = min(other.enough, c.enough / share)
                 enough = -math.inf if c.goal or other.goal else enough
                 tight = min(other.tight, c.tight / share)
-                found[k] = _Criterion(
+                found[k] = Criterion(
                     other.form, min(other.cap, c.cap / share), enough, tight, other.goal or c.goal
                 )
                 break
@@ -340,7 +231,7 @@ def _merged(every: Iterable[_Criterion]) -> list[_Criterion]:
 
 
 def _ends(
-    stages: list[_Terms], terms: list[tuple[Array | None, Array, Array]], kept: list[_Criterion], far: float
+    stages: list[Terms], terms: list[tuple[Array | None, Array, Array]], kept: list[Criterion], far: float
 ) -> bool:
     """End the whole numbers by what limits allow; tells whether all are ended so, or by nature."""
     caps = np.array([c.cap for c in kept])
@@ -365,8 +256,15 @@ def _ends(
     return ended
 
 
+def _torn(s: Terms, step: Array | None, jump: Array, _table: Array, far: float) -> bool:
+    """Whether nothing ends a number of which more is better for some limits and worse for others."""
+    if step is None or s.high < far:
+        return False
+    return bool(((step > 0.0) | (jump > 0.0)).any() and (step < 0.0).any())
+
+
 def _order(
-    terms: list[tuple[Array | None, Array, Array]], kept: list[_Criterion], ratio: Ratio | None
+    terms: list[tuple[Array | None, Array, Array]], kept: list[Criterion], ratio: Ratio | None
 ) -> list[int]:
     """In which order designs are built: menus first, then what costs least for what it does for the objective."""
     caps = np.array([c.cap for c in kept])

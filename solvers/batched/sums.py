@@ -21,8 +21,8 @@ from scenarios.question import Question, combinations
 from solvers.batched import blocks, separable, sums_conflicts, table_designs, tables, undominated
 from solvers.batched.blocks import Block
 from solvers.batched.offers import OTHER_KIND, Offer, too_few
-from solvers.batched.separable import NotSums
 from solvers.batched.tables import Listing
+from solvers.batched.terms import NotSums
 from solvers.batched.told import Told
 
 KIND = "whole numbers in sums"

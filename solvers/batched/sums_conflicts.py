@@ -20,11 +20,11 @@ from formulations.stated import Run, run
 from scenarios.question import Limit, Objective, Question
 from solvers import conflicts
 from solvers.batched import blocks, separable, table_designs, undominated, would_do
-from solvers.batched.separable import NotSums
+from solvers.batched.criteria import TooMany
 from solvers.batched.table_conflicts import Asked
 from solvers.batched.table_designs import NOISE, Table, full
+from solvers.batched.terms import NotSums
 from solvers.batched.told import Told
-from solvers.batched.undominated import TooMany
 from solvers.conflicts import CONFLICT, MET, UNKNOWN, Codes
 
 SURE = 1e-7

@@ -14,7 +14,7 @@ import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import batched
-from solvers.batched import by_choice, geometric, sums, tables, undominated
+from solvers.batched import by_choice, criteria, geometric, sums, tables, undominated
 
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 KINDS = {
@@ -143,11 +143,11 @@ def test_designs_that_may_be_the_best_are_among_all_designs():
     step = np.array([[3.0, -5.0], [2.0, -3.1], [1.0, -1.4]])
     none = np.zeros(2)
     stages = tuple(
-        undominated.Stage(str(j), np.zeros(0), np.zeros((0, 2)), s, none, 0.0, high)
+        criteria.Stage(str(j), np.zeros(0), np.zeros((0, 2)), s, none, 0.0, high)
         for j, (s, high) in enumerate(zip(step, (7.0, 5.0, 9.0), strict=True))
     )
     far = np.array([20.0, np.inf])
-    sums_ = undominated.Sums(
+    sums_ = criteria.Sums(
         stages,
         far,
         np.array([-np.inf, -np.inf]),
