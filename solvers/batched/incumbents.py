@@ -53,8 +53,10 @@ class Incumbents:
     def promising(self, f: Array, after: After) -> Mask:
         """Whether a partial design may come to something that no whole one betters; learns of the whole ones."""
         every = np.ones(len(f), dtype=bool)
-        if self.along is None or not len(f) or any(t.step is None for t in after.stages):
+        if not len(f) or any(t.step is None for t in after.stages):
             return every
+        if self.along is None:
+            return every if self.ratio else self._below_the_best(f, after)
         self._learn(f, after, self.along)
         if not self.need.size:
             return every
@@ -68,6 +70,14 @@ class Incumbents:
             lost = above - value * below
             hopeless = lost - self._gained(f, value, after) > CERTAIN * np.abs(above)
         return np.asarray(~(hopeless & (place >= 0)))
+
+    def _below_the_best(self, f: Array, after: After) -> Mask:
+        """Where no limit has a cost: whether the goal is not beyond that of some design that meets all limits."""
+        whole = f + sum((t.least for t in after.stages), np.zeros(f.shape[1]))
+        met = whole[(whole <= np.minimum(self.s.tight, self.s.cap)).all(axis=1), self.goal]
+        self.value = np.array([min([*self.value, *met], default=np.inf)])
+        own = f[:, self.goal] + after.low[self.goal]
+        return np.asarray(own <= self.value[0] + self.s.margin[self.goal])
 
     def _learn(self, f: Array, after: After, along: int) -> None:
         """Take whole designs in: where nothing more is added than has to be."""

@@ -128,9 +128,9 @@ def undominated(f: Array, goal: Mask, margin: Array, work: Work | None = None) -
     f, goal, margin = f[:, some], goal[some], margin[some]
     f = np.where(np.isinf(f), np.copysign(HUGE, f), f)
     if not goal.any():
-        _, rows = np.unique(f, axis=0, return_index=True)
-        f, goal = f[rows], np.ones(f.shape[1], dtype=bool)
-        margin = np.zeros(f.shape[1])
+        rows = np.unique(f, axis=0, return_index=True)[1]
+        rows = rows[_first(f[rows], np.ones(f.shape[1], dtype=bool), np.zeros(f.shape[1]))]
+        return rows[~_bettered(f[rows], 0.0, work, other=True)]
     kept = _first(f, goal, margin) if f.shape[1] > 2 else np.arange(len(f))
     for g in np.flatnonzero(goal):
         order = np.array([*(c for c in range(f.shape[1]) if c != g), g])
@@ -153,8 +153,11 @@ def _first(f: Array, goal: Mask, margin: Array) -> Indices:
     return kept
 
 
-def _bettered(f: Array, margin: float, work: Work) -> Mask:
-    """Rows than which another one is nowhere larger and in the last column smaller, by ``margin``."""
+def _bettered(f: Array, margin: float, work: Work, *, other: bool = False) -> Mask:
+    """Rows than which another one is nowhere larger and in the last column smaller, by ``margin``.
+
+    ``other``: of rows that are all different, those than which another one is nowhere larger.
+    """
     last = f[:, -1] - margin
     if f.shape[1] == 1:
         return np.asarray((f[:, 0].min() <= last) & (f[:, 0].min() < f[:, 0]))
@@ -162,6 +165,9 @@ def _bettered(f: Array, margin: float, work: Work) -> Mask:
     order = np.lexsort(f.T[::-1])
     f, last = f[order], last[order]
     found = np.zeros(len(f), dtype=bool)
+    if f.shape[1] == 2 and other:
+        found[order[1:]] = np.minimum.accumulate(f[:-1, 1]) <= f[1:, 1]
+        return found
     if f.shape[1] == 2:
         # the least so far, of those with the same first number too
         ends = np.searchsorted(f[:, 0], f[:, 0], side="right") - 1
@@ -178,7 +184,11 @@ def _bettered(f: Array, margin: float, work: Work) -> Mask:
         smaller = np.ones((len(rivals), len(mine)), dtype=bool)
         for c in range(f.shape[1] - 1):
             smaller &= rivals[:, None, c] <= mine[None, :, c]
-        smaller &= (rivals[:, None, -1] <= aim[None]) & (rivals[:, None, -1] < mine[None, :, -1])
+        smaller &= rivals[:, None, -1] <= aim[None]
+        if other:
+            np.fill_diagonal(smaller[len(front) :], False)
+        else:
+            smaller &= rivals[:, None, -1] < mine[None, :, -1]
         marked[own] = smaller.any(axis=0)
         front = np.concatenate([front, mine[~marked[own]]])
     found[order] = marked

@@ -136,6 +136,10 @@ def test_what_is_better_than_all_others_is_found_by_comparing_each_with_each():
         smaller = (f[:, None] <= f[None]).all(axis=2)
         less = ((f[:, None] < f[None]) & goal).any(axis=2)
         assert set(found.tolist()) == set(np.flatnonzero(~(smaller & less).any(axis=0)).tolist())
+        one = undominated.undominated(f, np.zeros(width, dtype=bool), np.zeros(width))
+        least = {tuple(row) for row in f[~(smaller & (f[:, None] != f[None]).any(axis=2)).any(axis=0)]}
+        assert {tuple(row) for row in f[one]} == least
+        assert len(one) == len(least)
 
 
 def test_designs_that_may_be_the_best_are_among_all_designs():
@@ -219,8 +223,8 @@ def die(limits: dict[str, Any], *axes: Any, **decide: Any) -> dict[str, Any]:
 def test_sizes_of_a_die_and_why_none_will_do(as_alone: Any):
     asked = die(
         {"time": {"max": 1e3}},
-        axis("limits.time.max", 6e2, 8e3, 4),
-        axis("machine.die_area", 2e-5, 1e-4, 3),
+        axis("limits.time.max", 1e3, 8e3, 3),
+        axis("machine.die_area", 2e-5, 1e-4, 2),
     )
     arrays, left = as_alone(asked, tables.Tables)
     assert not left.any()
@@ -228,8 +232,8 @@ def test_sizes_of_a_die_and_why_none_will_do(as_alone: Any):
     grid = scenarios.grid(dse.load(asked))
     plan = results.dataset.layout(grid)
     # the same bits whatever is asked beside a point
-    for k in range(3):
-        part, _ = tables.Tables(grid).solve(plan, (slice(1, 4), slice(k, k + 1)))
+    for k in range(2):
+        part, _ = tables.Tables(grid).solve(plan, (slice(1, 3), slice(k, k + 1)))
         for name, values in part.items():
             if name not in {"seconds", "message"}:
-                np.testing.assert_array_equal(values, arrays[name][1:4, k : k + 1])
+                np.testing.assert_array_equal(values, arrays[name][1:3, k : k + 1])
