@@ -74,15 +74,34 @@ class Incumbents:
     def _below_the_best(self, f: Array, after: After) -> Mask:
         """Where no limit has a cost: whether the goal is not beyond that of some design that meets all limits."""
         whole = f + sum((t.least for t in after.stages), np.zeros(f.shape[1]))
-        met = whole[(whole <= np.minimum(self.s.tight, self.s.cap)).all(axis=1), self.goal]
+        met = whole[(whole <= self._ends()).all(axis=1), self.goal]
         self.value = np.array([min([*self.value, *met], default=np.inf)])
         own = f[:, self.goal] + after.low[self.goal]
+        if after.stages and after.low[self.goal] == 0.0 and not any(t.beside.any() for t in after.stages):
+            own = own + self._still_missing(f, np.stack([t.per for t in after.stages]))
         return np.asarray(own <= self.value[0] + self.s.margin[self.goal])
+
+    def _ends(self) -> Array:
+        """Below these all limits hold wherever they are; a limit on the goal holds for what is better anyway."""
+        found = np.minimum(self.s.tight, self.s.cap)
+        if self.ratio is None:
+            found[self.goal] = self.s.cap[self.goal]
+        return found
+
+    def _still_missing(self, f: Array, steps: Array) -> Array:
+        """What the goal rises by at least until each limit is met, by the cheapest way to meet it."""
+        found = np.zeros(len(f))
+        for c in np.flatnonzero(np.isfinite(self.s.cap)):
+            useful = steps[steps[:, c] < 0.0]
+            if len(useful):
+                price = float((useful[:, self.goal] / -useful[:, c]).min())
+                found = np.maximum(found, np.maximum(f[:, c] - self.s.cap[c], 0.0) * price)
+        return found
 
     def _learn(self, f: Array, after: After, along: int) -> None:
         """Take whole designs in: where nothing more is added than has to be."""
         whole = f + sum((t.least for t in after.stages), np.zeros(f.shape[1]))
-        end = np.minimum(self.s.tight, self.s.cap)
+        end = self._ends()
         end[along] = self.s.cap[along]
         whole = whole[(whole <= end).all(axis=1)]
         if self.ratio is None:

@@ -284,7 +284,11 @@ def _order(
                     float(step[ratio.above] * ratio.above_factor / gain) if gain > 0.0 else math.inf
                 ), -share
             gain = -float(step[goals].sum())
-            return (share / gain if gain > 0.0 else math.inf), -share
+            if gain > 0.0:
+                return share / gain, -share
+            # what costs something is there for a limit that it helps to meet
+            helps = np.where(np.isfinite(caps) & (caps < 0.0) & ~goals, step / caps, 0.0).max(initial=0.0)
+            return (-gain / float(helps) if helps > 0.0 else math.inf), -share
 
     return sorted(range(len(terms)), key=cost)
 
