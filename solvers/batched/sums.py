@@ -8,7 +8,7 @@ The designs that may be the best at any of the limits that are asked for are fou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ FEWEST = 20
 """Points of a grid below which nothing is gained."""
 PIECE = 4096
 """Points that are looked up together."""
+REMEMBERED = 4096
+"""Sets of given numbers whose designs are kept."""
 
 Mask = NDArray[np.bool_]
 
@@ -56,35 +58,59 @@ def _whole(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """The way itself; see ``solvers.batched.path.Path``."""
+    """The way itself; see ``solvers.batched.path.Path``.
+
+    ``known``: designs that were found, by what they were found for: all limits of the grid, so that other chunks need
+    not look for them again.
+    """
 
     grid: Grid
     method: str = "the designs that may be the best at any limit, found once for each set of given numbers"
-    kind: str = "batch"
+    kind: str = "search"
+    known: dict[object, Mapping[str, Array]] = field(default_factory=dict, compare=False)
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
         told = Told(plan, block.shape)
-        listing = Listing(listed, sums_conflicts.told_none)
+        listing = Listing(self.listed, sums_conflicts.told_none)
 
         def answer(question: Question, points: Points) -> Mask:
             return tables.answered(told, question, block, points, listing)
 
         return told.arrays, block.answered(answer, PIECE, apart=True, fewest=1)
 
+    def listed(self, question: Question) -> list[Mapping[str, Array]]:
+        """The designs of each combination of names that may be the best somewhere in the grid.
 
-def listed(question: Question) -> list[Mapping[str, Array]]:
-    """The designs of each combination of names that may be the best at some point.
+        Raises NotSums where something else than sums is asked for, or nothing ends what is decided, and TooMany.
+        """
+        return [self._designs(asked) for _, asked in combinations(question)]
 
-    Raises NotSums where something else than sums is asked for, or nothing ends what is decided, and TooMany.
-    """
-    return [_designs(asked) for _, asked in combinations(question)]
+    def _designs(self, question: Question) -> Mapping[str, Array]:
+        loose, tight = (
+            self._anywhere(q, wide=w) for q, w in zip(separable.corners(question), (True, False), strict=True)
+        )
+        key = (tuple(sorted(loose.given.items())), loose.limits, tight.limits, loose.decide, tight.decide)
+        if key not in self.known:
+            read = separable.read(loose, tight)
+            if not read.ended:
+                raise NotSums("nothing ends what is decided")
+            if len(self.known) >= REMEMBERED:
+                self.known.clear()
+            self.known[key] = separable.values_of(read, undominated.designs(read.sums))
+        return self.known[key]
 
-
-def _designs(question: Question) -> Mapping[str, Array]:
-    loose, tight = separable.corners(question)
-    read = separable.read(loose, tight)
-    if not read.ended:
-        raise NotSums("nothing ends what is decided")
-    return separable.values_of(read, undominated.designs(read.sums))
+    def _anywhere(self, question: Question, *, wide: bool) -> Question:
+        """The question with the widest or the narrowest of all limits of the grid."""
+        limits = {x.name: x for x in question.limits}
+        for axis, aim in zip(self.grid.axes, self.grid.targets, strict=True):
+            limit = limits.get(aim.name) if aim.kind == "limit" else None
+            values = [float(v) for v in axis.values] if limit is not None else []
+            if limit is not None and aim.side == "max" and limit.maximum is not None:
+                limits[aim.name] = replace(limit, maximum=max(values) if wide else min(values))
+            elif limit is not None and aim.side == "min" and limit.minimum is not None:
+                # a lower limit that says nothing is none
+                some = [v for v in values if v > self.grid.vacuous[aim.name]]
+                limits[aim.name] = replace(limit, minimum=min(some) if wide else max(some))
+        return replace(question, limits=tuple(limits.values()))
