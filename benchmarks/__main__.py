@@ -20,6 +20,7 @@ PARTS = (
     "sweeping",
     "evaluating",
     "batching",
+    "designs",
     "at_scale",
     "searching",
     "fronting",
@@ -34,6 +35,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "defining": {"points": 900},
     "fronting": {"budgets": (0.2,), "points": 20, "side": 20},
     "batching": {"points": 22_500, "whole": 2500, "searched": 400},
+    "designs": {"points": 100},
     "at_scale": {"side": 2000, "sides": (316, 1000), "points": 1500},
 }
 

@@ -26,10 +26,27 @@ class Stated:
     others: list[tuple[Linear, int]]
 
 
-def stated(question: Question, objective: int = 0) -> Stated:
-    """Run the model on affine forms; raises NotPosynomial where its arithmetic is not affine."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a model's equations come to in affine forms of what is decided, whatever the limits are."""
+
+    x: Mapping[str, Linear]
+    at: Mapping[str, Any]
+
+
+def run(question: Question) -> Run:
+    """Run the model on affine forms."""
     x = {d.name: symbol(d) for d in question.decide}
-    at = evaluation.metrics(question, x)
+    return Run(x, evaluation.metrics(question, x))
+
+
+def stated(question: Question, objective: int = 0, known: Run | None = None) -> Stated:
+    """Read limits and objectives in affine forms; raises NotPosynomial where the arithmetic is not affine.
+
+    ``known``: what ``run`` returned for the same given and decided quantities.
+    """
+    made = known or run(question)
+    x, at = made.x, made.at
     limits = {
         key: named(f"the limit {key.name} ({key.side})", value)
         for key, value in evaluation.ratios(question, x, at).items()

@@ -85,14 +85,22 @@ def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
 
 def few(question: Question) -> bool:
     """Whether there are so few combinations in all that trying them is the shortest way."""
-    if not question.decide or any(d.choices is not None for d in question.decide):
-        return False
+    every = everything(question) if question.decide else None
+    return every is not None and every.size <= CHUNK
+
+
+def everything(question: Question) -> Grid | None:
+    """Every combination there is, whatever limits say.
+
+    None where something decided is continuous, a choice among names, or has an end that only a search has.
+    """
+    if any(d.choices is not None for d in question.decide):
+        return None
     where = boxes.space(question)
     if not np.all(where.discrete) or any(own for _, own in where.ends):
         # an end that is only there to have one proves nothing
-        return False
-    every = _every(where)
-    return every is not None and every.size <= CHUNK
+        return None
+    return _every(where)
 
 
 def _every(where: Space) -> Grid | None:

@@ -113,6 +113,11 @@ def _reaches(problem: Problem) -> Iterator[float]:
         yield FAR
 
 
+def farthest(problem: Problem) -> float:
+    """How far the ends go that a search asks last before it says that nothing is there."""
+    return max([problem.question.reach, *_reaches(problem)])
+
+
 def ended(problem: Problem) -> list[Program]:
     """The programs of a question with the ends of its search farther and farther out.
 

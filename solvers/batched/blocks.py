@@ -63,6 +63,28 @@ class Block:
                 asked = _with(asked, aim, Many(values.reshape(-1, *(1,) * further)))
         return asked
 
+    def place(self, point: int) -> tuple[int, ...]:
+        """Return where a point is in the grid."""
+        places = np.unravel_index(point, self.shape)
+        return tuple(int(s.start + p) for s, p in zip(self.region, places, strict=True))
+
+    def alike_given(self, points: Points) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Tell points apart that differ in what is given: the first of each kind, and which kind each is of.
+
+        Points of one kind differ in limits and bounds only. Both are places among ``points``.
+        """
+        _, first, which = np.unique(self._given(points), return_index=True, return_inverse=True)
+        return first, which.reshape(-1)
+
+    def _given(self, points: Points) -> Points:
+        """Number points by their values along the axes that change what is given."""
+        places = np.unravel_index(points, self.shape)
+        found: Points = np.zeros(len(points), dtype=np.int64)
+        for aim, place, size in zip(self.grid.targets, places, self.shape, strict=True):
+            if aim.kind not in {"limit", "decide"}:
+                found = found * size + place
+        return found
+
     def alike(self) -> Iterator[Points]:
         """Go through the groups of points that differ in numbers only, none in what is asked."""
         apart = [self._kinds(k) for k in range(len(self.region))]
@@ -82,27 +104,50 @@ class Block:
             return np.asarray(np.asarray(own, dtype=float) > self.grid.vacuous[aim.name], dtype=np.int64)
         return np.zeros(len(own), dtype=np.int64)
 
-    def answered(self, answer: Answer, piece: int) -> Mask:
+    def answered(
+        self,
+        answer: Answer,
+        piece: int,
+        *,
+        by_given: bool = False,
+        apart: bool = False,
+        fewest: int = FEWEST,
+    ) -> Mask:
         """Have all points answered, up to ``piece`` of them together; tells those that were not.
+
+        ``by_given``: points that differ in limits only are kept together as far as that goes; ``apart``: no others
+        are put beside them. ``fewest``: see ``together``.
 
         ``answer`` tells which of its points it answered. It may raise Differ with a mask along them, and they are then
         asked apart; whatever else it raises, they are left to be solved one by one.
         """
         left = np.zeros(self.size, dtype=bool)
-        for group in self.alike():
-            for start in range(0, len(group), piece):
-                points = group[start : start + piece]
-                for missed in together(points, lambda now: answer(self.question(now), now)):
-                    left[missed] = True
+        for every in self.alike():
+            for group in self._grouped(every, by_given=by_given, apart=apart):
+                for start in range(0, len(group), piece):
+                    points = group[start : start + piece]
+                    for missed in together(points, lambda now: answer(self.question(now), now), fewest):
+                        left[missed] = True
         return left.reshape(self.shape)
 
+    def _grouped(self, points: Points, *, by_given: bool, apart: bool) -> list[Points]:
+        if not (by_given or apart):
+            return [points]
+        kinds = self._given(points)
+        order = np.argsort(kinds, kind="stable")
+        cuts = np.flatnonzero(np.diff(kinds[order])) + 1 if apart else np.zeros(0, dtype=np.intp)
+        return np.split(points[order], cuts)
 
-def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
-    """Answer points together, and apart where they have to be told apart. Yields those that were not answered."""
+
+def together(points: Points, answer: Callable[[Points], Mask], fewest: int = FEWEST) -> Iterator[Points]:
+    """Answer points together, and apart where they have to be told apart. Yields those that were not answered.
+
+    ``fewest``: fewer points are left over.
+    """
     waiting, number = [points], 0
     while waiting:
         now, number = waiting.pop(), number + 1
-        if len(now) < FEWEST or number > GROUPS:
+        if len(now) < fewest or number > GROUPS:
             handover.hand_over(APART, len(now))
             yield now
             continue

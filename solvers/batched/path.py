@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations import handover
 from scenarios.grids import Grid
-from solvers.batched import divided, evaluated, geometric, line, linear, tables, whole
+from solvers.batched import by_choice, divided, evaluated, geometric, line, linear, sums, tables, whole
 from solvers.batched.offers import OTHER_KIND, Choice, Offer, Path
 
 Way = Callable[[Grid], Offer]
@@ -18,9 +18,17 @@ WAYS: tuple[Way, ...] = (
     divided.way,
     tables.way,
     whole.way,
+    sums.way,
     linear.way,
     line.way,
 )
+
+
+def _by_choice(grid: Grid) -> Offer:
+    """Choose the best of all combinations of names, each of which has one of the other ways."""
+    return by_choice.way(grid, WAYS)
+
+
 SHARE = 0.5
 """Of points tried, those that a way must answer to be taken before the ways after it."""
 NO_WAY = (
@@ -43,7 +51,7 @@ def chosen(grid: Grid) -> Choice:
     sampled = any(q.search is not None or q.model.black_box for q in grid.bases.values())
     offers: list[Offer] = []
     with handover.collected() as tally:
-        for way in WAYS[:1] if sampled else WAYS:
+        for way in WAYS[:1] if sampled else (*WAYS, _by_choice):
             offer = _offered(way, grid)
             if offer.path is not None and offer.share >= SHARE:
                 break
@@ -66,7 +74,7 @@ def _share(offer: Offer) -> float:
 def _offered(way: Way, grid: Grid) -> Offer:
     """Ask a way; an exception is a refusal."""
     found = []
-    name = way.__module__.rpartition(".")[2]
+    name = "by_choice" if way is _by_choice else way.__module__.rpartition(".")[2]
     what = f"{name} grids"
     with (
         handover.collected() as tally,

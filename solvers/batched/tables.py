@@ -1,44 +1,37 @@
 """Few designs, many points: every design of a table evaluated at every point, and the best of those that hold.
 
-For questions in which all that is decided are names, entries of menus, or few whole numbers. What does not depend on
-the axes is evaluated once for each design. Enumeration is exhaustive: the optimum is its own bound, and why a point
-has no design follows from which limits each design breaks.
+For questions in which all that is decided are names, entries of menus, or few whole numbers, whatever the equations
+are. What a model's equations say is evaluated once for each design and each point that differs in what is given; limits
+that are axes only change what the results are compared with. Enumeration is exhaustive: the optimum is its own bound,
+and why a point has no design follows from which limits each design breaks.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import evaluation
-from formulations.evaluation import RowKey
-from formulations.many import Array, Points, plain
-from formulations.problem import formulate
-from formulations.program import is_linear
-from formulations.tolerances import HOLDS, TIE, TIES
+from formulations.many import Array, Differ, Points
+from formulations.stated import TIES
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
-from scenarios.question import Decision, Question, combinations
-from solvers import conflicts
-from solvers.batched import blocks, would_do
+from scenarios.question import Question, combinations
+from solvers.answer import HOLDS
+from solvers.batched import blocks, table_conflicts, table_designs
 from solvers.batched.blocks import Block
 from solvers.batched.offers import OTHER_KIND, Offer, too_few
+from solvers.batched.table_designs import KEEP, LARGEST, Rule, Table, full
 from solvers.batched.told import Designs, Told
 
 KIND = "table of designs"
 FEWEST = 20
 """Points of a grid below which nothing is gained."""
-LARGEST = 20_000
-"""Designs of a table that is still worth evaluating at every point."""
 CELLS = 400_000
 """Designs times points that are evaluated together."""
-NOISE = 1e-12
 SURE = 1e-7
 """What is missed by less is left to the single path."""
 
@@ -47,46 +40,28 @@ Mask = NDArray[np.bool_]
 
 def way(grid: Grid) -> Offer:
     """Return this way where all that is decided comes from a table that is small enough."""
-    if any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
+    if any(len(q.objectives) != 1 for q in grid.bases.values()):
         return OTHER_KIND
     asked = [q for q in blocks.kinds(grid) if q.decide]
-    if not asked or not all(_tabular(q) for q in asked):
+    if not asked or any(_rule(q) is None for q in asked):
         return OTHER_KIND
-    if any(t.kind == "decide" for t in grid.targets):
-        return Offer(
-            reason=f"{KIND}: an axis changes a bound of what is decided; sweep a limit or a given number"
+    sizes = [table_designs.size(q) for q in asked]
+    if any(size is None for size in sizes):
+        return (
+            Offer(reason=f"{KIND}: there are more than {LARGEST} designs") if _listed(asked) else OTHER_KIND
         )
     if grid.size < FEWEST:
         return too_few(FEWEST, KIND)
     return blocks.offered(Tables(grid), Tables(blocks.thinned(grid)))
 
 
-def _tabular(question: Question) -> bool:
-    """Whether a question's designs are few, and the single path would find the best as a whole-number program."""
-    count = 0
-    for _, asked in combinations(question):
-        sides = [_values(asked, d) for d in asked.decide]
-        if any(s is None for s in sides):
-            return False
-        count += math.prod(len(s) for s in sides if s is not None)
-        if count > LARGEST:
-            return False
-    first = next(asked for _, asked in combinations(question))
-    try:
-        return not first.decide or (is_linear(first) and formulate(first).program is not None)
-    except ArithmeticError:  # a cost that is 0: told of each point by itself
-        return False
+def _listed(asked: list[Question]) -> bool:
+    """Whether all that is decided has gaps between its values."""
+    return all(d.integer or d.values is not None or d.choices is not None for q in asked for d in q.decide)
 
 
-def _values(question: Question, d: Decision) -> range | tuple[float, ...] | None:
-    """What a decided quantity may be whatever the limits say; None where that is not a short list."""
-    if d.values is not None:
-        return d.values
-    q = evaluation.quantity(question.model, d.name)
-    low = q.minimum if q.floor == 0.0 else max(q.minimum, q.floor)
-    if not d.integer or not q.maximum - low <= LARGEST:
-        return None
-    return range(math.ceil(low), math.floor(q.maximum) + 1)
+def _rule(question: Question) -> Rule | None:
+    return table_designs.rule(next(asked for _, asked in combinations(question)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,35 +78,14 @@ class Tables:
         told = Told(plan, block.shape)
 
         def answer(question: Question, points: Points) -> Mask:
-            return answered(told, question, block.question(points, 1), points)
+            return answered(told, question, block, points)
 
-        return told.arrays, block.answered(answer, max(64, CELLS // max(self._width(), 1)))
-
-    def _width(self) -> int:
-        return max(
-            (len(t.x[next(iter(t.x))]) if t.x else 1 for q in blocks.kinds(self.grid) for t in tables(q)),
-            default=1,
+        return told.arrays, block.answered(
+            answer, max(64, CELLS // max(self._width(), 1)), by_given=True, fewest=1
         )
 
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """All designs of one combination of names: the value of every decided quantity in each."""
-
-    chosen: Mapping[str, str]
-    question: Question
-    x: Mapping[str, Array]
-
-
-def tables(question: Question) -> Iterator[Table]:
-    """Go through the combinations of names, each with its table; the last quantity changes fastest."""
-    for chosen, asked in combinations(question):
-        listed = [_values(asked, d) for d in asked.decide]
-        if any(values is None for values in listed):
-            raise ValueError("something decided is no short list")
-        sides = [np.asarray(values, dtype=float) for values in listed]
-        mesh = np.meshgrid(*sides, indexing="ij")
-        yield Table(chosen, asked, {d.name: a.ravel() for d, a in zip(asked.decide, mesh, strict=True)})
+    def _width(self) -> int:
+        return max((t.size for q in blocks.kinds(self.grid) for t in table_designs.tables(q)), default=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,61 +101,85 @@ class Judged:
     unsure: Mask
 
 
-def answered(told: Told, question: Question, wide: Question, points: Points) -> Mask:
-    """Answer some points; ``wide`` is the question with room for designs behind the points."""
-    every = list(tables(question))
-    judged = [_judged(t, len(points)) for t in tables(wide)]
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Where designs come from.
+
+    ``x``: those of each combination of names at points that differ in numbers only; ``none``: what tells why some
+    points (by their places) have no design, and of which of them it did.
+    """
+
+    x: Callable[[Question], list[Mapping[str, Array]]]
+    none: Callable[[Told, table_conflicts.Asked, Points, Points], Mask]
+
+
+EVERY = Listing(lambda question: [t.x for t in table_designs.tables(question)], table_conflicts.told_none)
+"""All designs there are."""
+
+
+def answered(told: Told, question: Question, block: Block, points: Points, listing: Listing = EVERY) -> Mask:
+    """Answer some points of a block."""
+    first, which = block.alike_given(points)
+    plain = next(asked for _, asked in combinations(block.grid.question(block.place(int(points[0])))))
+    rule = table_designs.rule(plain)
+    if rule is None:
+        raise ValueError("this is no question that a list of designs answers")
+    every, wide, near = (
+        list(combinations(q)) for q in (question, block.question(points, 1), block.question(points[first], 1))
+    )
+    listed = listing.x(question)
+    tables = [Table(chosen, q, x) for (chosen, q), x in zip(wide, listed, strict=True)]
+    try:
+        judged = [_judged(t, q, which, rule) for t, (_, q) in zip(tables, near, strict=True)]
+    except Differ as apart:
+        # told of the points that differ in what is given
+        raise (Differ(apart.holds[which]) if len(apart.holds) == len(first) else apart) from None
     unsure = np.any([j.unsure for j in judged], axis=0)
     values = np.stack([j.value for j in judged])
     # of the same value the first combination, as for a single point
-    which, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
+    best, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
     sign = -1.0 if question.objectives[0].maximize else 1.0
     good = np.zeros(len(points), dtype=bool)
-    for k, (table, j) in enumerate(zip(every, judged, strict=True)):
-        own = some & (which == k) & ~unsure
+    for k, ((chosen, asked), j) in enumerate(zip(every, judged, strict=True)):
+        own = some & (best == k) & ~unsure
         if own.any():
-            x = {n: a[j.best[own]] for n, a in table.x.items()}
-            designs = Designs(x, sign * j.value[own], table.chosen)
-            good[own] = told.best(blocks.part(table.question, own), points[own], designs)
+            x = {n: a[j.best[own]] for n, a in listed[k].items()}
+            designs = Designs(x, sign * j.value[own], chosen)
+            good[own] = told.best(blocks.part(asked, own), points[own], designs)
     missed = np.min([j.missed for j in judged], axis=0) > SURE
     none = np.flatnonzero(~some & ~unsure & missed)
-    if len(none) and every[0].x:
+    if len(none):
         good[none] = True
-        first = next(tables(wide))
-        for left in blocks.together(none, lambda now: _none(told, first, points, now)):
+        why = table_conflicts.Asked(tables[0], near[0][1], which, rule, plain)
+        for left in blocks.together(none, lambda now: listing.none(told, why, points, now), 1):
             good[left] = False
     return good
 
 
-def _numbers(t: Table, count: int) -> tuple[Mapping[str, Any], dict[RowKey, Array]]:
-    """Metrics, and limits as ratios, of every design at every point."""
-    shape = (count, max((len(a) for a in t.x.values()), default=1))
-    with np.errstate(all="ignore"):
-        at = evaluation.metrics(t.question, t.x)
-        ratios = evaluation.ratios(t.question, t.x, at)
-    return at, {k: _full(r, shape) for k, r in ratios.items()}
-
-
-def _judged(t: Table, count: int) -> Judged:
-    at, ratios = _numbers(t, count)
-    shape = (count, max((len(a) for a in t.x.values()), default=1))
-    with np.errstate(all="ignore"):
-        goal = _full(evaluation.objective(t.question, t.x, at), shape)
+def _judged(t: Table, near: Question, which: NDArray[np.intp], rule: Rule) -> Judged:
+    shape = (len(which), t.size)
+    if not t.size:
+        far, no = np.full(len(which), np.inf), np.zeros(len(which), dtype=bool)
+        return Judged(np.zeros(len(which), dtype=np.int64), far, far, no)
+    at, ratios = table_designs.numbers(t, near, which)
+    goal = full(table_designs.goal(t, at), shape)
     worst = np.full(shape, -np.inf)
     for ratio in ratios.values():
-        worst = np.maximum(worst, np.where(np.isnan(ratio), np.inf, ratio) - 1.0)
-    goal = -goal if t.question.objectives[0].maximize else goal
-    broken = worst > NOISE
+        own = full(ratio, shape)
+        worst = np.maximum(worst, np.where(np.isnan(own), np.inf, own) - 1.0)
+    broken = worst > rule.slack
     reached = np.where(broken | np.isnan(goal), np.inf, goal)
     low = reached.min(axis=1)
     # a design that breaks a limit by a hair may do for another method, whose tolerances are not ours
-    close = broken & (worst <= HOLDS) & ~(goal > (low + TIE * np.abs(low))[:, None])
-    best = _first(t, at, reached, low)
+    close = broken & (worst <= HOLDS) & ~(goal > (low + KEEP * np.abs(low))[:, None])
+    # what costs without end is told of by a single point
+    endless = np.isinf(low) & (~broken & ~np.isnan(goal)).any(axis=1)
+    best = _first(t, at, reached, low, rule)
     # the best of those that are tied is not always the least of them
-    return Judged(best, low, worst.min(axis=1), close.any(axis=1))
+    return Judged(best, low, worst.min(axis=1), close.any(axis=1) | endless)
 
 
-def _first(t: Table, at: Mapping[str, Any], reached: Array, low: Array) -> Points:
+def _first(t: Table, at: Mapping[str, Any], reached: Array, low: Array, rule: Rule) -> Points:
     """The design handed out at each point: of those tied by less time, energy, cost, then smaller numbers."""
     with np.errstate(invalid="ignore"):
         pool = reached <= (low + TIE * np.abs(low))[:, None]
@@ -211,57 +189,8 @@ def _first(t: Table, at: Mapping[str, Any], reached: Array, low: Array) -> Point
         return best
     left = pool[tied]
     for level in (*(at[n] for n in TIES if n in at), *t.x.values()):
-        values = np.where(left, _full(level, reached.shape)[tied], np.inf)
+        values = np.where(left, full(level, reached.shape)[tied], np.inf)
         first = values.min(axis=1)
-        left &= values <= (first + TIE * np.abs(first) + TIE * 1e-3)[:, None]
+        left &= values <= (first + KEEP * np.abs(first) + rule.spare)[:, None]
     best[tied] = np.argmax(left, axis=1)
     return best
-
-
-def _none(told: Told, first: Table, points: Points, own: Points) -> Mask:
-    """Tell why points ``own`` have no design: the first minimal set of limits of each; tells for which."""
-    t = Table(first.chosen, blocks.some(first.question, own, len(points)), first.x)
-    _, ratios = _numbers(t, len(own))
-    names, keys = _names(t.question, ratios), list(ratios)
-    broken = {
-        n: np.any([~(r <= 1.0 + HOLDS) for k, r in ratios.items() if k.name == n], axis=0)
-        for n in dict.fromkeys(k.name for k in ratios)
-    }
-
-    def met(some: Points, kept: Mask) -> Mask:
-        free = {n for n, k in zip(names, kept, strict=True) if not k}
-        held = [b[some] for n, b in broken.items() if n not in free]
-        return ~np.any(held, axis=0).all(axis=1) if held else np.ones(len(some), dtype=bool)
-
-    found = conflicts.minimal_conflicts(len(own), len(names), conflicts.by_set(met), every=False)
-    good = np.zeros(len(own), dtype=bool)
-    for some, conflict in found.certain(names):
-        good[some] = True
-        here = {k: r[some] for k, r in ratios.items()}
-        asked = blocks.some(t.question, some, len(own))
-        values = would_do.of_limits(asked, keys, conflict, partial(_least_factor, here, keys))
-        told.none(points[own[some]], values)
-    return good
-
-
-def _least_factor(ratios: Mapping[RowKey, Array], keys: Sequence[RowKey], which: int) -> Array:
-    """The least ratio of a limit over the designs that meet all others (see ``would_do.Factor``)."""
-    key = keys[which]
-    others = [r <= 1.0 + HOLDS for k, r in ratios.items() if k != key]
-    held = np.all(others, axis=0) if others else np.ones_like(ratios[key], dtype=bool)
-    return np.asarray(np.where(held & ~np.isnan(ratios[key]), ratios[key], np.inf).min(axis=1))
-
-
-def _names(question: Question, ratios: Collection[RowKey]) -> tuple[str, ...]:
-    """Names of the limits that may be in conflict; raises ValueError where designs outside the table may matter."""
-    model = question.model
-    kept = {limit.name for limit in model.limits if limit.always}
-    kept |= {u.name for u in model.unknowns if u.integer}
-    for d in question.decide:
-        if (d.integer and d.name not in kept) or d.minimum is not None or d.maximum is not None:
-            raise ValueError("what the user says of a decided quantity may be in conflict")
-    return tuple(dict.fromkeys(k.name for k in ratios if k.name not in kept))
-
-
-def _full(values: Any, shape: tuple[int, int]) -> Array:
-    return np.broadcast_to(np.asarray(plain(values), dtype=float), shape)

@@ -19,7 +19,7 @@ from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.grids import Grid
 from solvers.answer import answer
-from solvers.batched import line, path, would_do
+from solvers.batched import line, would_do
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE, WHOLE, POWERS = ({"processors": d} for d in ({}, {"integer": True, "max": 1e6}, {"powers_of": 2}))
@@ -47,7 +47,7 @@ def grid(axes: dict[str, list[float]], objective: dict[str, str], decide: dict[s
 
 def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
     """All points together."""
-    way = path(of)
+    way = line.way(of).path
     assert isinstance(way, line.Line)
     return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
 

@@ -1,0 +1,106 @@
+"""Choices among names: every combination is a grid of its own, answered by another way; the best of them wins.
+
+For questions whose numbers have a way of their own once names are chosen (how many racks of which platform). As for a
+single point each combination is answered by itself, of the same objective the first one is handed out, and where none
+has a design, why is told of the first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from results.dataset import STATUS_CODES, Arrays, Layout, blank
+from results.solution import Status
+from scenarios.grids import Grid
+from scenarios.question import combinations, fixed
+from solvers.batched.offers import OTHER_KIND, Offer, Path
+
+KIND = "a choice among names"
+MOST = 64
+"""Combinations of names that are still all answered."""
+SHARE = 0.5
+"""Of points tried, those that a way must answer in every combination."""
+
+Mask = NDArray[np.bool_]
+
+
+def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
+    """Return this way where names are chosen, and each combination of them has one of ``ways``."""
+    first = next(iter(grid.bases.values()))
+    chosen = [c for c, _ in combinations(first)]
+    if chosen == [{}] or any([c for c, _ in combinations(q)] != chosen for q in grid.bases.values()):
+        return OTHER_KIND
+    if len(first.objectives) != 1 or any(q.idle for q in grid.bases.values()):
+        return OTHER_KIND
+    if len(chosen) > MOST:
+        return Offer(reason=f"{KIND}: there are more than {MOST} combinations")
+    parts = []
+    for names in chosen:
+        part = replace(grid, bases={k: fixed(q, names) for k, q in grid.bases.items()})
+        if not _alike(grid, part, names):
+            return Offer(reason=f"{KIND}: an axis changes what the choice brings with it")
+        offers = [w(part) for w in ways]
+        taken = next((o for o in offers if o.path is not None and o.share >= SHARE), None)
+        if taken is None or taken.path is None:
+            return Offer(reason=next((f"{KIND}: {o.reason}" for o in offers if o.reason), ""))
+        parts.append(Part(names, taken.path))
+    return Offer(ByChoice(grid, tuple(parts)))
+
+
+def _alike(grid: Grid, part: Grid, names: Mapping[str, str]) -> bool:
+    """Whether a choice that is made beforehand leaves the questions that it leaves at each point."""
+    ends: Iterator[tuple[int, ...]] = iter([tuple(0 for _ in grid.shape), tuple(n - 1 for n in grid.shape)])
+    return all(fixed(grid.question(end), names) == part.question(end) for end in ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One combination of names, and what answers its grid."""
+
+    names: Mapping[str, str]
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ByChoice:
+    """The way itself; see ``solvers.batched.path.Path``."""
+
+    grid: Grid
+    parts: tuple[Part, ...]
+
+    @property
+    def method(self) -> str:
+        """How, in words."""
+        every = dict.fromkeys(p.path.method for p in self.parts)
+        return f"the best of {len(self.parts)} choices, each: {'; or '.join(every)}"
+
+    @property
+    def kind(self) -> str:
+        """As its parts are cut, the smallest chunks if they differ."""
+        return "search" if any(p.path.kind == "search" for p in self.parts) else "batch"
+
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
+        """Answer a block."""
+        answered = [p.path.solve(plan, region) for p in self.parts]
+        left = np.any([missed for _, missed in answered], axis=0)
+        optimal, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
+        first = next(iter(self.grid.bases.values()))
+        sign = -1.0 if first.objectives[0].maximize else 1.0
+        states = np.stack([a["status"] for a, _ in answered])
+        left |= ~np.isin(states, (optimal, none)).all(axis=0)
+        values = np.stack([a["objective"] for a, _ in answered])
+        which = np.where(states == optimal, sign * values, np.inf).argmin(axis=0)
+        arrays = blank(plan, left.shape)
+        for k, (part, (own, _)) in enumerate(zip(self.parts, answered, strict=True)):
+            here = which == k
+            for v in plan.variables:
+                arrays[v.name][here] = own[v.name][here]
+                if v.role == "decided" and v.key in part.names:
+                    code = json.loads(v.attributes["choices"]).index(part.names[v.key])
+                    arrays[v.name][here & (states[k] == optimal)] = code
+        return arrays, left
