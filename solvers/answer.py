@@ -130,9 +130,9 @@ def _tried(problem: Problem, *, brief: bool) -> Tried:
     if problem.program is not None:
         return Tried(problem, programs.optimise(problem.program, ties=not brief), True)
     if cases.apply_to(problem):
-        return Tried(problem, cases.optimise(problem), True)
+        return Tried(problem, cases.optimise(problem, ties=not brief), True)
     if problem.rows is not None:
-        return Tried(problem, structured.optimise(problem), True)
+        return Tried(problem, structured.optimise(problem, ties=not brief), True)
     return Tried(problem, structured.Optimum(methods.unstructured(problem.question)), False)
 
 

@@ -22,7 +22,7 @@ from formulations.evaluation import RowKey
 from formulations.maxima import SIDE
 from formulations.problem import Goal, Problem
 from scenarios.question import Decision, Question
-from solvers import branch, gp
+from solvers import branch, gp, side_by_side
 from solvers.outcome import Conflicts
 from solvers.patterns import groups
 from solvers.sensitivity import bound_of
@@ -298,7 +298,7 @@ def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
             if key.side != SIDE:
                 logc[~kept[:, names.index(key.name)], full.ptr[k] : full.ptr[k + 1]] = -np.inf
         low, high = (np.broadcast_to(end, (len(kept), end.size)) for end in (whole.low, whole.high))
-        return codes(gp.solve(full.exponents, logc, full.ptr, low, high).status)
+        return codes(side_by_side.solve(full.exponents, logc, full.ptr, low, high).status)
 
     full = canon.canonical(problem, None)
     return one_by_one if full.divisors or full.allowed else together
