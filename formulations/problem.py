@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -162,6 +162,22 @@ def moved(case: Problem, question: Question, objective: int = 0) -> tuple[Goal |
     taken, goal, rows = _with_maxima(question, objective)
     every = {r.key: r for r in (*rows, *(Row(key, *pair) for key, pair in taken.rows().items()))}
     return goal, tuple(every[r.key] for r in case.rows or ())
+
+
+def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
+    """Return a structured problem with the limit ``key`` as ``question`` has it, and all else as it is."""
+    assert problem.rows is not None, "only structured problems have rows"
+    side = key.side == "max"
+    then, now = (evaluation.bounds(q)[key.name][side] for q in (problem.question, question))
+    rows = problem.rows
+    if then and now:
+        factor = posynomial.constant(then / now if side else now / then)
+        rows = tuple(replace(r, numerator=r.numerator * factor) if r.key == key else r for r in rows)
+    else:
+        rows = tuple(r for r in rows if r.key != key)
+    decided = {d.name: d for d in question.decide}
+    variables = tuple(v if v.auxiliary else _variable(question, decided[v.name]) for v in problem.variables)
+    return replace(problem, question=question, variables=variables, rows=rows)
 
 
 def _with_maxima(question: Question, objective: int) -> tuple[maxima.Maxima, Goal | None, tuple[Row, ...]]:

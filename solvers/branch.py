@@ -91,7 +91,7 @@ def minimise(
     not in seconds, so that the same question always gets the same answer).
 
     ``below``: only designs under this log value are of interest; the first one found ends the search, and
-    "infeasible" then means that there is none. ``reached``: what searches beside this one have found, and this one, too;
+    "infeasible" then means that there is none. ``reached``: what this search and those beside it have found;
     only the best of all is looked for, so that what this one finds need not be its own best, but its bound holds up to
     the level that is reached.
     """
@@ -166,7 +166,12 @@ def _search(
 
 
 def _solved(
-    c: Canonical, t: Canonical, now: list[_Node], rounded: list[tuple[_Node, Array]], best: _Best, level: float
+    c: Canonical,
+    t: Canonical,
+    now: list[_Node],
+    rounded: list[tuple[_Node, Array]],
+    best: _Best,
+    level: float,
 ) -> tuple[list[tuple[_Node, Array]], _Best]:
     """Nodes with what their relaxations say, where these have a point; and the best design, ``rounded`` ones too."""
     asked = [_relaxations(t, now)] if now else []

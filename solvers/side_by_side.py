@@ -56,7 +56,7 @@ class _Task:
             if not self.rounds.ended:
                 _current.set(self)
                 self.value = self.run()
-        except BaseException as problem:  # noqa: BLE001 (it is raised where the tasks were asked for)
+        except BaseException as problem:
             self.failure = problem
         self.rounds.done(self)
 
@@ -93,7 +93,7 @@ class _Rounds:
                 results = iter(gp_together.solve([p for task in part for p in task.asked]))
                 for task in part:
                     task.found = [next(results) for _ in task.asked]
-        except BaseException as problem:  # noqa: BLE001 (each task that waits for it raises it)
+        except BaseException as problem:
             for task in now:
                 task.failure = problem
         self.ready.extend(now)
