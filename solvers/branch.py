@@ -29,7 +29,7 @@ SHARE = 0.1
 NARROW = 1e-9
 ROUNDING = 1e-12
 STRICT = 1e-11
-PARTS = 8
+PARTS, MANY = 8, 16
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
 
 
@@ -149,7 +149,7 @@ def _search(
         rounded = [(n, y) for n, y in solved if not n.closes(level)]
         closed = min([closed, *(n.bound for n, _ in solved if n.closes(level))])
         for node, y in rounded:
-            children = _split(t, node, y, level + gap - node.bound)
+            children = _split(t, node, y, level + gap - node.bound, max(PARTS, MANY // len(rounded)))
             if children is None:
                 leaves.append(node)
             else:
@@ -259,15 +259,15 @@ def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: st
     return float(inside[np.clip(place - (rounding == "down"), 0, inside.size - 1)])
 
 
-def _split(c: Canonical, node: _Node, y: Array, missing: float) -> list[_Node] | None:
+def _split(c: Canonical, node: _Node, y: Array, missing: float, parts: int) -> list[_Node] | None:
     """Children that share the node's designs; None where nothing is left to branch on.
 
     ``missing``: what the node's bound lacks to close it. A form whose secants explain a good part of that comes
-    before whole numbers, which would be cut off one by one.
+    before whole numbers, which would be cut off one by one. ``parts``: into how many a form is cut.
     """
     errors = _form_errors(c, node, y)
     if errors.max(initial=0.0) > min(COARSE, SHARE * missing):
-        return _split_form(c, node, int(errors.argmax()), y)
+        return _split_form(c, node, int(errors.argmax()), y, parts)
     for v in sorted(c.allowed, key=lambda i: node.low[i] - node.high[i]):
         down, up = (_round(c, v, y[v], node.low[v], node.high[v], way) for way in ("down", "up"))
         if up > down + 1e-13:
@@ -275,21 +275,21 @@ def _split(c: Canonical, node: _Node, y: Array, missing: float) -> list[_Node] |
     width = node.z_high - node.z_low
     if width.max(initial=0.0) > NARROW:
         wide = errors if errors.max() > 1e-12 else width
-        return _split_form(c, node, int(wide.argmax()), y)
+        return _split_form(c, node, int(wide.argmax()), y, parts)
     for v in c.allowed:
         if node.high[v] - node.low[v] > 1e-13:
             return _split_whole(c, node, v, float(y[v]))
     return None
 
 
-def _split_form(c: Canonical, node: _Node, i: int, y: Array) -> list[_Node]:
-    """Cut a form's interval into PARTS: the kernel takes many nodes at once, and the error falls with the square."""
+def _split_form(c: Canonical, node: _Node, i: int, y: Array, parts: int) -> list[_Node]:
+    """Cut a form's interval into parts: the kernel takes many nodes at once, and the error falls with the square."""
     alone = np.flatnonzero(c.forms[i])
     if alone.size == 1 and int(alone[0]) in c.allowed:
         margin = 0.2 * (node.z_high[i] - node.z_low[i])
         middle = float(np.clip(c.forms[i] @ y, node.z_low[i] + margin, node.z_high[i] - margin))
         return _split_whole(c, node, int(alone[0]), middle)
-    cuts = np.linspace(node.z_low[i], node.z_high[i], PARTS + 1)
+    cuts = np.linspace(node.z_low[i], node.z_high[i], parts + 1)
     return [_cut_form(c, node, i, low, high) for low, high in itertools.pairwise(cuts.tolist())]
 
 

@@ -37,8 +37,13 @@ def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
 
     Where some case could not be closed, the methods that need no structure are asked as well.
     """
-    question = problem.question
     searches = _searched(problem)
+    found = _settled(problem, searches, ties)
+    return found if ties else dataclasses.replace(found, tied=partial(_settled, problem, searches, True))
+
+
+def _settled(problem: Problem, searches: Sequence[Searched], ties: bool) -> Optimum:
+    question = problem.question
     for one in searches:
         if one.outcome.status is Status.UNBOUNDED:
             return Optimum(one.outcome)

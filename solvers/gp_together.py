@@ -17,6 +17,8 @@ from solvers import gp
 from solvers.gp_terms import LOG_ZERO, Array
 
 Places = NDArray[np.intp]
+ITERATIONS = 100
+"""Of one program: all others wait for it, and one that jams (slopes of 1e-7 along an edge) gains little later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def solve(asked: Sequence[Programs]) -> list[gp.Result]:
         low[rows, :own], high[rows, :own] = p.low, p.high
         if not shared:
             A[rows, terms, :own] = p.A
-    found = gp.solve(A, logc, ptr, low, high, apart=False)
+    found = gp.solve(A, logc, ptr, low, high, max_iterations=ITERATIONS, apart=False)
     return [
         _part(found, slice(end - count, end), limits, p)
         for p, (limits, _), end, count in zip(asked, places, ends, counts, strict=True)

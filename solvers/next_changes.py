@@ -20,9 +20,8 @@ from formulations import canonical as canon
 from formulations import evaluation
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
-from formulations.problem import Goal, Problem, formulate, relimited
+from formulations.problem import Goal, Problem, relimited
 from results.solution import LimitState, Solution
-from scenarios.question import Question
 from solvers import branch, sensitivity, side_by_side, ties
 
 CHANGED = 1e-7
@@ -44,23 +43,19 @@ class Effort:
 
     left: int = NODES
 
-    def search(self, c: canon.Canonical, gap: float = 1e-10, below: float = math.inf) -> branch.Found:
+    def search(
+        self, c: canon.Canonical, gap: float = 1e-10, reached: branch.Reached | None = None
+    ) -> branch.Found:
         """Minimise, and take what it cost off the effort."""
-        found = branch.minimise(c, gap=gap, below=below, most=max(1, min(PROBE, self.left)))
+        found = branch.minimise(c, gap=gap, reached=reached, most=max(1, min(PROBE, self.left)))
         self.left -= max(found.nodes, 1)
         return found
 
-    def least(
-        self,
-        parts: Sequence[Problem],
-        *,
-        fixed: Mapping[str, float] | None = None,
-        gap: float = 1e-10,
-        below: float = math.inf,
-    ) -> branch.Found:
-        """Minimise the goal over several problems, with some variables held where ``fixed`` says so."""
-        arrays = [canon.canonical(p, p.goal, fixed=fixed) for p in parts]
-        found = side_by_side.run([partial(self.search, c, gap, below) for c in arrays])
+    def least(self, parts: Sequence[Problem], *, gap: float = 1e-10, below: float = math.inf) -> branch.Found:
+        """Minimise the goal over several problems; only designs ``below`` a log value are looked for."""
+        reached = branch.Reached(0.0, below)
+        arrays = [canon.canonical(p, p.goal) for p in parts]
+        found = side_by_side.run([partial(self.search, c, gap, reached) for c in arrays])
         best = min(found, key=lambda f: f.value)
         unsure = best.y is None and any(f.status == branch.FAILED for f in found)
         return dataclasses.replace(best, status=branch.FAILED) if unsure else best
@@ -75,8 +70,7 @@ def next_change(
     """
     if effort.left <= 0:
         return None
-    question = problem.question
-    free = _best(sensitivity.with_limit(question, key, None), effort)
+    free = _best(problem, key, None, effort)
     if (
         free is None
         or key.name == "halvings"
@@ -90,10 +84,8 @@ def next_change(
     if least is None:
         reach = abs(math.log(far) - math.log(state.bound)) + 1e-9
         trials = _Trials(problem, solution, key, state.bound, sign, effort)
-        least = trials.first(reach, free[0])
-    if least is None:
-        return None
-    there = _best(sensitivity.with_limit(question, key, least * math.exp(sign * 1e-9)), effort)
+        return trials.first(reach, free[0])
+    there = _best(problem, key, least * math.exp(sign * 1e-9), effort)
     return None if there is None else (least, there[1])
 
 
@@ -153,13 +145,15 @@ class _Trials:
         """The discrete values of the answer."""
         return self._discrete(self.solution.variables)
 
-    def first(self, reach: float, free: Mapping[str, float]) -> float | None:
-        """The value at which other discrete values first beat today's, each at their best; at most ``reach`` away.
+    def first(self, reach: float, free: Mapping[str, float]) -> tuple[float, float] | None:
+        """The value at which other discrete values first beat today's, each at their best, and the objective there.
+
+        It is at most ``reach`` away.
 
         ``free``: the best design without the limit.
         """
         others = [self._discrete(free), *self._neighbours()]
-        low, high = 0.0, self._begins(others, 0.0, reach)
+        low, (high, value) = 0.0, self._begins(others, 0.0, (reach, math.nan))
         seen = high < reach - RESOLVED
         for i in range(ROUNDS):
             # what is followed back is the first change more often than not
@@ -173,13 +167,22 @@ class _Trials:
             low = at[better - 1] if better else low
             if better < len(at):
                 seen = True
-                high = self._begins([self._found(found[better])], low, at[better])
+                high, value = at[better], found[better].value
+                high, value = self._begins([self._found(found[better])], low, (high, value))
             if high - low < RESOLVED:
                 break
-        return self.bound * math.exp(self.sign * high) if seen else None
+        goal = (self.problem.cases or (self.problem,))[0].goal
+        assert goal is not None, "only problems with a goal get here"
+        return (self.bound * math.exp(self.sign * high), goal.to_user(value)) if seen else None
 
-    def _begins(self, others: Sequence[Mapping[str, float]], low: float, high: float) -> float:
-        """The least trial limit in low..high at which one of the other discrete values beats today's."""
+    def _begins(
+        self, others: Sequence[Mapping[str, float]], low: float, known: tuple[float, float]
+    ) -> tuple[float, float]:
+        """The least trial limit, from ``low`` on, at which one of the other discrete values beats today's.
+
+        ``known``: a limit at which something does, and the least goal there (in logs), as in what is returned.
+        """
+        high, value = known
         others = [other for other in others if other != self.now]
         starts = side_by_side.run([partial(self._needed, other) for other in others])
         spans = [
@@ -189,17 +192,18 @@ class _Trials:
         ]
         for last in (False, True):
             closer = []
-            for (other, at), ahead in zip(spans, self._ahead(spans), strict=True):
+            for (other, at), (ahead, reached) in zip(spans, self._ahead(spans), strict=True):
                 first = next((i for i, a in enumerate(ahead) if a >= 0), at.size)
                 if first == at.size:
                     continue
-                high = min(high, float(at[first]))
+                if at[first] <= high:
+                    high, value = float(at[first]), float(reached[first])
                 if first and at[first] - at[first - 1] > RESOLVED / 4:
                     closer.append((other, _around(at[first - 1 : first + 1], ahead[first - 1 : first + 1])))
-            if last or not closer:
-                return high
             spans = closer
-        return high
+            if last or not spans:
+                break
+        return high, value
 
     def _needed(self, other: Mapping[str, float]) -> float:
         """How far the limit has to go before discrete values can be had at all; infinite where it does not help."""
@@ -207,13 +211,16 @@ class _Trials:
         found = side_by_side.run([partial(_limit_alone, part, self.key, other) for part in parts])
         return min(found)
 
-    def _ahead(self, spans: Sequence[tuple[Mapping[str, float], Array]]) -> list[Array]:
-        """How much better (in logs) other discrete values are than today's at trial limits, less what is a change."""
+    def _ahead(self, spans: Sequence[tuple[Mapping[str, float], Array]]) -> list[tuple[Array, Array]]:
+        """How much better (in logs) other discrete values are than today's at trial limits, less what is a change.
+
+        And the goal with them there.
+        """
         asked = [(float(t), held) for other, at in spans for held in (self.now, other) for t in at]
         values, out = np.array(self._least(asked)), []
         for _, at in spans:
             same, better, values = values[: at.size], values[at.size : 2 * at.size], values[2 * at.size :]
-            out.append(np.where(np.isfinite(better), same - CHANGED - better, -np.inf))
+            out.append((np.where(np.isfinite(better), same - CHANGED - better, -np.inf), better))
         return out
 
     def _neighbours(self) -> list[dict[str, float]]:
@@ -242,7 +249,7 @@ class _Trials:
         return side_by_side.run([partial(one, t, held) for t, held in asked])
 
     def _beaten(self, t: float, value: float) -> branch.Found:
-        """A design better than ``value`` at a limit."""
+        """The best design at a limit, if it is better than ``value``."""
         return self.effort.least(self._parts(t), gap=1e-8, below=value - CHANGED)
 
     def _parts(self, t: float) -> Sequence[Problem]:
@@ -296,10 +303,12 @@ def _better(problem: Problem, objective: float, now: float | None) -> bool:
     return sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)
 
 
-def _best(question: Question, effort: Effort) -> tuple[dict[str, float], float] | None:
-    """All named values and the objective of an optimal design; None where there is none."""
-    problem = formulate(question)
-    parts = problem.cases or (problem,)
+def _best(
+    problem: Problem, key: RowKey, limit: float | None, effort: Effort
+) -> tuple[dict[str, float], float] | None:
+    """All named values and the objective of an optimal design with a limit elsewhere; None where there is none."""
+    question = sensitivity.with_limit(problem.question, key, limit)
+    parts = [relimited(part, question, key) for part in problem.cases or (problem,)]
     goal = parts[0].goal
     assert goal is not None, "only problems with a goal get here"
     found = effort.least(parts)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -51,7 +52,8 @@ class Place:
 class Optimum:
     """An outcome with what the explanations need: the design in log variables and its ranges.
 
-    ``places``: of a problem with maxima, the same design in every case that attains the optimum there.
+    ``places``: of a problem with maxima, the same design in every case that attains the optimum there. ``tied``: where
+    nobody asked which of the best designs it is, finds the one by the tie rule without another search.
     """
 
     outcome: Outcome
@@ -59,6 +61,7 @@ class Optimum:
     ranges: dict[str, tuple[float, float]] | None = None
     known: Multipliers | None = None
     places: tuple[Place, ...] = ()
+    tied: Callable[[], Optimum] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,10 @@ class Searched:
 
 def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
     """Solve a structured problem; the design is unique by the tie rule, unless nobody asks for ``ties``."""
-    return settle(search(problem), tied=ties)
+    found = search(problem)
+    return (
+        settle(found) if ties else dataclasses.replace(settle(found, tied=False), tied=partial(settle, found))
+    )
 
 
 def search(problem: Problem, reached: branch.Reached | None = None) -> Searched:

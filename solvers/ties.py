@@ -48,7 +48,7 @@ def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
     """What ties go to, in order: least time, energy, cost, then smaller decided quantities in file order."""
     goals = []
     unknowns = {v.name for v in problem.variables}
-    known = symbols(problem.question)
+    known = problem.known or symbols(problem.question)
     for name in (*TIES, *(v.name for v in problem.variables)):
         r = None if name == optimised else known.get(name)
         if r is None or not r.numerator.terms:
