@@ -190,7 +190,7 @@ def _judged(c: Canonical, y: Array) -> _Best:
 def _relaxations(c: Canonical, nodes: list[_Node]) -> Programs:
     low, high = np.stack([n.low for n in nodes]), np.stack([n.high for n in nodes])
     a, b, ptr = canon.relaxation(c, np.stack([n.z_low for n in nodes]), np.stack([n.z_high for n in nodes]))
-    return Programs(a if c.divisors else c.exponents, b, ptr, low, high)
+    return Programs(a if c.divisors else c.exponents, b, ptr, low, high, content=True)
 
 
 def _bounded(nodes: list[_Node], r: gp.Result) -> list[tuple[_Node, Array]]:
@@ -223,7 +223,7 @@ def _restrictions(c: Canonical, nodes: list[tuple[_Node, Array]]) -> Programs:
                 high.append(hi)
                 at.append(point)
     a, b = canon.restriction(c, np.stack(at))
-    return Programs(a if c.divisors else c.exponents, b, c.ptr, np.stack(low), np.stack(high))
+    return Programs(a if c.divisors else c.exponents, b, c.ptr, np.stack(low), np.stack(high), content=True)
 
 
 def _candidates(c: Canonical, r: gp.Result, best: _Best, level: float) -> _Best:

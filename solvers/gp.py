@@ -79,6 +79,7 @@ def solve(
     tol: float = 1e-9,
     max_iterations: int = 200,
     apart: bool = True,
+    content: Bools | None = None,
 ) -> Result:
     """Solve N geometric programs.
 
@@ -86,7 +87,8 @@ def solve(
     a limit without terms is absent. ``ptr``: (m+2,) row offsets into the K terms, row 0 the objective.
     ``lo``, ``hi``: the finite box, (n,) or (N, n); equal ends fix a variable, and a row without a free
     variable is decided by its value. ``start``: (n,) or (N, n), a guess. ``apart``: instances with other free variables
-    go one kind after the other, each in arrays of its size; else all in step, which is faster for a few.
+    go one kind after the other, each in arrays of its size; else all in step, which is faster for a few, and what jams
+    is given up sooner, since all others wait for it; those ``content`` (N,) with a gap of 1e-6 are not tried again.
 
     An instance is optimal when no limit is violated by more than 1e-9 and ``|value - bound| <= tol`` (a bit
     more, 1e-13 of the multipliers' sum, where limits without interior make that sum huge; see ``close``). An
@@ -112,7 +114,8 @@ def solve(
                 block = which[k : k + BLOCK]
                 part = T if len(block) == N else T.take(block)
                 g = None if guess is None else guess[block]
-                answers = _solve_block(part, lo[block], hi[block], free[block], g, tol, max_iterations)
+                wish = None if apart else np.zeros(len(block), bool) if content is None else content[block]
+                answers = _solve_block(part, lo[block], hi[block], free[block], g, tol, max_iterations, wish)
                 _write(result, block, answers, tol)
     return result
 
@@ -143,9 +146,16 @@ def _patterns(free: Bools) -> list[NDArray[np.int64]]:
 
 
 def _solve_block(
-    T: Terms, lo: Array, hi: Array, free: Bools, guess: Array | None, tol: float, limit: int
+    T: Terms,
+    lo: Array,
+    hi: Array,
+    free: Bools,
+    guess: Array | None,
+    tol: float,
+    limit: int,
+    content: Bools | None,
 ) -> _Answers:
-    """Solve instances in step; ``free`` (B, n) says which variables each may move."""
+    """Solve instances in step; ``free`` (B, n) says which variables each may move; ``content``: as in ``run``."""
     B, m, n = len(lo), len(T.starts) - 1, free.shape[1]
     middle = 0.5 * (lo + hi)
     R, decided, worst = _reduce(T, middle, free)
@@ -162,7 +172,7 @@ def _solve_block(
         # what is fixed in some instances only moves there in an interval of its own, and nothing feels it
         low, high = np.where(moves, lo[live][:, columns], -1.0), np.where(moves, hi[live][:, columns], 1.0)
         start = _guess(R) if guess is None else np.where(moves, guess[live][:, columns], 0.0)
-        found = run(R, low, high, start, tol, limit)
+        found = run(R, low, high, start, tol, limit, None if content is None else content[live])
         out.y[np.ix_(live, columns)] = np.where(moves, found.y, middle[live][:, columns])
         out.lam[live] = found.L[:, :m]
         ends = np.where(np.tile(moves, 2), found.L[:, m + 1 :], 0.0)

@@ -23,13 +23,17 @@ ITERATIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Some programs of one shape, as ``gp.solve`` takes them: A (K, n) or (N, K, n), logc (N, K), boxes (N, n)."""
+    """Some programs of one shape, as ``gp.solve`` takes them: A (K, n) or (N, K, n), logc (N, K), boxes (N, n).
+
+    ``content``: whether an optimum but for a gap of 1e-6 will do, since only its bound and its point are used.
+    """
 
     A: Array
     logc: Array
     ptr: NDArray[np.intp]
     low: Array
     high: Array
+    content: bool = False
 
     @property
     def shape(self) -> tuple[bytes, int]:
@@ -59,7 +63,8 @@ def solve(asked: Sequence[Programs]) -> list[gp.Result]:
         low[rows, :own], high[rows, :own] = p.low, p.high
         if not shared:
             A[rows, terms, :own] = p.A
-    found = gp.solve(A, logc, ptr, low, high, max_iterations=ITERATIONS, apart=False)
+    content = np.repeat([p.content for p in asked], counts)
+    found = gp.solve(A, logc, ptr, low, high, max_iterations=ITERATIONS, apart=False, content=content)
     return [
         _part(found, slice(end - count, end), limits, p)
         for p, (limits, _), end, count in zip(asked, places, ends, counts, strict=True)
