@@ -44,14 +44,14 @@ class Effort:
     left: int = NODES
 
     def search(
-        self, c: canon.Canonical, gap: float = 1e-10, reached: branch.Reached | None = None
+        self, c: canon.Canonical, gap: float = 1e-8, reached: branch.Reached | None = None
     ) -> branch.Found:
         """Minimise, and take what it cost off the effort."""
         found = branch.minimise(c, gap=gap, reached=reached, most=max(1, min(PROBE, self.left)))
         self.left -= max(found.nodes, 1)
         return found
 
-    def least(self, parts: Sequence[Problem], *, gap: float = 1e-10, below: float = math.inf) -> branch.Found:
+    def least(self, parts: Sequence[Problem], *, gap: float = 1e-8, below: float = math.inf) -> branch.Found:
         """Minimise the goal over several problems; only designs ``below`` a log value are looked for."""
         reached = branch.Reached(0.0, below)
         arrays = [canon.canonical(p, p.goal) for p in parts]
