@@ -1,8 +1,8 @@
 """Engineering classics and classical geometric programs, written as a user writes models of their own.
 
 Pressure vessel (Sandgren 1990), tension spring (Arora 1989) and speed reducer (Golinski 1970) as they are stated in
-Coello Coello, Computers in Industry 41 (2000) 113-127, and Mezura-Montes and Coello Coello (2005). The geometric programs
-are those of Dembo (Mathematical Programming 10, 1976) and Rijckaert and Martens (JOTA 26, 1978), in sparse form.
+Coello Coello, Computers in Industry 41 (2000) 113-127, and Mezura-Montes and Coello Coello (2005). The geometric
+programs are those of Dembo (Mathematical Programming 10, 1976) and Rijckaert and Martens (JOTA 26, 1978).
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any
 from dse.models.model import Model, ModelLimit
 from dse.quantities import Quantity
 
-PROGRAMS = json.loads((Path(__file__).with_name("classical_gps.json")).read_text(encoding="utf-8"))["programs"]
+PROGRAMS = json.loads(
+    (Path(__file__).parents[1] / "data" / "classical_gps.json").read_text(encoding="utf-8")
+)["programs"]
 Equations = Callable[[Any], Mapping[str, Any]]
 
 
@@ -85,8 +87,10 @@ SPRING = model("spring", ("wire", "coil", "turns"), ("deflection", "shear", "sur
 REDUCER = model(
     "reducer",
     ("face", "module", "teeth", "length1", "length2", "shaft1", "shaft2"),
-    ("bending", "contact", "deflection1", "deflection2", "stress1", "stress2", "space", "narrow", "wide")
-    + ("bearing1", "bearing2"),
+    (
+        *("bending", "contact", "deflection1", "deflection2", "stress1", "stress2"),
+        *("space", "narrow", "wide", "bearing1", "bearing2"),
+    ),
     reducer,
 )
 DECIDED: dict[str, dict[str, Any]] = {
