@@ -31,6 +31,7 @@ SEARCHES = 4
 """Limits at which a round searches for better discrete values, each a branch and bound."""
 ROUNDS = 9
 RESOLVED = 1e-5
+NARROWEST = 1e-5
 EDGE = 1e-9
 """How far (in logs) beyond the limit that it needs a design is tried."""
 PROBE = 500
@@ -186,11 +187,11 @@ class _Trials:
         others = [other for other in others if other != self.now]
         starts = side_by_side.run([partial(self._needed, other) for other in others])
         spans = [
-            (other, np.linspace(max(low, t + EDGE), high, TRIALS))
+            (other, _spread(max(low, t + EDGE), high))
             for other, t in zip(others, starts, strict=True)
             if t + EDGE < high
         ]
-        for last in (False, True):
+        for last in (False, False, True):
             closer = []
             for (other, at), (ahead, reached) in zip(spans, self._ahead(spans), strict=True):
                 first = next((i for i, a in enumerate(ahead) if a >= 0), at.size)
@@ -285,12 +286,18 @@ def _limit_alone(problem: Problem, key: RowKey, held: Mapping[str, float]) -> fl
     return branch.minimise(c, gap=1e-8, most=PROBE).value
 
 
+def _spread(low: float, high: float) -> Array:
+    """Trial limits from one to another, closer together at the first, where changes are."""
+    return low + (high - low) * np.append(0.0, np.geomspace(NARROWEST, 1.0, TRIALS - 1))
+
+
 def _around(at: Array, ahead: Array) -> Array:
     """Trial limits close to where a straight line through two of them says that the change is."""
     share = -ahead[0] / (ahead[1] - ahead[0]) if np.isfinite(ahead[0]) else 0.5
     middle = at[0] + share * (at[1] - at[0])
     steps = RESOLVED / 4 * 8.0 ** np.arange(4)
-    return np.unique(np.clip(np.concatenate([middle - steps, [middle], middle + steps, at]), *at))
+    inside = np.linspace(at[0], at[1], TRIALS // 2)
+    return np.unique(np.clip(np.concatenate([middle - steps, [middle], middle + steps, inside]), *at))
 
 
 def _apart(value: float, listed: float) -> float:
