@@ -216,7 +216,7 @@ def _cases(
     rows: tuple[Row, ...],
 ) -> tuple[Problem, ...]:
     """One problem per way the maxima of goal and rows can be held; none where there are no maxima in them."""
-    stated = [*rows, *([goal] if goal is not None else [])]
+    stated: list[Row | Goal] = [*rows, *([goal] if goal is not None else [])]
     if not any(_holds_maximum(one) for one in stated):
         return ()
     pairs = [(one.numerator, one.denominator) for one in stated]

@@ -234,7 +234,7 @@ class _Trials:
             if listed is None:
                 steps = [x for x in (now - 1.0, now + 1.0) if x >= 1.0]
             else:
-                i = min(range(len(listed)), key=lambda k, now=now, listed=listed: abs(listed[k] - now))
+                i = min((abs(x - now), k) for k, x in enumerate(listed))[1]
                 steps = [float(x) for x in listed[max(i - 1, 0) : i + 2] if x != listed[i]]
             found += [{**self.now, v.name: x} for x in steps]
         return found
