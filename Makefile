@@ -6,7 +6,7 @@ OUT    ?= demo
 SITE   ?= site
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: crash demo test fast fuzz lint types house wheel bench docs site floors clean slurm
+.PHONY: crash demo test fast frozen fuzz lint types house wheel bench docs site floors clean slurm
 
 demo: $(VENV)/.plain
 	@mkdir -p $(OUT)
@@ -25,6 +25,10 @@ fast: $(VENV)/.test
 crash: $(VENV)/.test
 	PYTHONPATH=. $(BIN)/python tests/crash/crashes.py 20
 	PYTHONPATH=. $(BIN)/python tests/crash/damages.py 120
+
+# what dse.solve says of every ready question on every machine of its model, to compare later versions with
+frozen: $(VENV)/.test
+	PYTHONPATH=. $(BIN)/python tests/frozen/frozen.py --make
 
 # spoils files of every kind; a fault is made small and kept under tests/fuzz/found
 fuzz: $(VENV)/.test

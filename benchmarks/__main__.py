@@ -16,6 +16,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYO
 PARTS = (
     "startup",
     "solving",
+    "asking",
     "partitioning",
     "sweeping",
     "evaluating",
@@ -28,6 +29,7 @@ PARTS = (
 )
 WIDTH = 150
 QUICK: dict[str, dict[str, Any]] = {
+    "asking": {"names": ("nbody_deadline", "matmul_least_time_power", "lu_deadline")},
     "partitioning": {"points": 12, "many": 400},
     "sweeping": {"points": 20},
     "evaluating": {"sides": (100,)},

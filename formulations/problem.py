@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -15,7 +15,8 @@ from formulations.program import Program, is_linear, program
 from formulations.tolerances import TIES
 from scenarios.question import Decision, Question
 
-# metrics that ties between equally good designs go to, in this order
+# why a question with maxima is no ratio of posynomials as it stands
+LARGER = "the larger of two unknown quantities"
 
 
 class Kind(StrEnum):
@@ -94,7 +95,8 @@ class Problem:
     ``rows`` is None where the arithmetic refused to be posynomial; ``refusal`` then says why. ``refusal`` is also
     set for ratios whose denominator is a sum (the problem is signomial, not a GP). ``cases``: where only maxima
     stand in the way, problems with ``rows`` whose designs together are those of the question; their auxiliary
-    variables stand for the maxima, and the rows that say so have the side ``maxima.SIDE``.
+    variables stand for the maxima, and the rows that say so have the side ``maxima.SIDE``. ``known``: every metric and
+    decided variable that is a ratio of posynomials (``symbols``).
     """
 
     question: Question
@@ -105,6 +107,7 @@ class Problem:
     refusal: str = ""
     program: Program | None = None
     cases: tuple[Problem, ...] = ()
+    known: Mapping[str, Ratio] = field(default_factory=dict)
 
 
 def formulate(question: Question, objective: int = 0) -> Problem:
@@ -121,11 +124,17 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     if is_linear(question):
         return _linear(question, variables, objective)
     try:
-        goal, rows = symbolic(question, objective)
+        taken, known, goal, rows = _with_maxima(question, objective)
+        cases = _cases(question, variables, taken, known, goal, rows)
     except NotPosynomial as refusal:
-        cases, why = _cases(question, objective, variables)
+        kind = Kind.MINLP if discrete else Kind.NLP
+        return Problem(question, kind, variables, None, None, str(refusal))
+    if cases:
         kind = cases[0].kind if len(cases) == 1 else Kind.MINLP if discrete else Kind.NLP
-        return Problem(question, kind, variables, None, None, why or str(refusal), cases=cases)
+        limits = [f"limit {r.key.name} ({r.key.side})" for r in rows if _holds_maximum(r)]
+        where = [*limits, *([f"objective {goal.name}"] if goal is not None else [])][0]
+        why = f"the {where} holds {LARGER}"
+        return Problem(question, kind, variables, None, None, why, cases=cases, known=known)
     refusal_text = _signomial(goal, rows)
     if _affine(goal, rows):
         kind = Kind.MILP if discrete else Kind.LP
@@ -133,7 +142,7 @@ def formulate(question: Question, objective: int = 0) -> Problem:
         kind = Kind.MINLP if discrete else Kind.NLP
     else:
         kind = Kind.MIGP if discrete else Kind.GP
-    return Problem(question, kind, variables, goal, rows, refusal_text)
+    return Problem(question, kind, variables, goal, rows, refusal_text, known=known)
 
 
 def _linear(question: Question, variables: tuple[Variable, ...], objective: int) -> Problem:
@@ -153,40 +162,71 @@ def symbols(question: Question) -> dict[str, Ratio]:
     """
     x = {d.name: symbol(d.name) for d in question.decide}
     with maxima.named():
-        found = {**x, **evaluation.metrics(question, x)}
-    return {n: v for n, v in found.items() if isinstance(v, Ratio)}
+        return _ratios(x, evaluation.metrics(question, x))
+
+
+def _ratios(x: Mapping[str, Ratio], at: Mapping[str, Any]) -> dict[str, Ratio]:
+    return {n: v for n, v in {**x, **at}.items() if isinstance(v, Ratio)}
 
 
 def moved(case: Problem, question: Question, objective: int = 0) -> tuple[Goal | None, tuple[Row, ...]]:
     """Return goal and rows of a case at other given numbers: the same maxima, held in the same way."""
-    taken, goal, rows = _with_maxima(question, objective)
+    taken, _, goal, rows = _with_maxima(question, objective)
     every = {r.key: r for r in (*rows, *(Row(key, *pair) for key, pair in taken.rows().items()))}
     return goal, tuple(every[r.key] for r in case.rows or ())
 
 
-def _with_maxima(question: Question, objective: int) -> tuple[maxima.Maxima, Goal | None, tuple[Row, ...]]:
+def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
+    """Return a structured problem with the limit ``key`` as ``question`` has it, and all else as it is."""
+    assert problem.rows is not None, "only structured problems have rows"
+    side = key.side == "max"
+    then, now = (evaluation.bounds(q)[key.name][side] for q in (problem.question, question))
+    rows = problem.rows
+    if then and now:
+        factor = posynomial.constant(then / now if side else now / then)
+        rows = tuple(replace(r, numerator=r.numerator * factor) if r.key == key else r for r in rows)
+    else:
+        rows = tuple(r for r in rows if r.key != key)
+    decided = {d.name: d for d in question.decide}
+    variables = tuple(v if v.auxiliary else _variable(question, decided[v.name]) for v in problem.variables)
+    return replace(problem, question=question, variables=variables, rows=rows)
+
+
+def _with_maxima(
+    question: Question, objective: int
+) -> tuple[maxima.Maxima, dict[str, Ratio], Goal | None, tuple[Row, ...]]:
+    """Run the model on symbols, its maxima unknowns of their own: these, what is known by name, goal and rows."""
+    x = {d.name: symbol(d.name) for d in question.decide}
     with maxima.named() as taken:
-        goal, rows = symbolic(question, objective)
+        at = evaluation.metrics(question, x)
+        goal, rows = _stated(question, objective, x, at)
     if goal is not None:
         goal = Goal(goal.name, *maxima.split((goal.numerator, goal.denominator)), goal.sign, goal.log2)
-    return taken, goal, tuple(Row(r.key, *maxima.split((r.numerator, r.denominator))) for r in rows)
+    split = tuple(Row(r.key, *maxima.split((r.numerator, r.denominator))) for r in rows)
+    return taken, _ratios(x, at), goal, split
 
 
 def _cases(
-    question: Question, objective: int, variables: tuple[Variable, ...]
-) -> tuple[tuple[Problem, ...], str]:
-    """One problem per way the question's maxima can be held; none, and why, where more than maxima is in the way."""
-    try:
-        taken, goal, rows = _with_maxima(question, objective)
-        pairs = [(r.numerator, r.denominator) for r in rows]
-        pairs += [(goal.numerator, goal.denominator)] if goal is not None else []
-        known = symbols(question)
-        wished = [maxima.split((known[n].numerator, known[n].denominator)) for n in TIES if n in known]
-        ways = maxima.alternatives(taken, pairs, wished)
-    except NotPosynomial as refusal:
-        return (), str(refusal)
+    question: Question,
+    variables: tuple[Variable, ...],
+    taken: maxima.Maxima,
+    known: Mapping[str, Ratio],
+    goal: Goal | None,
+    rows: tuple[Row, ...],
+) -> tuple[Problem, ...]:
+    """One problem per way the maxima of goal and rows can be held; none where there are no maxima in them."""
+    stated: list[Row | Goal] = [*rows, *([goal] if goal is not None else [])]
+    if not any(_holds_maximum(one) for one in stated):
+        return ()
+    pairs = [(one.numerator, one.denominator) for one in stated]
+    wished = [maxima.split((known[n].numerator, known[n].denominator)) for n in TIES if n in known]
+    ways = maxima.alternatives(taken, pairs, wished)
     ends = taken.ends({v.name: (v.low, v.high) for v in variables})
-    return tuple(_case(question, goal, rows, variables, way, ends) for way in ways), ""
+    return tuple(replace(_case(question, goal, rows, variables, way, ends), known=known) for way in ways)
+
+
+def _holds_maximum(stated: Row | Goal) -> bool:
+    return any(maxima.is_maximum(name) for name in maxima.names_in((stated.numerator, stated.denominator)))
 
 
 def _case(
@@ -218,7 +258,12 @@ def _variable(question: Question, d: Decision) -> Variable:
 def symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Row, ...]]:
     """Goal and rows of a question, its numbers plain or arrays; raises NotPosynomial where there is more to it."""
     x = {d.name: symbol(d.name) for d in question.decide}
-    at = evaluation.metrics(question, x)
+    return _stated(question, objective, x, evaluation.metrics(question, x))
+
+
+def _stated(
+    question: Question, objective: int, x: Mapping[str, Ratio], at: Mapping[str, Any]
+) -> tuple[Goal | None, tuple[Row, ...]]:
     rows = []
     for key, value in evaluation.ratios(question, x, at).items():
         r = _named(f"the limit {key.name} ({key.side})", value)

@@ -98,10 +98,13 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
     )
 
 
-def _answer(question: Question, neighbours: bool, *, brief: bool = False) -> Solution:
+def _answer(
+    question: Question, neighbours: bool, *, brief: bool = False, kept: dict[int, Tried] | None = None
+) -> Solution:
     """``brief``: without what stands beside the optimum (ties, worth of limits).
 
     Nor, where no neighbours are asked for, with why there is none: of many points nobody reads that of a losing choice.
+    ``kept``: searches of brief answers by the question's identity, which need no repeating for the whole answer.
     """
     told = neighbours or not brief
     if question.decide and (question.search is not None or question.model.black_box):
@@ -109,15 +112,22 @@ def _answer(question: Question, neighbours: bool, *, brief: bool = False) -> Sol
 
         return sampled.answer(question, _checked, lambda q: answer(q, neighbours=False))
     if choices.categorical(question):
+        own: dict[int, Tried] = {}
         return choices.best_of(
             question,
-            lambda q: _answer(q, neighbours, brief=True),
-            lambda q: _answer(q, neighbours, brief=brief),
+            lambda q: _answer(q, neighbours, brief=True, kept=own),
+            lambda q: _answer(q, neighbours, brief=brief, kept=own),
         )
-    problem = formulate(question)
-    if problem.kind is Kind.EVALUATION:
-        return _evaluated(question)
-    tried = wider.settled(_tried(problem, brief=brief), lambda farther: _tried(farther, brief=brief))
+    known = None if brief or kept is None else kept.get(id(question))
+    if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
+        tried = dataclasses.replace(known, found=known.found.tied())
+    else:
+        problem = formulate(question)
+        if problem.kind is Kind.EVALUATION:
+            return _evaluated(question)
+        tried = wider.settled(_tried(problem, brief=brief), lambda farther: _tried(farther, brief=brief))
+    if kept is not None:
+        kept[id(question)] = tried
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
         return _without_design(question, outcome, lambda: _why(tried), told=told)
@@ -138,9 +148,9 @@ def _tried(problem: Problem, *, brief: bool) -> Tried:
     if problem.program is not None:
         return Tried(problem, programs.optimise(problem.program, ties=not brief), True)
     if cases.apply_to(problem):
-        return Tried(problem, cases.optimise(problem), True)
+        return Tried(problem, cases.optimise(problem, ties=not brief), True)
     if problem.rows is not None:
-        return Tried(problem, structured.optimise(problem), True)
+        return Tried(problem, structured.optimise(problem, ties=not brief), True)
     return Tried(problem, structured.Optimum(methods.unstructured(problem.question)), False)
 
 

@@ -6,6 +6,7 @@ certain: they come from intervals rounded outwards.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,9 @@ from scenarios.question import Decision, Question
 Array = NDArray[np.float64]
 
 FEASIBLE = 1e-8
+DIFFERENCE = 1e-5
+"""Step of a central difference in logarithms: its error and that of rounding are then both about 1e-10."""
+STEEP = 1e4  # a slope that only a step has
 """A limit counts as held when its ratio is at most 1 + FEASIBLE."""
 WHOLE = 1e-9
 SLABS = 32
@@ -207,13 +211,30 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
 
 
 def tangent(question: Question, x: Array) -> tuple[Array, Array]:
-    """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes."""
-    _, found = _rows(question, Slope.inputs(x[None], x[None], x[None]))
-    value = np.log(np.maximum([float(s.value.hi.flat[0]) for s in found], 1e-300))
-    # at a step nothing is known of the slope: from minus infinity to infinity
-    with np.errstate(invalid="ignore"):
-        slope = [[0.5 * float(g.lo.flat[0] + g.hi.flat[0]) for g in s.slopes] for s in found]
-    return np.clip(value, -700.0, 700.0), np.nan_to_num(np.array(slope), posinf=0.0, neginf=0.0)
+    """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes.
+
+    Slopes by central differences in the logarithms of the variables, the mean of both sides at a kink; 0 along a
+    variable that is 0, and where a step leaves nothing to say.
+    """
+    count = x.size
+    points = np.repeat(x[None], 2 * count + 1, axis=0)
+    each = np.arange(count)
+    points[1 + each, each] *= math.exp(DIFFERENCE)
+    points[1 + count + each, each] *= math.exp(-DIFFERENCE)
+    with np.errstate(all="ignore"):
+        rows, goal = numbers(question, {d.name: points[:, j] for j, d in enumerate(question.decide)})
+        found = list(rows.values())
+        if question.objectives:
+            found.append(1.0 / np.asarray(goal, float) if question.objectives[0].maximize else goal)
+        table = [np.broadcast_to(np.asarray(v, float), (len(points),)) for v in found]
+        value = np.log(np.maximum(np.stack(table) if table else np.empty((0, len(points))), 1e-300))
+        now, more, less = value[:, :1], value[:, 1 : 1 + count], value[:, 1 + count :]
+        slope = (more - less) / (2 * DIFFERENCE)
+        for side in ((more - now) / DIFFERENCE, (now - less) / DIFFERENCE):
+            # beyond the end of a domain there is nothing
+            slope = np.where(np.isfinite(slope), slope, side)
+    slope = np.where(np.isfinite(slope) & (np.abs(slope) < STEEP), slope, 0.0)
+    return np.clip(np.nan_to_num(now[:, 0], nan=700.0), -700.0, 700.0), slope
 
 
 def _rows(question: Question, inputs: list[Slope]) -> tuple[tuple[RowKey, ...], list[Slope]]:

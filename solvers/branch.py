@@ -15,7 +15,8 @@ import numpy as np
 
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
-from solvers import gp
+from solvers import gp, side_by_side
+from solvers.gp_together import Programs
 from solvers.polish import polish
 
 FEASIBLE = 1e-9
@@ -28,7 +29,7 @@ SHARE = 0.1
 NARROW = 1e-9
 ROUNDING = 1e-12
 STRICT = 1e-11
-PARTS = 8
+PARTS, MANY = 8, 16
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
 
 
@@ -58,13 +59,30 @@ class _Node:
         return self.bound + self.noise >= best
 
 
+@dataclass(slots=True)
+class Reached:
+    """The least log value that some of several searches has reached; what is ``slack`` above it is of no interest."""
+
+    slack: float
+    value: float = np.inf
+
+    @property
+    def level(self) -> float:
+        """What a design has to stay below."""
+        return self.value + self.slack
+
+    def by(self, value: float) -> None:
+        """Note a design's value."""
+        self.value = min(self.value, value)
+
+
 def minimise(
     c: Canonical,
     *,
     gap: float = 1e-10,
     incumbent: Array | None = None,
     below: float = np.inf,
-    cutoff: float = np.inf,
+    reached: Reached | None = None,
     most: int = MOST,
 ) -> Found:
     """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start.
@@ -73,17 +91,19 @@ def minimise(
     not in seconds, so that the same question always gets the same answer).
 
     ``below``: only designs under this log value are of interest; the first one found ends the search, and
-    "infeasible" then means that there is none. ``cutoff``: the same, but the best of them is looked for.
+    "infeasible" then means that there is none. ``reached``: what this search and those beside it have found;
+    only the best of all is looked for, so that what this one finds need not be its own best, but its bound holds up to
+    the level that is reached.
     """
     if np.any(c.low > c.high + 1e-12):
         return Found(INFEASIBLE, None, np.inf, np.inf, 0)
     if not c.divisors and not c.allowed:
-        r = gp.solve(c.exponents, c.logc[None], c.ptr, c.low[None], c.high[None])
+        r = side_by_side.solve(c.exponents, c.logc[None], c.ptr, c.low[None], c.high[None])
         y = r.y[0] if r.status[0] != INFEASIBLE and r.violation[0] <= FEASIBLE else None
         return Found(
             int(r.status[0]), y, float(r.value[0]) if y is not None else np.inf, float(r.bound[0]), 1
         )
-    return _search(c, gap, incumbent, below, cutoff, most)
+    return _search(c, gap, incumbent, below, reached or Reached(0.0), most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,42 +122,64 @@ class _Best:
 
 
 def _search(
-    c: Canonical, gap: float, incumbent: Array | None, below: float, cutoff: float, most: int
+    c: Canonical, gap: float, incumbent: Array | None, below: float, reached: Reached, most: int
 ) -> Found:
     # nodes live where relaxations are tight; designs are judged by the rows as they stand
     t = c.tighter or c
     z = canon.form_box(t, t.low[None], t.high[None])
     open_nodes = [_Node(t.low, t.high, z[0][0], z[1][0], -np.inf)]
-    best, closed, count, unsure = _Best(None, min(below, cutoff)), np.inf, 0, False
+    best, closed, count = _Best(None, below), np.inf, 0
+    rounded: list[tuple[_Node, Array]] = []
+    leaves: list[_Node] = []
     if incumbent is not None:
         best = _judged(c, incumbent)
-    while open_nodes and count < most:
+    while (open_nodes and count < most) or rounded:
         gap = max(gap, LOOSE) if count > PATIENCE else gap
         open_nodes.sort(key=lambda n: n.bound)
-        now, open_nodes = open_nodes[:BATCH], open_nodes[BATCH:]
+        room = BATCH if count < most else 0
+        now, open_nodes = open_nodes[:room], open_nodes[room:]
         count += len(now)
-        solved = [(n, y) for n, y, status in _relaxed(t, now) if status != INFEASIBLE]
-        alive = [(n, y) for n, y in solved if not n.closes(best.value - gap)]
-        closed = min([closed, *(n.bound for n, _ in solved if n.closes(best.value - gap))])
-        if alive:
-            best = _candidates(c, alive, best)
-            if best.value < below < np.inf:
-                return Found(OPTIMAL, best.y, best.value, -np.inf, count)
-        for node, y in alive:
-            ends = node.closes(best.value - gap)
-            children = None if ends else _split(t, node, y, best.value - node.bound)
+        # designs from the nodes of the round before go to the kernel with the relaxations of this one
+        solved, best = _solved(c, t, now, rounded, best, reached.level)
+        if best.value < below < np.inf:
+            return Found(OPTIMAL, best.y, best.value, -np.inf, count)
+        if best.y is not None:
+            reached.by(best.value)
+        level = min(best.value, reached.level) - gap
+        rounded = [(n, y) for n, y in solved if not n.closes(level)]
+        closed = min([closed, *(n.bound for n, _ in solved if n.closes(level))])
+        for node, y in rounded:
+            children = _split(t, node, y, level + gap - node.bound, max(PARTS, MANY // len(rounded)))
             if children is None:
-                closed = min(closed, node.bound)
-                unsure = unsure or not ends
+                leaves.append(node)
             else:
                 open_nodes += children
-        closed = min([closed, *(n.bound for n in open_nodes if n.closes(best.value - gap))])
-        open_nodes = [n for n in open_nodes if not n.closes(best.value - gap)]
-    bound = min([closed, best.value, *(n.bound for n in open_nodes)])
+        closed = min([closed, *(n.bound for n in open_nodes if n.closes(level))])
+        open_nodes = [n for n in open_nodes if not n.closes(level)]
+    level = min(best.value, reached.level) - gap
+    unsure = any(not n.closes(level) for n in leaves)
+    bound = min([closed, best.value, *(n.bound for n in [*open_nodes, *leaves])])
     if best.y is None:
         return Found(FAILED if open_nodes or unsure else INFEASIBLE, None, np.inf, bound, count)
     done = not open_nodes and not unsure
     return Found(OPTIMAL if done else FAILED, best.y, best.value, bound, count)
+
+
+def _solved(
+    c: Canonical,
+    t: Canonical,
+    now: list[_Node],
+    rounded: list[tuple[_Node, Array]],
+    best: _Best,
+    level: float,
+) -> tuple[list[tuple[_Node, Array]], _Best]:
+    """Nodes with what their relaxations say, where these have a point; and the best design, ``rounded`` ones too."""
+    asked = [_relaxations(t, now)] if now else []
+    asked += [_restrictions(c, rounded)] if rounded else []
+    results = side_by_side.solve_all(asked)
+    if rounded:
+        best = _candidates(c, results.pop(), best, level)
+    return (_bounded(now, results[0]) if now else []), best
 
 
 def _judged(c: Canonical, y: Array) -> _Best:
@@ -145,28 +187,33 @@ def _judged(c: Canonical, y: Array) -> _Best:
     return _Best(y, float(f[0]), bool(f[1:].max(initial=-np.inf) <= STRICT))
 
 
-def _relaxed(c: Canonical, nodes: list[_Node]) -> list[tuple[_Node, Array, int]]:
-    """Each node with its bound raised by its relaxation, the relaxation's point and status."""
+def _relaxations(c: Canonical, nodes: list[_Node]) -> Programs:
     low, high = np.stack([n.low for n in nodes]), np.stack([n.high for n in nodes])
     a, b, ptr = canon.relaxation(c, np.stack([n.z_low for n in nodes]), np.stack([n.z_high for n in nodes]))
-    r = gp.solve(a, b, ptr, low, high)
+    return Programs(a if c.divisors else c.exponents, b, ptr, low, high, content=True)
+
+
+def _bounded(nodes: list[_Node], r: gp.Result) -> list[tuple[_Node, Array]]:
+    """Each node that its relaxation leaves, with its bound raised by it, and the relaxation's point."""
     out = []
     for i, n in enumerate(nodes):
+        if r.status[i] == INFEASIBLE:
+            continue
         bound = float(r.bound[i]) if r.status[i] == OPTIMAL or np.isfinite(r.bound[i]) else -np.inf
         if r.status[i] == FAILED:
             bound = min(bound, float(r.value[i]))
         noise = ROUNDING * float(r.multipliers[i].sum()) if r.status[i] == OPTIMAL else 0.0
         solved = dataclasses.replace(n, bound=max(n.bound, bound), noise=noise, force=r.multipliers[i])
-        out.append((solved, r.y[i], int(r.status[i])))
+        out.append((solved, r.y[i]))
     return out
 
 
-def _candidates(c: Canonical, alive: list[tuple[_Node, Array]], best: _Best) -> _Best:
-    """Designs from relaxed points: round what must be whole, then solve the restriction there."""
+def _restrictions(c: Canonical, nodes: list[tuple[_Node, Array]]) -> Programs:
+    """Round what must be whole at relaxed points, and ask for the restriction there."""
     low: list[Array] = []
     high: list[Array] = []
     at: list[Array] = []
-    for node, y in alive:
+    for node, y in nodes:
         for rounding in ("near", "down", "up") if c.allowed else ("near",):
             lo, hi, point = (part[: len(c.names)].copy() for part in (node.low, node.high, y))
             for v in c.allowed:
@@ -175,13 +222,17 @@ def _candidates(c: Canonical, alive: list[tuple[_Node, Array]], best: _Best) -> 
                 low.append(lo)
                 high.append(hi)
                 at.append(point)
-    points = np.stack(at)
-    a, b = canon.restriction(c, points)
-    r = gp.solve(a, b, c.ptr, np.stack(low), np.stack(high))
+    a, b = canon.restriction(c, np.stack(at))
+    return Programs(a if c.divisors else c.exponents, b, c.ptr, np.stack(low), np.stack(high), content=True)
+
+
+def _candidates(c: Canonical, r: gp.Result, best: _Best, level: float) -> _Best:
+    """The best design, of those at the ends of restrictions, too; the first of all has to be below ``level``."""
     f = canon.values(c, r.y)
     violation = f[:, 1:].max(1, initial=-np.inf)
-    for i in np.flatnonzero((violation <= FEASIBLE) & ((f[:, 0] < best.value) | (not best.strict))):
-        best = best.or_better(_judged(c, _sharp(c, r, int(i))))
+    for i in np.flatnonzero(violation <= FEASIBLE):
+        if f[i, 0] < (level if best.y is None else np.inf) and (f[i, 0] < best.value or not best.strict):
+            best = best.or_better(_judged(c, _sharp(c, r, int(i))))
     return best
 
 
@@ -208,15 +259,15 @@ def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: st
     return float(inside[np.clip(place - (rounding == "down"), 0, inside.size - 1)])
 
 
-def _split(c: Canonical, node: _Node, y: Array, missing: float) -> list[_Node] | None:
+def _split(c: Canonical, node: _Node, y: Array, missing: float, parts: int) -> list[_Node] | None:
     """Children that share the node's designs; None where nothing is left to branch on.
 
     ``missing``: what the node's bound lacks to close it. A form whose secants explain a good part of that comes
-    before whole numbers, which would be cut off one by one.
+    before whole numbers, which would be cut off one by one. ``parts``: into how many a form is cut.
     """
     errors = _form_errors(c, node, y)
     if errors.max(initial=0.0) > min(COARSE, SHARE * missing):
-        return _split_form(c, node, int(errors.argmax()), y)
+        return _split_form(c, node, int(errors.argmax()), y, parts)
     for v in sorted(c.allowed, key=lambda i: node.low[i] - node.high[i]):
         down, up = (_round(c, v, y[v], node.low[v], node.high[v], way) for way in ("down", "up"))
         if up > down + 1e-13:
@@ -224,21 +275,21 @@ def _split(c: Canonical, node: _Node, y: Array, missing: float) -> list[_Node] |
     width = node.z_high - node.z_low
     if width.max(initial=0.0) > NARROW:
         wide = errors if errors.max() > 1e-12 else width
-        return _split_form(c, node, int(wide.argmax()), y)
+        return _split_form(c, node, int(wide.argmax()), y, parts)
     for v in c.allowed:
         if node.high[v] - node.low[v] > 1e-13:
             return _split_whole(c, node, v, float(y[v]))
     return None
 
 
-def _split_form(c: Canonical, node: _Node, i: int, y: Array) -> list[_Node]:
-    """Cut a form's interval into PARTS: the kernel takes many nodes at once, and the error falls with the square."""
+def _split_form(c: Canonical, node: _Node, i: int, y: Array, parts: int) -> list[_Node]:
+    """Cut a form's interval into parts: the kernel takes many nodes at once, and the error falls with the square."""
     alone = np.flatnonzero(c.forms[i])
     if alone.size == 1 and int(alone[0]) in c.allowed:
         margin = 0.2 * (node.z_high[i] - node.z_low[i])
         middle = float(np.clip(c.forms[i] @ y, node.z_low[i] + margin, node.z_high[i] - margin))
         return _split_whole(c, node, int(alone[0]), middle)
-    cuts = np.linspace(node.z_low[i], node.z_high[i], PARTS + 1)
+    cuts = np.linspace(node.z_low[i], node.z_high[i], parts + 1)
     return [_cut_form(c, node, i, low, high) for low, high in itertools.pairwise(cuts.tolist())]
 
 

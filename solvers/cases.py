@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from formulations.problem import Problem
 from formulations.tolerances import TIE, TIES
 from results.solution import Status
 from scenarios.question import Question
-from solvers import methods, scan, structured
+from solvers import branch, methods, scan, side_by_side, structured
 from solvers.outcome import Outcome
 from solvers.structured import Optimum, Place, Searched
 
@@ -31,13 +32,20 @@ def apply_to(problem: Problem) -> bool:
     return count is None or count > methods.ENUMERATED
 
 
-def optimise(problem: Problem) -> Optimum:
+def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
     """Solve every case; the best design is the answer, the best of the bounds its bound.
+
+    ``ties``: whether anybody asks which of the best designs it is.
 
     Where some case could not be closed, the methods that need no structure are asked as well.
     """
-    question = problem.question
     searches = _searched(problem)
+    found = _settled(problem, searches, ties)
+    return found if ties else dataclasses.replace(found, tied=partial(_settled, problem, searches, True))
+
+
+def _settled(problem: Problem, searches: Sequence[Searched], ties: bool) -> Optimum:
+    question = problem.question
     for one in searches:
         if one.outcome.status is Status.UNBOUNDED:
             return Optimum(one.outcome)
@@ -45,7 +53,7 @@ def optimise(problem: Problem) -> Optimum:
     if not alive:
         outcome = searches[0].outcome
         return Optimum(dataclasses.replace(outcome, certificate=_proof(outcome.certificate, len(searches))))
-    best = _best(question, alive, len(searches))
+    best = _best(question, alive, len(searches), ties)
     if best is None or not _closed(question, best.outcome):
         return _with_other(question, best, methods.unstructured(question))
     return best
@@ -65,25 +73,25 @@ def _with_other(question: Question, best: Optimum | None, other: Outcome) -> Opt
 
 def _searched(problem: Problem) -> list[Searched]:
     """Search every case; once there is a design, only for what is as good."""
-    found: list[Searched] = []
-    for case in problem.cases:
-        least = min((one.value for one in found), default=math.inf) if case.goal is not None else math.inf
-        found.append(structured.search(case, least + EQUAL))
-    return found
+    # without an objective each case looks for its own design by the tie rule
+    reached = branch.Reached(slack=EQUAL) if problem.cases[0].goal is not None else None
+    return side_by_side.run([partial(structured.search, case, reached) for case in problem.cases])
 
 
 def _proof(text: str, count: int) -> str:
     return text if count == 1 else f"{count} cases, one for each term that can be a maximum: {text}"
 
 
-def _best(question: Question, alive: Sequence[Searched], count: int) -> Optimum | None:
+def _best(question: Question, alive: Sequence[Searched], count: int, ties: bool) -> Optimum | None:
     """The case that wins, by the tie rule among those that are equally good; None where no case has a design."""
     sign = -1.0 if question.objectives and question.objectives[0].maximize else 1.0
     least = min(one.value for one in alive)
     if not math.isfinite(least):
         return None
     close = [one for one in alive if not question.objectives or one.value - least <= NEAR]
-    settled = [(one.problem, structured.settle(one)) for one in close]
+    settle = partial(structured.settle, tied=ties)
+    told = side_by_side.run([partial(settle, one) for one in close])
+    settled = [(one.problem, there) for one, there in zip(close, told, strict=True)]
     designs = [(case, one, _design(case, one)) for case, one in settled if one.outcome.x is not None]
     if not designs:
         return None

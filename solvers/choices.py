@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from results.solution import Alternative, Solution, Status
 from scenarios.question import Question, combinations
+from solvers import side_by_side
 
 __all__ = ["best_of", "categorical", "combinations"]
 
@@ -27,7 +29,8 @@ def best_of(
     whole question only where every other choice is proved worse or impossible.
     """
     asked = list(combinations(question))
-    answered = [(choice, brief(q)) for choice, q in asked]
+    briefs = side_by_side.run([partial(brief, q) for _, q in asked])
+    answered = [(choice, s) for (choice, _), s in zip(asked, briefs, strict=True)]
     maximize = bool(question.objectives) and question.objectives[0].maximize
 
     def order(item: tuple[Mapping[str, str], Solution]) -> tuple[int, float]:

@@ -20,9 +20,9 @@ from formulations import canonical as canon
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
 from formulations.maxima import SIDE
-from formulations.problem import Goal, Problem
+from formulations.problem import Goal, Problem, Row
 from scenarios.question import Decision, Question
-from solvers import branch, gp
+from solvers import branch, gp, side_by_side
 from solvers.outcome import Conflicts
 from solvers.patterns import groups
 from solvers.sensitivity import bound_of
@@ -255,7 +255,10 @@ def told(found: Minimal, names: Sequence[str], value: Callable[[str], float | No
     """The conflicts of one question by name, with the values that would do for the first of them."""
     minimal = found.names(names)
     first = minimal[0] if minimal else ()
-    return Conflicts(minimal, {n: value(n) for n in first}, bool(found.sure[0]), bool(found.every[0]))
+    values = side_by_side.run([partial(value, n) for n in first])
+    return Conflicts(
+        minimal, dict(zip(first, values, strict=True)), bool(found.sure[0]), bool(found.every[0])
+    )
 
 
 def limit_names(problem: Problem) -> tuple[str, ...]:
@@ -271,25 +274,19 @@ def _any_case(problem: Problem, names: tuple[str, ...]) -> Feasible:
     oracles = [_oracle(case, names) for case in problem.cases or (problem,)]
 
     def feasible(points: Indices, kept: Bools) -> Codes:
-        found = np.full(len(kept), CONFLICT)
-        for ask in oracles:
-            left = np.flatnonzero(found != MET)
-            if left.size:
-                now = np.asarray(ask(points[left], kept[left]), np.int8)
-                # what one case leaves open is open unless another one has a design
-                found[left] = np.where(now == CONFLICT, found[left], now)
-        return found
+        told = np.stack(side_by_side.run([partial(ask, points, kept) for ask in oracles]))
+        # what one case leaves open is open unless another one has a design
+        return np.where((told == MET).any(0), MET, np.where((told == CONFLICT).all(0), CONFLICT, UNKNOWN))
 
     return feasible
 
 
 def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
     def one_by_one(points: Indices, kept: Bools) -> Codes:
-        found = []
-        for row in kept:
-            left_out = frozenset(n for n, k in zip(names, row, strict=True) if not k)
-            found.append(branch.minimise(canon.canonical(problem, None, drop=left_out)).status)
-        return codes(np.array(found))
+        sets = [frozenset(n for n, k in zip(names, row, strict=True) if not k) for row in kept]
+        arrays = [canon.canonical(problem, None, drop=left_out) for left_out in sets]
+        found = side_by_side.run([partial(branch.minimise, c) for c in arrays])
+        return codes(np.array([f.status for f in found]))
 
     def together(points: Indices, kept: Bools) -> Codes:
         whole = canon.canonical(problem, None, drop=frozenset(v.name for v in problem.variables))
@@ -298,7 +295,7 @@ def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
             if key.side != SIDE:
                 logc[~kept[:, names.index(key.name)], full.ptr[k] : full.ptr[k + 1]] = -np.inf
         low, high = (np.broadcast_to(end, (len(kept), end.size)) for end in (whole.low, whole.high))
-        return codes(gp.solve(full.exponents, logc, full.ptr, low, high).status)
+        return codes(side_by_side.solve(full.exponents, logc, full.ptr, low, high).status)
 
     full = canon.canonical(problem, None)
     return one_by_one if full.divisors or full.allowed else together
@@ -311,12 +308,11 @@ def would_do(problem: Problem, name: str) -> float | None:
     """
     cases = problem.cases or (problem,)
     if all(r.key.name != name for case in cases for r in case.rows or ()):
-        values = [
-            branch.minimise(canon.canonical(case, coordinate(name, 1.0), drop=frozenset([name]))).value
-            for case in cases
-        ]
+        arrays = [canon.canonical(case, coordinate(name, 1.0), drop=frozenset([name])) for case in cases]
+        values = [f.value for f in side_by_side.run([partial(branch.minimise, c) for c in arrays])]
         return math.exp(min(values)) if math.isfinite(min(values)) else None
-    factors = [factor for case in cases for factor in _factors(case, name)]
+    told = side_by_side.run([partial(_factors, case, name) for case in cases])
+    factors = [factor for case in told for factor in case]
     if not factors:
         return None
     log_factor, key = min(factors)
@@ -328,17 +324,19 @@ def would_do(problem: Problem, name: str) -> float | None:
 def _factors(problem: Problem, name: str) -> list[tuple[float, RowKey]]:
     """The least (log) factor by which each of a name's limits would have to give, the other one kept."""
     rows = [r for r in problem.rows or () if r.key.name == name]
-    factors = []
-    for row in rows:
-        others = [r for r in rows if r is not row]
-        goal = Goal(name, row.numerator, row.denominator)
-        for relax in (False, True):
-            c = canon.canonical(problem, goal, extra=others, drop=frozenset([name]), relax_sets=relax)
-            found = branch.minimise(c)
-            if found.y is not None:
-                factors.append((found.value, row.key))
-                break
-    return factors
+    found = side_by_side.run([partial(_factor, problem, row, rows) for row in rows])
+    return [factor for factor in found if factor is not None]
+
+
+def _factor(problem: Problem, row: Row, rows: Sequence[Row]) -> tuple[float, RowKey] | None:
+    others = [r for r in rows if r is not row]
+    goal = Goal(row.key.name, row.numerator, row.denominator)
+    for relax in (False, True):
+        c = canon.canonical(problem, goal, extra=others, drop=frozenset([row.key.name]), relax_sets=relax)
+        found = branch.minimise(c)
+        if found.y is not None:
+            return found.value, row.key
+    return None
 
 
 def allowed(d: Decision, side: str, values: Array) -> Array:

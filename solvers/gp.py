@@ -78,13 +78,17 @@ def solve(
     start: Array | None = None,
     tol: float = 1e-9,
     max_iterations: int = 200,
+    apart: bool = True,
+    content: Bools | None = None,
 ) -> Result:
     """Solve N geometric programs.
 
     ``A``: exponents, (K, n) shared or (N, K, n). ``logc``: log coefficients (N, K), -inf for an absent term;
     a limit without terms is absent. ``ptr``: (m+2,) row offsets into the K terms, row 0 the objective.
     ``lo``, ``hi``: the finite box, (n,) or (N, n); equal ends fix a variable, and a row without a free
-    variable is decided by its value. ``start``: (n,) or (N, n), a guess.
+    variable is decided by its value. ``start``: (n,) or (N, n), a guess. ``apart``: instances with other free variables
+    go one kind after the other, each in arrays of its size; else all in step, which is faster for a few, and what jams
+    is given up sooner, since all others wait for it; those ``content`` (N,) with a gap of 1e-6 are not tried again.
 
     An instance is optimal when no limit is violated by more than 1e-9 and ``|value - bound| <= tol`` (a bit
     more, 1e-13 of the multipliers' sum, where limits without interior make that sum huge; see ``close``). An
@@ -104,12 +108,14 @@ def solve(
         np.zeros(N, np.int8), np.zeros(N), np.zeros(N), np.zeros(N, np.int64), np.zeros(N, bool),
     )  # fmt: skip
     with np.errstate(all="ignore"):
-        for which, free in _patterns(hi - lo > FIXED):
+        free = hi - lo > FIXED
+        for which in _patterns(free) if apart else [np.arange(N)]:
             for k in range(0, len(which), BLOCK):
                 block = which[k : k + BLOCK]
                 part = T if len(block) == N else T.take(block)
                 g = None if guess is None else guess[block]
-                answers = _solve_block(part, lo[block], hi[block], free, g, tol, max_iterations)
+                wish = None if apart else np.zeros(len(block), bool) if content is None else content[block]
+                answers = _solve_block(part, lo[block], hi[block], free[block], g, tol, max_iterations, wish)
                 _write(result, block, answers, tol)
     return result
 
@@ -130,20 +136,27 @@ class _Answers:
     penalised: Bools
 
 
-def _patterns(free: Bools) -> list[tuple[NDArray[np.int64], Bools]]:
+def _patterns(free: Bools) -> list[NDArray[np.int64]]:
     """Instances grouped by which variables are free."""
     if free.all():
-        return [(np.arange(len(free)), free[0])] if len(free) else []
+        return [np.arange(len(free))] if len(free) else []
     kinds, where = np.unique(free, axis=0, return_inverse=True)
     where = where.reshape(-1)
-    return [(np.flatnonzero(where == k), kind) for k, kind in enumerate(kinds)]
+    return [np.flatnonzero(where == k) for k in range(len(kinds))]
 
 
 def _solve_block(
-    T: Terms, lo: Array, hi: Array, free: Bools, guess: Array | None, tol: float, limit: int
+    T: Terms,
+    lo: Array,
+    hi: Array,
+    free: Bools,
+    guess: Array | None,
+    tol: float,
+    limit: int,
+    content: Bools | None,
 ) -> _Answers:
-    """Solve instances with the same free variables."""
-    B, m, n = len(lo), len(T.starts) - 1, len(free)
+    """Solve instances in step; ``free`` (B, n) says which variables each may move; ``content``: as in ``run``."""
+    B, m, n = len(lo), len(T.starts) - 1, free.shape[1]
     middle = 0.5 * (lo + hi)
     R, decided, worst = _reduce(T, middle, free)
     none, some = np.zeros(B), np.zeros((B, m))
@@ -151,14 +164,19 @@ def _solve_block(
     out = _Answers(T, lo, hi, middle, some, np.zeros((B, 2 * n)), no, none, count, no.copy())
     out.infeasible = (worst > FEASIBLE) | (lo > hi).any(1)
     out.lam[out.infeasible] = (decided == worst[:, None])[out.infeasible]
-    live = np.flatnonzero(~out.infeasible)
-    if free.any() and len(live):
+    live = np.flatnonzero(~out.infeasible & free.any(1))
+    if len(live):
         R = R if len(live) == B else R.take(live)
-        start = _guess(R) if guess is None else guess[live][:, free]
-        found = run(R, lo[live][:, free], hi[live][:, free], start, tol, limit)
-        out.y[np.ix_(live, np.flatnonzero(free))] = found.y
+        columns = np.flatnonzero(free.any(0))
+        moves = free[live][:, columns]
+        # what is fixed in some instances only moves there in an interval of its own, and nothing feels it
+        low, high = np.where(moves, lo[live][:, columns], -1.0), np.where(moves, hi[live][:, columns], 1.0)
+        start = _guess(R) if guess is None else np.where(moves, guess[live][:, columns], 0.0)
+        found = run(R, low, high, start, tol, limit, None if content is None else content[live])
+        out.y[np.ix_(live, columns)] = np.where(moves, found.y, middle[live][:, columns])
         out.lam[live] = found.L[:, :m]
-        out.box[np.ix_(live, np.flatnonzero(np.r_[free, free]))] = found.L[:, m + 1 :]
+        ends = np.where(np.tile(moves, 2), found.L[:, m + 1 :], 0.0)
+        out.box[np.ix_(live, np.concatenate([columns, n + columns]))] = ends
         out.infeasible[live], out.slight[live] = found.infeasible, found.slight
         out.iterations[live], out.penalised[live] = found.iterations, found.penalised
     return out
@@ -169,15 +187,21 @@ def _reduce(T: Terms, y: Array, free: Bools) -> tuple[Terms, Array, Array]:
 
     Returns the smaller table, the values (B, m) of the decided limits (-inf elsewhere) and the worst (B,).
     """
-    moving = (np.abs(T.A[..., free]).max(-1, initial=0.0) > 0) & (T.logc > 0.1 * LOG_ZERO)
+    columns = free.any(0)
+    A = T.A[..., columns]
+    alike = bool(free[:, columns].all())
+    if not alike:
+        A = A * free[:, None, columns]
+    moving = (np.abs(A).max(-1, initial=0.0) > 0) & (T.logc > 0.1 * LOG_ZERO)
     dead = ~np.logical_or.reduceat(moving, T.starts, axis=1)[:, 1:] & present(T)[:, 1:]
     if free.all() and not dead.any():
         return T, np.full(dead.shape, -np.inf), np.full(len(y), -np.inf)
     decided = np.where(dead, T.at(y)[0][:, 1:], -np.inf)
-    logc = replace(T, A=T.A[..., ~free]).exponents(y[:, ~free])
+    still = replace(T, A=T.A[..., ~columns]) if alike else T
+    logc = still.exponents(y[:, ~columns] if alike else np.where(free, 0.0, y))
     off = np.concatenate([np.zeros((len(y), 1), bool), dead], axis=1)[:, T.row_of]
     logc = np.where(off | (T.logc <= 0.1 * LOG_ZERO), LOG_ZERO, logc)
-    return replace(T, A=T.A[..., free], logc=logc), decided, decided.max(1, initial=-np.inf)
+    return replace(T, A=A, logc=logc), decided, decided.max(1, initial=-np.inf)
 
 
 def _guess(T: Terms) -> Array:

@@ -36,6 +36,7 @@ class State:
     stage: NDArray[np.int64]  # 0 first go, 1 phase one, 2 after it
     short: NDArray[np.int64]  # steps since the last good one, up to 3
     late: NDArray[np.int64]  # iterations since optimal, without progress
+    stale: NDArray[np.int64]  # iterations, within the limits but not optimal, since the gap was last halved
     score: Array
     slight: Array  # proved least violation too small to count
     age: NDArray[np.int64]  # iterations in this mode
@@ -59,6 +60,7 @@ class Found:
     iterations: NDArray[np.int64]
     penalised: Bools
     slight: Array
+    near: Bools  # to an optimum, if not at it
 
 
 def begin(T: Terms, lo: Array, hi: Array, y: Array, penalty: float) -> State:
@@ -82,7 +84,7 @@ def begin(T: Terms, lo: Array, hi: Array, y: Array, penalty: float) -> State:
     one, none = np.ones(B), np.zeros(B, np.int64)
     state = State(
         np.arange(B), T, lo, hi, y, t, S, active / S, active, F, T.slopes(W), W, J, elastic,
-        one, penalty * one, none, none.copy(), none.copy(), np.inf * one, 0 * one, none.copy(),
+        one, penalty * one, none, none.copy(), none.copy(), none.copy(), np.inf * one, 0 * one, none.copy(),
         np.zeros(B, bool), one.copy(),
     )  # fmt: skip
     tilt(state)

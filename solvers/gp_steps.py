@@ -27,6 +27,10 @@ EXACT_SLACK = 1e-11
 FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY = 1e2, 1e4, 1e7
 STIFF = 1e9  # multiplier / slack beyond which the condensed matrix is not trusted without an interior
 PATIENCE = 40  # iterations before an instance counts as jammed
+HURRIED, GIVEN_UP = 12, 20
+"""Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
+NEAR = 1e-6  # a gap that hardly matters: not worth another try while others wait
+INSIDE = 1e9  # score from which on an iterate is not within the limits
 
 Choice = NDArray[np.int64] | slice
 
@@ -132,7 +136,7 @@ def _longest(s: State, dS: Array, dL: Array) -> tuple[Array, Array]:
     return primal, np.maximum((-dL / (s.L + (1 - s.active))).max(1), 1.0)
 
 
-def advance(s: State, whole: bool) -> Bools:
+def advance(s: State, whole: bool, hurried: bool) -> Bools:
     """One predictor-corrector step for every instance, in place; False where no step was found."""
     count = s.active.sum(1)
     mu = (s.S * s.L).sum(1) / count
@@ -158,7 +162,7 @@ def advance(s: State, whole: bool) -> Bools:
     s.short = np.where(alpha < 0.1, (s.short + 1) % 4, 0)
     s.age += 1
     _lower_barrier(s, fall, count)
-    _turn_cautious(s, ok)
+    _turn_cautious(s, ok, hurried)
     alive: Bools = ok | (s.age == 0)
     return alive
 
@@ -173,12 +177,13 @@ def _lower_barrier(s: State, fall: Array, count: Array) -> None:
     s.target = np.where(ready, np.maximum(0.1 * s.target, least_mu(s)), s.target)
 
 
-def _turn_cautious(s: State, ok: Bools) -> None:
+def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
     """Instances that jam go on, from an interior point nearby, with the monotone barrier."""
-    turn = ~s.cautious & (~ok | (s.age > PATIENCE))
+    turn = ~s.cautious & (~ok | (s.age > PATIENCE) | (hurried & (s.stale >= HURRIED)))
     if not turn.any():
         return
     k = np.flatnonzero(turn)
+    s.stale[k] = 0
     m = s.F.shape[1] - 1
     on = s.active[k, :m] > 0
     worst = np.where(on, s.F[k, 1:], -np.inf).max(1, initial=-np.inf)
@@ -335,15 +340,18 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
         gap + (s.S * s.L).sum(1) + np.maximum(worst, 0),
         1 + gap,
     )
-    score = np.where(worst <= FEASIBLE, left, 1e9 + np.maximum(worst, 0))
+    score = np.where(worst <= FEASIBLE, left, INSIDE + np.maximum(worst, 0))
     better = ((score < s.score) | impossible) & ~done
     s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
+    open_gap = (score >= 1) & (score < INSIDE) & (s.score < INSIDE) & (score - 1 > 0.9 * (s.score - 1))
+    s.stale = np.where(open_gap, s.stale + 1, 0)
     s.score = np.where(better, score, s.score)
     k = np.flatnonzero(better)
     j = s.index[k]
     found.y[j], found.L[j] = s.y[k], s.L[k]
     found.penalised[j] = s.elastic[k] & (s.L[k, :m].sum(1) > 0.3 * s.rho[k])
     found.slight[j] = s.slight[k]
+    found.near[j] = score[k] < 1 + NEAR
     found.iterations[s.index[~done]] = iteration
     found.infeasible[s.index[impossible]] = True
     at_floor = (s.S * s.L).max(1) <= 2 * least_mu(s)
@@ -353,12 +361,19 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
     return impossible | solved, proof, worst
 
 
-def run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int) -> Found:
-    """Solve every instance from y; the rare one that fails is tried again, otherwise."""
-    found = _run(T, lo, hi, y, tol, limit, whole=True)
-    k = np.flatnonzero(~found.settled)
+def run(
+    T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, content: Bools | None = None
+) -> Found:
+    """Solve every instance from y; the rare one that fails is tried again, otherwise.
+
+    ``content`` (B,): given where others wait, so that what jams is treated so sooner, and given up sooner; which
+    instances are then content with an optimum but for a gap of NEAR.
+    """
+    hurried = content is not None
+    found = _run(T, lo, hi, y, tol, limit, hurried, whole=True)
+    k = np.flatnonzero(~found.settled & ~(found.near & (False if content is None else content)))
     if len(k):
-        again = _run(T.take(k), lo[k], hi[k], 0.5 * (lo[k] + hi[k]), tol, limit, whole=False)
+        again = _run(T.take(k), lo[k], hi[k], 0.5 * (lo[k] + hi[k]), tol, limit, hurried, whole=False)
         found.iterations[k] += again.iterations
         better = again.settled
         for name in ("y", "L", "infeasible", "settled", "penalised", "slight"):
@@ -366,23 +381,34 @@ def run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int) -> Fou
     return found
 
 
-def _run(T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, whole: bool) -> Found:
+def _run(
+    T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, hurried: bool, whole: bool
+) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""
     s = begin(T, lo, hi, y, FIRST_PENALTY)
     B = len(y)
     done = np.zeros(B, bool)
     found = Found(
-        s.y.copy(), s.L.copy(), done.copy(), done.copy(), np.zeros(B, np.int64), done.copy(), np.zeros(B)
+        s.y.copy(),
+        s.L.copy(),
+        done.copy(),
+        done.copy(),
+        np.zeros(B, np.int64),
+        done.copy(),
+        np.zeros(B),
+        done.copy(),
     )
     for iteration in range(limit + 1):
         now, proof, worst = record(s, found, done, tol, iteration)
         done |= now
+        if hurried:
+            done |= s.cautious & (s.stale >= GIVEN_UP)
         if done.all():
             break
         if done.sum() > 0.2 * len(done):
             keep = np.flatnonzero(~done)
             s, done, proof, worst = s.take(keep), done[keep], proof[keep], worst[keep]
         change_stage(s, proof, worst)
-        done |= ~advance(s, whole)
+        done |= ~advance(s, whole, hurried)
         drop_elastic(s)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 
 from formulations import evaluation
 from formulations.evaluation import RowKey
@@ -18,7 +19,7 @@ from solvers.sensitivity import with_limit
 
 ENUMERATED = scan.LARGEST
 QUICK = 300_000
-FEW = 3
+FEW, SHORT = 3, 3000
 
 
 def unstructured(question: Question) -> Outcome:
@@ -35,11 +36,14 @@ def unstructured(question: Question) -> Outcome:
         return found
     free = sum(1 for d in question.decide if not d.integer and d.values is None)
     tried: list[Outcome] = []
-    for method in (interval.solve, scip.solve) if free <= FEW else (scip.solve, interval.solve):
+    # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
+    short = (partial(interval.solve, work=SHORT),) if free <= FEW else ()
+    for method in (*short, scip.solve, interval.solve):
         try:
             found = method(question)
         except (ArithmeticError, ValueError) as problem:
-            found = Outcome(Status.ERROR, message=f"{method.__module__}: {problem}")
+            name = getattr(method, "func", method).__module__
+            found = Outcome(Status.ERROR, message=f"{name}: {problem}")
         if found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED):
             return found
         tried.append(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,7 +21,7 @@ ENOUGH = 1e-7
 MOST = 1e9
 
 
-def explain(p: Program, ended: Sequence[Program] = ()) -> Conflicts:
+def explain(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Conflicts:
     """Conflicts of a program that has no design: every minimal set where limits are few, else one.
 
     Where even divisible numbers do not help, whole numbers are no part of any set that is told. ``ended``: the same
@@ -33,12 +33,15 @@ def explain(p: Program, ended: Sequence[Program] = ()) -> Conflicts:
         names = rows_only
     ask = singly(lambda kept: _feasible(p, frozenset(itertools.compress(names, kept))))
     found = minimal_conflicts(1, len(names), ask, every=True)
-    return told(found, names, lambda n: value_that_would_do(ended or (p,), n))
+    return told(found, names, lambda n: value_that_would_do(ended or (lambda: p,), n))
 
 
-def value_that_would_do(programs: Sequence[Program], name: str) -> float | None:
+def value_that_would_do(programs: Sequence[Callable[[], Program | None]], name: str) -> float | None:
     """The value that would do by the first program whose ends do not hold it."""
-    for p in programs:
+    for made in programs:
+        p = made()
+        if p is None:
+            continue
         value, u = would_do(p, name)
         if u is None or not (p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_END))).any():
             return value

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from formulations import canonical as canon
 from formulations.batch import Table
 from formulations.canonical import Array, Canonical
-from solvers import gp
+from solvers import gp, side_by_side
 from solvers.crossover import crossover
 
 
@@ -28,7 +28,7 @@ class Multipliers:
 def at(c: Canonical, y: Array) -> Multipliers:
     """Solve the program whose divisors are their tangents at y; an optimal y is optimal there, multipliers and all."""
     a, b = canon.restriction(c, y[None])
-    r = gp.solve(a, b, c.ptr, c.low[None], c.high[None])
+    r = side_by_side.solve(a, b, c.ptr, c.low[None], c.high[None])
     if r.status[0] == gp.OPTIMAL and not c.divisors:
         r, _ = crossover(Table(c.exponents, c.logc[None], c.ptr), c.low[None], c.high[None], r)
     return Multipliers(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -51,7 +52,8 @@ class Place:
 class Optimum:
     """An outcome with what the explanations need: the design in log variables and its ranges.
 
-    ``places``: of a problem with maxima, the same design in every case that attains the optimum there.
+    ``places``: of a problem with maxima, the same design in every case that attains the optimum there. ``tied``: where
+    nobody asked which of the best designs it is, finds the one by the tie rule without another search.
     """
 
     outcome: Outcome
@@ -59,6 +61,7 @@ class Optimum:
     ranges: dict[str, tuple[float, float]] | None = None
     known: Multipliers | None = None
     places: tuple[Place, ...] = ()
+    tied: Callable[[], Optimum] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +86,27 @@ class Searched:
         return np.inf if self.found is None else self.found.value
 
 
-def optimise(problem: Problem) -> Optimum:
-    """Solve a structured problem; the design is unique by the tie rule."""
-    return settle(search(problem))
+def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
+    """Solve a structured problem; the design is unique by the tie rule, unless nobody asks for ``ties``."""
+    found = search(problem)
+    return (
+        settle(found) if ties else dataclasses.replace(settle(found, tied=False), tied=partial(settle, found))
+    )
 
 
-def search(problem: Problem, cutoff: float = np.inf) -> Searched:
+def search(problem: Problem, reached: branch.Reached | None = None) -> Searched:
     """Find the optimum and its bound.
 
     What the search box alone forbids or holds is asked again in a far larger box, and with the slack that feasibility
-    is granted, before it is called infeasible or unbounded. ``cutoff``: only designs under this log value are looked
-    for; "infeasible" then means that there is none.
+    is granted, before it is called infeasible or unbounded. ``reached``: what is found beside this problem; only
+    designs as good as that are looked for, and "infeasible" then means that there is none.
     """
-    found = _search(problem, cutoff)
+    found = _search(problem, reached)
     if found.outcome.status is Status.INFEASIBLE or found.outcome.runaway:
-        eased = _search(_eased(problem), cutoff)
-        return eased if np.isfinite(eased.value) or found.outcome.runaway else found
+        eased = _search(_eased(problem), reached)
+        found = eased if np.isfinite(eased.value) or found.outcome.runaway else found
+    if reached is not None:
+        reached.by(found.value)
     return found
 
 
@@ -121,7 +129,7 @@ def _eased(problem: Problem) -> Problem:
     return dataclasses.replace(problem, variables=variables, rows=rows)
 
 
-def _search(problem: Problem, cutoff: float) -> Searched:
+def _search(problem: Problem, reached: branch.Reached | None) -> Searched:
     stated = _stated(problem)
     goal = stated or next(iter(ties.tie_goals(problem, "")), None)
     c = canon.canonical(problem, goal)
@@ -132,7 +140,7 @@ def _search(problem: Problem, cutoff: float) -> Searched:
         done = _at_its_limit(problem, goal, c)
     if done is not None:
         return Searched(problem, goal, c, done.outcome, done=done)
-    outcome, found = _searched(problem, c, cutoff)
+    outcome, found = _searched(problem, c, reached)
     if found is None or found.y is None:
         return Searched(problem, goal, c, outcome, done=Optimum(outcome))
     gone = _runs_away(problem, c, found.y) if stated is not None else ""
@@ -147,16 +155,19 @@ def _stated(problem: Problem) -> Goal | None:
     return problem.goal if problem.goal is not None and problem.goal.numerator.terms else None
 
 
-def settle(s: Searched) -> Optimum:
-    """Settle which of the optimal designs is handed out."""
+def settle(s: Searched, *, tied: bool = True) -> Optimum:
+    """Settle which of the optimal designs is handed out; unless ``tied`` it is any of them."""
     if s.done is not None or s.found is None or s.found.y is None:
         return s.done or Optimum(s.outcome)
     problem, goal, c = s.problem, s.goal, s.c
     y, known = _sharpened(problem, goal, c, s.found.y)
     pinned = _pinned(problem, goal, c, known.rows) if goal is not None else None
-    # of any feasible design nobody is told how far the others range
-    ranged = _stated(problem) is not None
-    chosen = ties.choose(problem, goal, y, known=known, ranged=ranged) if pinned is None else pinned
+    chosen = pinned
+    if chosen is None and not tied:
+        chosen = ties.Chosen(y, {}, 0.0)
+    if chosen is None:
+        # of any feasible design nobody is told how far the others range
+        chosen = ties.choose(problem, goal, y, known=known, ranged=_stated(problem) is not None)
     x = _values(problem, c, chosen.y)
     if goal is None or _stated(problem) is None:
         return Optimum(_any_design(problem, x, s.outcome.solver), chosen.y)
@@ -218,10 +229,12 @@ def _constant(top: Posynomial, bottom: Posynomial) -> float | None:
     return ratios[0] if max(ratios) <= min(ratios) * (1 + 1e-12) else None
 
 
-def _searched(problem: Problem, c: Canonical, cutoff: float) -> tuple[Outcome, branch.Found | None]:
+def _searched(
+    problem: Problem, c: Canonical, reached: branch.Reached | None
+) -> tuple[Outcome, branch.Found | None]:
     """Interior point, or branch and bound over it: its own result, a design before ties are broken."""
     solver = f"dse {METHODS.get(problem.kind, 'branch and bound')}"
-    found = branch.minimise(c, cutoff=cutoff)
+    found = branch.minimise(c, reached=reached)
     if found.status == branch.INFEASIBLE:
         proof = "no design meets all limits; " + PROOFS[problem.kind]
         return Outcome(Status.INFEASIBLE, certificate=proof, solver=solver), None

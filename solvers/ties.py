@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from formulations.posynomial import Posynomial
 from formulations.problem import Goal, Problem, Row, Variable, symbols
 from formulations.tolerances import TIE, TIES
 from scenarios.question import Decision
-from solvers import branch, gp, multipliers
+from solvers import branch, gp, multipliers, side_by_side
 from solvers.multipliers import Multipliers
 
 SAME = 1e-2
@@ -47,7 +48,7 @@ def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
     """What ties go to, in order: least time, energy, cost, then smaller decided quantities in file order."""
     goals = []
     unknowns = {v.name for v in problem.variables}
-    known = symbols(problem.question)
+    known = problem.known or symbols(problem.question)
     for name in (*TIES, *(v.name for v in problem.variables)):
         r = None if name == optimised else known.get(name)
         if r is None or not r.numerator.terms:
@@ -119,8 +120,10 @@ def _settle(
     """
     ranges: dict[str, tuple[float, float]] = {}
     loose = not ranged
-    for direction in [*np.eye(len(c.names))[list(c.allowed)], *c.forms] if ranged else ():
-        low, high = (sign * _reach(problem, goal, c, sign * direction, y) for sign in (1.0, -1.0))
+    directions = [*np.eye(len(c.names))[list(c.allowed)], *c.forms] if ranged else []
+    reach = partial(_reach, problem, goal, c, y)
+    lows = side_by_side.run([partial(reach, sign * d) for d in directions for sign in (1.0, -1.0)])
+    for direction, low, high in zip(directions, lows[::2], [-x for x in lows[1::2]], strict=True):
         alone = np.flatnonzero(direction)
         whole = alone.size == 1 and int(alone[0]) in c.allowed
         if high - low > (1e-12 if whole else SAME):
@@ -134,7 +137,7 @@ def _settle(
     return (y if found.y is None else found.y[: y.size]), ranges
 
 
-def _reach(problem: Problem, goal: Goal | None, c: Canonical, direction: Array, y: Array) -> float:
+def _reach(problem: Problem, goal: Goal | None, c: Canonical, y: Array, direction: Array) -> float:
     """The least value of a linear form over the optimal designs."""
     names = [v.name for v in problem.variables]
     power = 1.0 if goal is None else NUDGE
@@ -254,7 +257,7 @@ def _extent(
     logc = np.broadcast_to(b, (len(goals), b.size)).copy()
     logc[:, 0] = 0.0
     span = np.full((len(goals), flat.shape[1]), _span(c))
-    r = gp.solve(many, logc, ptr, -span, span)
+    r = side_by_side.solve(many, logc, ptr, -span, span)
     out = {}
     for j, i in enumerate(open_ones):
         low, high = y[i] + r.value[2 * j], y[i] - r.value[2 * j + 1]
@@ -269,7 +272,7 @@ def _descend(
     """Move inside the face to the least ``stage``; the new face is what it leaves open; the stage's proven bound."""
     c, a, b, ptr = _reduced(problem, goal, stage, fixed, y, flat)
     span = np.full((1, flat.shape[1]), _span(c))
-    r = gp.solve(a, b[None], ptr, -span, span)
+    r = side_by_side.solve(a, b[None], ptr, -span, span)
     if r.status[0] != 0:
         return y, flat, float(r.bound[0])
     moved = y + flat @ r.y[0]

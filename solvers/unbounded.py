@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.canonical import Array, Canonical
 from formulations.problem import Variable
-from solvers import gp
+from solvers import side_by_side
 
 FALLS = 1e-7
 
@@ -39,7 +39,7 @@ def _direction(exponents: bytes, low: bytes, high: bytes) -> tuple[float, ...] |
     if not np.any(hi - lo > 0):
         return None
     a = np.frombuffer(exponents).reshape(-1, lo.size)
-    r = gp.solve(a, np.zeros((1, len(a))), np.arange(len(a) + 1), lo, hi)
+    r = side_by_side.solve(a, np.zeros((1, len(a))), np.arange(len(a) + 1), lo, hi)
     if r.status[0] != 0 or r.value[0] > -FALLS:
         return None
     return tuple(np.abs(np.where(hi[0] - lo[0] > 0, r.y[0], 0.0)).tolist())

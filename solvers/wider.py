@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -118,13 +119,16 @@ def farthest(problem: Problem) -> float:
     return max([problem.question.reach, *_reaches(problem)])
 
 
-def ended(problem: Problem) -> list[Program]:
-    """The programs of a question with the ends of its search farther and farther out.
+def ended(problem: Problem) -> list[Callable[[], Program | None]]:
+    """The programs of a question with the ends of its search farther and farther out, each made when it is asked for.
 
     The nearest first: HiGHS takes minutes for some rows over whole numbers of 1e10, which few answers need.
     """
-    farther = (formulate(replace(problem.question, reach=reach)).program for reach in (1.0, *STEPS))
-    return [p for p in farther if p is not None]
+
+    def at(reach: float) -> Program | None:
+        return formulate(replace(problem.question, reach=reach)).program
+
+    return [cache(partial(at, reach)) for reach in (1.0, *STEPS)]
 
 
 def _impossible(first: Tried) -> Tried | None:

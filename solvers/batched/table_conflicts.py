@@ -18,9 +18,9 @@ from formulations.evaluation import RowKey
 from formulations.many import Array, Many, Points
 from formulations.problem import formulate
 from formulations.program import is_linear
+from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import boxes, conflicts, subsets, wider
-from solvers.answer import HOLDS
 from solvers.batched import blocks, box_search, table_designs
 from solvers.batched.table_designs import Rule, Table, full
 from solvers.batched.told import Told

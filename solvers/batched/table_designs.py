@@ -17,15 +17,13 @@ from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.many import Array, Many, plain
 from formulations.problem import formulate
-from formulations.stated import TIES
+from formulations.tolerances import TIE, TIES
 from scenarios.question import HALVINGS, Decision, Question, combinations
 from solvers import cases, scan
 from solvers.boxes import FEASIBLE
 
 LARGEST = 40_000
 """Designs of a table that is still worth evaluating at many points."""
-KEEP = 1e-9
-"""Objectives that differ by less are tied."""
 NOISE = 1e-12
 
 Mask = NDArray[np.bool_]
@@ -47,8 +45,8 @@ class Rule:
 
     @property
     def spare(self) -> float:
-        """What settles ties may differ by, beside ``KEEP`` of its size."""
-        return 0.0 if self.scanned else KEEP * 1e-3
+        """What settles ties may differ by, beside ``TIE`` of its size."""
+        return 0.0 if self.scanned else TIE * 1e-3
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.many import Array, Differ, Points
-from formulations.stated import TIES
+from formulations.tolerances import HOLDS, TIE, TIES
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
-from solvers.answer import HOLDS
 from solvers.batched import blocks, table_conflicts, table_designs
 from solvers.batched.blocks import Block
 from solvers.batched.offers import OTHER_KIND, Offer, too_few
-from solvers.batched.table_designs import KEEP, LARGEST, Rule, Table, full
+from solvers.batched.table_designs import LARGEST, Rule, Table, full
 from solvers.batched.told import Designs, Told
 
 KIND = "table of designs"
@@ -171,7 +170,7 @@ def _judged(t: Table, near: Question, which: NDArray[np.intp], rule: Rule) -> Ju
     reached = np.where(broken | np.isnan(goal), np.inf, goal)
     low = reached.min(axis=1)
     # a design that breaks a limit by a hair may do for another method, whose tolerances are not ours
-    close = broken & (worst <= HOLDS) & ~(goal > (low + KEEP * np.abs(low))[:, None])
+    close = broken & (worst <= HOLDS) & ~(goal > (low + TIE * np.abs(low))[:, None])
     # what costs without end is told of by a single point
     endless = np.isinf(low) & (~broken & ~np.isnan(goal)).any(axis=1)
     best = _first(t, at, reached, low, rule)
@@ -191,6 +190,6 @@ def _first(t: Table, at: Mapping[str, Any], reached: Array, low: Array, rule: Ru
     for level in (*(at[n] for n in TIES if n in at), *t.x.values()):
         values = np.where(left, full(level, reached.shape)[tied], np.inf)
         first = values.min(axis=1)
-        left &= values <= (first + KEEP * np.abs(first) + rule.spare)[:, None]
+        left &= values <= (first + TIE * np.abs(first) + rule.spare)[:, None]
     best[tied] = np.argmax(left, axis=1)
     return best

@@ -100,7 +100,7 @@ def at(question: Question, names: tuple[str, ...]) -> Iterator[tuple[str, float]
         problem = formulate(question)
         p = problem.program
         if p is not None and not scan.few(question):
-            programs = wider.ended(problem) if p.open else (p,)
+            programs = wider.ended(problem) if p.open else [lambda p=p: p]
             found = [milp_conflicts.value_that_would_do(programs, n) for n in names]
         elif problem.rows is not None or cases.apply_to(problem):
             found = [conflicts.would_do(problem, n) for n in names]

@@ -181,7 +181,8 @@ def test_what_a_block_leaves_open_is_completed_point_by_point():
     with handover.collected() as tally:
         would_do.complete(grid, plan, region, arrays, np.zeros(grid.shape, bool))
     assert tally.reasons == {would_do.ALONE: int(clash.any(-1).sum())}
-    np.testing.assert_array_equal(arrays["would_do"], whole)
+    # asked by itself or beside others, a value is the same but for the rounding of sums of another length
+    np.testing.assert_allclose(arrays["would_do"], whole, rtol=1e-12)
 
 
 def test_asking_with_the_stored_value_is_feasible():
