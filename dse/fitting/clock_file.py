@@ -8,7 +8,7 @@ from pathlib import Path
 from dse.fitting.clocks import CLOCK, UNIT_CLOCK
 from dse.fitting.errors import FittingError
 from dse.fitting.result import Fit
-from dse.models import model_files
+from dse.models import model_text
 from dse.models.fitted import POSYNOMIAL, Column, Derived, Fitted, Term
 from dse.version import VERSION
 
@@ -33,7 +33,7 @@ def model_file(fit: Fit) -> str:
     clock = fit.runs.measured["clock"]
     split, errors = next(iter(fit.validation.items()))
     data = Path(fit.source).name
-    return model_files.written(
+    return model_text.written(
         Fitted(
             name=_called(fit.name),
             target="time",
