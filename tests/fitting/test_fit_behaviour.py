@@ -29,7 +29,12 @@ def runs(seed: int, count: int = 150, noise: float = NOISE) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     m, n, k = (np.round(np.exp(rng.uniform(np.log(8), np.log(4096), count))) for _ in range(3))
     seconds = 4e-6 + 5e-15 * m * n * k + 2e-12 * m * k
-    return {"m": m, "n": n, "k": k, "latency [ms]": 1e3 * seconds * np.exp(noise * rng.standard_normal(count))}
+    return {
+        "m": m,
+        "n": n,
+        "k": k,
+        "latency [ms]": 1e3 * seconds * np.exp(noise * rng.standard_normal(count)),
+    }
 
 
 FORM = "a + b * m * n * k + c * m * k"
@@ -37,13 +42,13 @@ TRUE = {"a": 4e-6, "b": 5e-15, "c": 2e-12}
 
 
 def test_coefficients_lie_in_their_intervals():
-    """Of 95 % intervals with 3 % noise at least 90 % hold the truth: 54 chances, 4 misses within two deviations."""
+    """Of 95 % intervals with 3 % noise at least 90 % hold the truth: 36 chances."""
     held = [
         e.low <= TRUE[e.name] <= e.high
-        for seed in range(18)
+        for seed in range(12)
         for e in fit_behaviour(runs(seed), "latency", "m, n, k", form=FORM).estimates
     ]
-    assert len(held) == 54
+    assert len(held) == 36
     assert np.mean(held) >= 0.9
 
 
@@ -62,7 +67,7 @@ def test_a_coefficient_that_is_not_there_is_left_out_and_bounded_on_one_side():
         assert "d not visible in these runs" in str(made)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_exponents_on_the_lattice_come_back(seed: int):
     rng = np.random.default_rng(seed)
     lattice = candidates(2)
@@ -81,15 +86,14 @@ def test_terms_are_added_only_while_runs_held_out_gain():
     assert made.held.mean < 1.5 * NOISE
 
 
-@pytest.mark.parametrize("form", [FORM, "softmax"])
-@pytest.mark.parametrize("loss", ["huber", "tukey"])
+@pytest.mark.parametrize(("form", "loss"), [(FORM, "huber"), (FORM, "tukey"), ("softmax", "huber")])
 def test_gross_outliers_move_no_prediction_far(form: str, loss: Any):
     """Five percent of runs a factor 10 off change nothing inside the range by more than 5 %."""
-    data = runs(5, 400)
-    about = {"terms": 4} if form == "softmax" else {}
+    data = runs(5, 300)
+    about = {"terms": 3} if form == "softmax" else {}
     clean = fit_behaviour(data, "latency", "m, n, k", form=form, loss=loss, **about)
     spoilt = dict(data)
-    far = np.random.default_rng(1).choice(400, 20, replace=False)
+    far = np.random.default_rng(1).choice(300, 15, replace=False)
     spoilt["latency [ms]"] = data["latency [ms]"].copy()
     spoilt["latency [ms]"][far] *= 10.0
     moved = fit_behaviour(spoilt, "latency", "m, n, k", form=form, loss=loss, **about)
@@ -227,7 +231,9 @@ def test_json_says_what_python_gets(gemm_csv: Path):
 def test_a_fit_that_describes_nothing_ends_in_3_and_writes_nothing(tmp_path: Path):
     rng = np.random.default_rng(0)
     path, out = tmp_path / "noise.csv", tmp_path / "noise.toml"
-    lines = [f"{a},{b}" for a, b in zip(rng.uniform(1, 9, 50), np.exp(2 * rng.standard_normal(50)), strict=True)]
+    lines = [
+        f"{a},{b}" for a, b in zip(rng.uniform(1, 9, 50), np.exp(2 * rng.standard_normal(50)), strict=True)
+    ]
     path.write_text("\n".join(["m,y", *lines]))
     ask = ("fit", path, "--model", "posynomial", "--target", "y", "--of", "m", "--form", "a * m", "-o", out)
     refused = dse_(*ask)
@@ -253,9 +259,7 @@ def test_a_fit_that_describes_nothing_ends_in_3_and_writes_nothing(tmp_path: Pat
         (("--target", "latency", "--of", "m/2"), "is no column"),
     ],
 )
-def test_wrong_use_is_exit_code_2_with_one_clear_message(
-    options: tuple[str, ...], said: str, gemm_csv: Path
-):
+def test_wrong_use_is_exit_code_2_with_one_clear_message(options: tuple[str, ...], said: str, gemm_csv: Path):
     done = dse_("fit", gemm_csv, "--model", "posynomial", *options)
     assert done.exit_code == 2, done.output
     assert said in done.stderr

@@ -284,6 +284,19 @@ def test_a_model_that_is_not_there_is_one_clear_message(text: str, said: str):
         from_text(f'{text}\n[objective]\nminimize = "latency"\n')
 
 
+def test_what_ships_is_the_fit_of_the_sample_that_ships():
+    """To a percent: a search from several starts ends elsewhere in the last digits on another processor."""
+    from dse.reproduction.gemm import comparison
+    from dse.reproduction.gemm.shipped import made
+
+    fit = fit_of(models.get("gemm-a100"))
+    assert fit is not None
+    columns = comparison.sample("a100").columns
+    again = made("a100").fitted
+    assert np.abs(again.value(columns) / fit.value(columns) - 1).max() < 0.01
+    assert again.source == fit.source
+
+
 @pytest.mark.parametrize("name", sorted(shipped()))
 def test_what_ships_can_be_asked_and_says_where_it_comes_from(name: str):
     model = models.get(name)
