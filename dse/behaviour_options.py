@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -31,7 +30,7 @@ _DECORATIONS = (
     click.option(
         "--group", metavar="COLUMNS", help='Hold out whole values of these columns, such as "n, k".'
     ),
-    click.option("--loss", type=click.Choice(["huber", "tukey", "squares"]), help="Robust loss (huber)."),
+    click.option("--loss", type=click.Choice(["huber", "tukey", "squares"]), help="Robust loss (tukey)."),
     click.option(
         "--coverage",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -89,8 +88,6 @@ def fit_behaviour(
     wanted: Wanted,
 ) -> int:
     """Fit what the options ask for, write and print it, and return the exit code; a terminal shows progress."""
-    # small products of matrices only wait for each other in several threads
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dse import fitting
 
     given = {**options, "fold_count": folds, "name": name, "headers": columns}

@@ -12,6 +12,8 @@ DRAWS = 200
 MOST_RUNS = 6000
 ROUNDS = 3
 CONFIDENCE = 0.95
+# without it 95 % intervals of 150 runs with 3 % noise held the truth in 90 of 100 cases (60 data sets)
+WIDER = 1.2
 
 
 def intervals(
@@ -41,7 +43,7 @@ def intervals(
         counts = np.bincount(rng.integers(0, many, many), minlength=many).astype(float)
         drawn[i] = lattice.coefficients(part, of, loss, counts[number], centre, ROUNDS)
     # the draws of n things spread by a factor sqrt((n - 1)/n) too little
-    wide = shrink * np.sqrt(many / max(many - 1, 1))
+    wide = WIDER * shrink * np.sqrt(many / max(many - 1, 1))
     spread = value + wide * (drawn - centre)
     outside = (1 - CONFIDENCE) / 2
     low, high = np.quantile(spread, outside, axis=0), np.quantile(spread, 1 - outside, axis=0)

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.fitting import gram
 from dse.fitting.logfit import HUBER, MAD, TUKEY, Array, Loss
 
 EXPONENTS = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 MOST_CANDIDATES = 800
 # columns that a term of a lattice may have at once
 TOGETHER = 3
-ROUNDS = 12
+ROUNDS, HUBER_ROUNDS = 15, 5
 SETTLED = 1e-6
 SEEN = 1e-5
 # of what was measured: a prediction below weighs no more
@@ -75,13 +76,15 @@ def coefficients(
     if near is not None:
         before, predicted = predicted, np.maximum(terms @ near / y, LEAST)
     c = np.zeros(terms.shape[1])
-    for _ in range(rounds):
+    for done in range(rounds):
+        # far runs are told from near ones only by a fit that they have not spoilt
+        now: Loss = "huber" if loss == "tukey" and near is None and done < HUBER_ROUNDS else loss
         # (measured - modelled)/modelled, with the modelled of the round before, in units of measured
         residual = 1 / predicted - 1
-        w = weight / predicted**2 * robust(residual, loss if np.isfinite(before[0]) else "squares")
+        w = weight / predicted**2 * robust(residual, now if np.isfinite(before[0]) else "squares")
         c = least_squares(scaled, w)
         before, predicted = predicted, np.maximum(scaled @ c, LEAST)
-        if np.abs(predicted / before - 1).max() < SETTLED:
+        if now == loss and np.abs(predicted / before - 1).max() < SETTLED:
             break
     return np.asarray(c / size)
 
@@ -100,8 +103,7 @@ def least_squares(rows: Array, weight: Array) -> Array:
     """Return the x >= 0 that minimises sum of weight (rows x - 1)^2, by the active set of its normal equations."""
     from scipy.optimize import nnls
 
-    weighted = rows * weight[:, None]
-    normal, right = rows.T @ weighted, weighted.sum(0)
+    normal, right = gram.normal(rows, weight), gram.right(rows, weight)
     # the factor of the normal equations stands for the rows; a grain of the diagonal keeps it definite
     grain = 1e-12 * np.trace(normal) / len(normal)
     factor = np.linalg.cholesky(normal + grain * np.eye(len(normal)))

@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.fitting import gram
+
 Array = NDArray[np.float64]
 Loss = Literal["squares", "huber", "tukey"]
 LOSSES: tuple[Loss, ...] = ("huber", "tukey", "squares")
@@ -108,8 +110,8 @@ def fitted(
     for _ in range(steps):
         residual = value - y
         w = weight * _weights(residual / spread, loss)
-        gradient = jacobian.T @ (w * residual)
-        normal = jacobian.T @ (w[:, None] * jacobian)
+        gradient = gram.right(jacobian, w * residual)
+        normal = gram.normal(jacobian, w)
         pull = PULL * spread**2
         if free.exponents:
             gradient[pulled] += pull * form.exponents.ravel()

@@ -32,17 +32,24 @@ def fit(
     few = rng.choice(len(x), min(MOST_RUNS, len(x)), replace=False)
     free = Free(exponents=True, sharpness=not sharp)
     if terms == 1:
-        return fitted(_start(x[few], y[few], 1, rng, sharp=True), x, y, Free(exponents=True), loss)[0]
+        return robustly(_start(x[few], y[few], 1, rng, sharp=True), x, y, Free(exponents=True), loss)
     found: list[tuple[float, int, Form]] = []
     for _ in range(starts):
         start = _start(x[few], y[few], terms, rng, sharp=sharp)
-        form, cost = fitted(start, x[few], y[few], free, loss, TRIED_STEPS)
+        form, cost = fitted(start, x[few], y[few], free, "huber", TRIED_STEPS)
         found.append((cost, len(found), form))
     best = min(
-        (fitted(form, x[few], y[few], free, loss) for _, _, form in sorted(found)[:POLISHED]),
+        (fitted(form, x[few], y[few], free, "huber") for _, _, form in sorted(found)[:POLISHED]),
         key=lambda f: f[1],
     )
-    return fitted(best[0], x, y, free, loss)[0]
+    return robustly(best[0], x, y, free, loss)
+
+
+def robustly(form: Form, x: Array, y: Array, free: Free, loss: Loss) -> Form:
+    """Fit from a start; where the loss forgets far runs, after one that only weighs them less has found them."""
+    if loss == "tukey":
+        form, _ = fitted(form, x, y, free, "huber")
+    return fitted(form, x, y, free, loss)[0]
 
 
 def _start(x: Array, y: Array, terms: int, rng: np.random.Generator, *, sharp: bool) -> Form:

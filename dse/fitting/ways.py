@@ -41,7 +41,7 @@ class Way:
     form: str
     terms: int | None = None
     free: bool = False
-    loss: Loss = "huber"
+    loss: Loss = "tukey"
     written: Written | None = None
     columns: tuple[str, ...] = ()
 
@@ -86,7 +86,7 @@ def _of_sum(way: Way, exponents: Array, x: Array, y: Array) -> Form:
     form = summed(form_of(np.zeros(len(exponents)), exponents), x, y, way.loss)
     if not way.free:
         return form
-    return fitted(form, x, np.log(y), Free(exponents=True), way.loss)[0]
+    return softmax.robustly(form, x, np.log(y), Free(exponents=True), way.loss)
 
 
 def summed(start: Form, x: Array, y: Array, loss: Loss) -> Form:
@@ -112,9 +112,9 @@ def _largest(start: Form, x: Array, y: Array, way: Way) -> Form:
             theta[shrunk] -= 2.0
         few = some(len(x), SELECTING_RUNS, 0)
         made = replace(start, logc=start.logc + theta[start.tie])
-        form, cost = fitted(made, x[few], ly[few], free, way.loss)
+        form, cost = fitted(made, x[few], ly[few], free, "huber")
         tried.append((cost, len(tried), form))
-    return visible(fitted(min(tried)[2], x, ly, free, way.loss)[0], x)
+    return visible(softmax.robustly(min(tried)[2], x, ly, free, way.loss), x)
 
 
 def visible(form: Form, x: Array) -> Form:

