@@ -8,7 +8,7 @@ from formulations import evaluation, maxima
 from formulations.posynomial import Difference, LogMonomial, Ratio, Refused, symbol
 from formulations.problem import Kind, Problem
 from scenarios.composed import definitions_of
-from scenarios.expressions import names
+from scenarios.trees import names
 
 
 def culprit(problem: Problem) -> str:

@@ -47,12 +47,12 @@ def head(solution: Facts) -> list[tuple[str, str]]:
         found.append(
             ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()))
         )
-    if reached := [n for n, x in solution.limits.items() if x.binding and n.startswith(f"{RANGE}.")]:
+    if reached := [n for n, x in solution.limits.items() if x.binding and _measured(n)]:
         beyond = f"the range of the measurements ({', '.join(reached)}); farther out the model is a guess"
         found.append(("held by", beyond))
     if solution.waived:
         found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))
-    if any(n.startswith(f"{RANGE}.") for n in solution.waived):
+    if any(map(_measured, solution.waived)):
         found.append(
             ("beware", "without the range of the measurements the model may be asked where nothing was")
         )
@@ -60,6 +60,11 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     if solution.solver:
         found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))
     return [(label, text) for label, text in found if text]
+
+
+def _measured(limit: str) -> bool:
+    """Whether a limit is the range of a fitted model, asked itself, as a kernel or as a function."""
+    return f".{RANGE}." in f".{limit}"
 
 
 def parts(solution: Facts) -> list[Part]:
