@@ -291,17 +291,17 @@ class _Parser:
     def _no_function(self, token: _Token) -> ExpressionError:
         family, dot, _ = token.text.partition(".")
         if dot:
-            own = [f.call for f in self.functions.values() if f.family == family]
-            right = meant(token.text, own or FUNCTIONS)
-            if not own:
-                right += (
-                    f'\n    [models] {family} = "./{family}.toml" would make those of a fitted model known'
-                )
+            own = [f for f in self.functions.values() if f.family == family]
+            known = [f.call for f in own or self.functions.values()]
+            right = meant(token.text, known or FUNCTIONS)
+            if not known:
+                named = f'[models] {family} = "./{family}.toml"'
+                right += f"\n    {named} would make those of a fitted model known"
             return self.wrong(token, f"there is no function {shown(token.text)[1:-1]}", right)
-        known = f"there are {', '.join(FUNCTIONS)}"
+        there = f"there are {', '.join(FUNCTIONS)}"
         if token.text in _PYTHON:
-            known = f"write {_PYTHON[token.text]}; {known}"
-        return self.wrong(token, f"there is no function {shown(token.text)[1:-1]}", known)
+            there = f"write {_PYTHON[token.text]}; {there}"
+        return self.wrong(token, f"there is no function {shown(token.text)[1:-1]}", there)
 
     def _called(self, token: _Token) -> Expression:
         fitted = self.functions.get(token.text)

@@ -170,7 +170,10 @@ class _Proof:
         return Meaning(self.small(dimensions.raised(base.dimension, int(e)), at), positive, value)
 
     def fitted(self, function: Function, of: tuple[Expression, ...]) -> Meaning:
-        """Prove that a fitted model gets what it was fitted to: numbers above 0 in the units of its columns."""
+        """Prove that a fitted model gets what it was fitted to: numbers above 0 in the units of its columns.
+
+        Below 0 the ratios of its range would hold, and no power of it is a number.
+        """
         found = [self.of(x) for x in of]
         for column, tree, x in zip(function.takes, of, found, strict=True):
             wanted = meaning_of(column.unit, 0.0)
@@ -180,7 +183,11 @@ class _Proof:
             if x.value is not None and x.value <= 0:
                 wrong = f"{column.name} of {function.call} is above 0, and this is {x.value:.12g}"
                 raise self.wrong(tree.at, wrong)
-        return Meaning(meaning_of(function.metric.unit, 0.0).dimension, all(x.positive for x in found))
+            if not x.positive:
+                wrong = f"{column.name} of {function.call} is above 0, and this may be negative"
+                least = f"{column.least:.12g} {column.unit}".rstrip()
+                raise self.wrong(tree.at, wrong, f"give positive numbers only, or write maximum({least}, …)")
+        return Meaning(meaning_of(function.metric.unit, 0.0).dimension)
 
     def call(self, function: str, of: list[Meaning], at: int) -> Meaning:
         first = of[0]
