@@ -7,10 +7,10 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-from dse.models.fitted import RANGE
 from dse.streams import visible
 from results import family_tables, limit_rows, words
 from results.facts import Status
+from results.limits import of_range
 from results.parts import PADDING, Part, cut
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def head(solution: Facts) -> list[tuple[str, str]]:
         found.append(
             ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()))
         )
-    if reached := [n for n, x in solution.limits.items() if x.binding and _measured(n)]:
+    if reached := [n for n, x in solution.limits.items() if x.binding and of_range(n)]:
         beyond = f"the range of the measurements ({', '.join(reached)}); farther out the model is a guess"
         found.append(("held by", beyond))
     if solution.waived:
         found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))
-    if any(map(_measured, solution.waived)):
+    if any(map(of_range, solution.waived)):
         found.append(
             ("beware", "without the range of the measurements the model may be asked where nothing was")
         )
@@ -60,11 +60,6 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     if solution.solver:
         found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))
     return [(label, text) for label, text in found if text]
-
-
-def _measured(limit: str) -> bool:
-    """Whether a limit is the range of a fitted model, asked itself, as a kernel or as a function."""
-    return f".{RANGE}." in f".{limit}"
 
 
 def parts(solution: Facts) -> list[Part]:

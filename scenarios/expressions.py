@@ -292,9 +292,11 @@ class _Parser:
         family, dot, _ = token.text.partition(".")
         if dot:
             own = [f for f in self.functions.values() if f.family == family]
-            known = [f.call for f in own or self.functions.values()]
-            right = meant(token.text, known or FUNCTIONS)
-            if not known:
+            known = own or list(self.functions.values())
+            right = meant(token.text, [f.name for f in known] or FUNCTIONS)
+            if known:
+                right += f"; write {known[0].call}"
+            else:
                 named = f'[models] {family} = "./{family}.toml"'
                 right += f"\n    {named} would make those of a fitted model known"
             return self.wrong(token, f"there is no function {shown(token.text)[1:-1]}", right)
