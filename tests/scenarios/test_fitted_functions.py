@@ -288,6 +288,32 @@ spacing = "log"
         assert float(found["objective"][i]) == pytest.approx(best, rel=1e-7)
 
 
+def test_many_points_beyond_the_range_are_infeasible_and_say_by_what(folder: Path):
+    """Both sides of a range keep their whole names where points are solved together."""
+    more = """
+[decide]
+tile = { min = 64, max = 8192 }
+[objective]
+minimize = "long"
+[sweep.p]
+path = "pause"
+start = "1 ns"
+stop = "100 s"
+num = 700
+spacing = "log"
+"""
+    found = dse.sweep(
+        asked(folder, 'long = "gemm.time(tile, tile, pause) / tile"', more, given='pause = "1 ms"')
+    )
+    inside = (found["p"] >= 1e-6 * (1 - 1e-9)) & (found["p"] <= 1 + 1e-9)
+    assert ((found.status == 1) == inside).all()
+    assert ((found.status == 3) == ~inside).all()
+    states = found["binding"].sel(limit=["gemm.measured_range.wait.min", "gemm.measured_range.wait.max"])
+    meant = dict(zip(states.flag_meanings.split(), states.flag_values, strict=True))
+    ends = states.isel(p=[0, -1]) == meant["conflicting"]
+    assert ends.values.tolist() == [[True, False], [False, True]]
+
+
 WRONG = [
     ("gemm.time(rows, 2)", "gemm.time takes 3 numbers, and 2 stand in its brackets (column 1)"),
     ("gemm.tme(rows, 2, 1 s)", "did you mean 'gemm.time'"),
