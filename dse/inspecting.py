@@ -100,11 +100,17 @@ def _described(asked: Scenario) -> dict[str, Any]:
 
 
 def _fitted(question: Question) -> str:
-    """Say what form a fitted model has and what that permits; nothing of a model that was written."""
+    """Say what forms fitted models have and what these permit; nothing of a model that was written."""
     from dse.models.fitted import fit_of, told
+    from scenarios.composed import definitions_of
+    from scenarios.functions import ranges
 
     fit = fit_of(question.model)
-    return told(fit) if fit is not None else ""
+    asked = {
+        r.function.family: r.function.fit for r in ranges(d.tree for d in definitions_of(question.model))
+    }
+    alone = [told(fit)] if fit is not None else []
+    return "\n".join(alone + [f"{name}: {told(fit)}" for name, fit in asked.items()])
 
 
 def _way(grid: Grid, command: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from formulations.differences import Difference
 from formulations.posynomial import LogMonomial, Ratio, Refused, symbol
 from formulations.problem import Kind, Problem
 from scenarios.composed import definitions_of
-from scenarios.expressions import names
+from scenarios.trees import names
 
 
 def culprit(problem: Problem) -> str:

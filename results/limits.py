@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.models.fitted import RANGE
 from formulations import evaluation
 from scenarios.question import combinations
 
@@ -49,5 +50,13 @@ def _anywhere(decision: Decision) -> Any:
 
 
 def base_name(limit: str) -> str:
-    """Return what a limit limits: its name without the mark of the lower side."""
-    return limit.removesuffix(".min")
+    """Return what a limit limits: its name without the mark of the lower side.
+
+    A side of the range of measurements has its mark as a part of its own name.
+    """
+    return limit if of_range(limit) else limit.removesuffix(".min")
+
+
+def of_range(limit: str) -> bool:
+    """Whether a limit is a side of the range of a fitted model: asked itself, as a kernel or as a function."""
+    return f".{RANGE}." in f".{limit}"

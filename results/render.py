@@ -7,10 +7,10 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-from dse.models.fitted import RANGE
 from dse.streams import visible
 from results import family_tables, limit_rows, words
 from results.facts import Status
+from results.limits import of_range
 from results.parts import PADDING, Part, cut
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def head(solution: Facts) -> list[tuple[str, str]]:
         found.append(
             ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()))
         )
-    if reached := [n for n, x in solution.limits.items() if x.binding and n.startswith(f"{RANGE}.")]:
+    if reached := [n for n, x in solution.limits.items() if x.binding and of_range(n)]:
         beyond = f"the range of the measurements ({', '.join(reached)}); farther out the model is a guess"
         found.append(("held by", beyond))
     if solution.waived:
         found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))
-    if any(n.startswith(f"{RANGE}.") for n in solution.waived):
+    if any(map(of_range, solution.waived)):
         found.append(
             ("beware", "without the range of the measurements the model may be asked where nothing was")
         )

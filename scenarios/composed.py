@@ -14,11 +14,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from dse.models import arithmetic
+from dse.models.fitted import Function
 from dse.models.model import MACHINE_PREFIX, Model, ModelLimit
 from dse.quantities import Quantity, registry
 from scenarios import dimensions
-from scenarios.expressions import Call, Chain, Expression, Literal, Name, Negative, Power
+from scenarios.functions import Range, range_limits, ranges
 from scenarios.proofs import literal
+from scenarios.trees import Call, Chain, Expression, Literal, Name, Negative, Power
 
 SOURCE = "defined in the scenario"
 _CUT = len(MACHINE_PREFIX)
@@ -50,12 +52,14 @@ class Definition:
 class _Compiled:
     """The definitions as functions, in order: those before the base model runs and those behind it.
 
-    ``sizes``: of those that must not be negative and could be.
+    ``sizes``: of those that must not be negative and could be. ``ranges``: of fitted models that they ask, with what
+    each of these is asked at.
     """
 
     before: tuple[tuple[str, Run], ...]
     after: tuple[tuple[str, Run], ...]
     sizes: tuple[tuple[str, Run], ...]
+    ranges: tuple[tuple[Range, tuple[Run, ...]], ...]
 
 
 class Equations:
@@ -91,6 +95,7 @@ class Equations:
             tuple(r for r in runs if r[0] in self.before),
             tuple(r for r in runs if r[0] not in self.before),
             tuple((d.name, _size(d, lift)) for d in self.definitions if _must_not_be_negative(d)),
+            tuple((r, _arguments(r.function, r.of, lift)) for r in ranges(d.tree for d in self.definitions)),
         )
 
     def __call__(self, g: Any) -> dict[str, Any]:
@@ -117,6 +122,8 @@ class Equations:
             found[name] = at[name]
         for name, run in runs.sizes:
             found[name + NOT_NEGATIVE] = arithmetic.not_negative(at[name], partial(run, at))
+        for reach, of in runs.ranges:
+            found |= reach.ratios([x(at) for x in of])
         return found
 
 
@@ -148,6 +155,8 @@ def compiled(tree: Expression, lift: Lift) -> Run:
             return _chained([(sign, compiled(x, lift)) for sign, x in parts])
         case Power(base, exponent, _):
             return _powered(compiled(base, lift), exponent, lift)
+        case Call(_, of, _, Function() as fitted, _):
+            return _measured(fitted, of, lift)
         case Call(function, of, _):
             return _called(function, [compiled(x, lift) for x in of])
 
@@ -211,6 +220,24 @@ def _called(function: str, of: list[Run]) -> Run:
     if len(of) == 1:
         return lambda at: how(first(at))
     return lambda at: how(*(x(at) for x in of))
+
+
+def _measured(function: Function, of: tuple[Expression, ...], lift: Lift) -> Run:
+    arguments, unit = _arguments(function, of, lift), lift(1.0, function.metric.unit)
+    if isinstance(unit, float):
+        return lambda at: function.at([x(at) for x in arguments])
+    return lambda at: function.at([x(at) for x in arguments]) * unit
+
+
+def _arguments(function: Function, of: tuple[Expression, ...], lift: Lift) -> tuple[Run, ...]:
+    """Return what a fitted model is asked at as plain SI numbers, which its coefficients belong to."""
+    return tuple(
+        _plain_number(compiled(x, lift), lift(1.0, c.unit)) for x, c in zip(of, function.takes, strict=True)
+    )
+
+
+def _plain_number(run: Run, unit: Any) -> Run:
+    return run if isinstance(unit, float) else lambda at: run(at) / unit
 
 
 def _domain_limits(d: Definition) -> tuple[ModelLimit, ...]:
@@ -295,7 +322,11 @@ def composed(base: Model, definitions: Iterable[Definition], own: Own, before: f
         inputs=(*inputs, *own.inputs),
         machine=(*machine, *own.machine),
         metrics=(*base.metrics, *(d.metric for d in ordered)),
-        limits=(*base.limits, *(x for d in ordered for x in _domain_limits(d))),
+        limits=(
+            *base.limits,
+            *(x for d in ordered for x in _domain_limits(d)),
+            *range_limits(d.tree for d in ordered),
+        ),
         equations=Equations(base, ordered, before, used),
         one_of=tuple(g for g in base.one_of if not defined.intersection(g)),
         any_of=tuple(g for g in base.any_of if not defined.intersection(g)),

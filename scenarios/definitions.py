@@ -7,19 +7,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
+from dse.models.fitted import Function
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity
 from dse.streams import controls
 from dse.units import table
-from scenarios import dimensions
+from scenarios import dimensions, functions
 from scenarios.composed import SOURCE, Definition, Own, composed
 from scenarios.errors import Findings, meant, shown
-from scenarios.expressions import Expression, ExpressionError, names, parse
+from scenarios.expressions import ExpressionError, parse
 from scenarios.own_numbers import Names, measure
 from scenarios.proofs import Meaning, meaning_of, prove, told
 from scenarios.question import HALVINGS
 from scenarios.reading import Reader
 from scenarios.schema import Shape
+from scenarios.trees import Expression, names
 
 MOST = 500
 # a metric of this name means the same in every model, and ties, reports and fronts rely on it
@@ -43,23 +45,29 @@ def with_definitions(reader: Reader, shape: Shape, findings: Findings) -> Reader
     Every mistake is noted. A question without [define] stays as it is.
     """
     if not shape.define:
+        functions.unused(shape, (), findings)
         return reader
     if len(shape.define) > MOST:
         findings.add("define", f"there are more than {MOST} definitions", "ask several questions")
         return None
     own = Names(reader, shape, findings)
-    read = {name: _parsed(own, name, text) for name, text in shape.define.items()}
+    known = functions.read(shape, findings)
+    named = [own.family(name) for name in shape.models]
+    if known is None or not all(named):
+        return None
+    read = {name: _parsed(own, name, text, known) for name, text in shape.define.items()}
     trees = {name: tree for name, tree in read.items() if tree is not None}
     used = frozenset(n for tree in trees.values() for n in names(tree))
     sound = [own.number(name) for name in sorted(used)]
     if len(trees) < len(read) or not all(sound):
         return None
+    functions.unused(shape, trees.values(), findings)
     order = _ordered(reader, trees, findings)
     made = None if order is None else _proved(own, trees, order)
     return None if made is None else _reader(own, made, used)
 
 
-def _parsed(own: Names, name: str, text: str) -> Expression | None:
+def _parsed(own: Names, name: str, text: str, known: Mapping[str, Function]) -> Expression | None:
     named = own.name_of_definition(name)
     if not (own.no_other_role(name) and named):
         return None
@@ -67,7 +75,7 @@ def _parsed(own: Names, name: str, text: str) -> Expression | None:
         # that is noted of every text of a file
         return None
     try:
-        return parse(text)
+        return parse(text, known)
     except ExpressionError as error:
         own.findings.add(f"define.{name}", error.wrong, error.right)
         return None

@@ -8,6 +8,8 @@
     power    = operand ["**" factor]
     operand  = number [blank unit] | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
+A function is one of FUNCTIONS, or of a fitted model that the file names: ``gemm.latency(m, n, k)``.
+
 Operators bind as in Python. ``+ - * /`` between two operands need a blank on at least one side, ``**`` needs none,
 and a unit holds no blank: that tells ``2 J/s`` (a unit) from ``2 J / s`` (a division). Nothing here is ever given to
 Python's own parser.
@@ -17,10 +19,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from scenarios.errors import shown
+from dse.models.fitted import Function
+from scenarios.errors import meant, shown
+from scenarios.trees import Call, Chain, Expression, Literal, Name, Negative, Power
 
 MOST_CHARACTERS = 10_000
 MOST_TOKENS = 1000
@@ -68,65 +73,6 @@ def _pointed(text: str, at: int) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A number with its unit ("" for none), as written; ``at``: where it begins."""
-
-    number: str
-    unit: str
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """The name of a quantity."""
-
-    name: str
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Negative:
-    """Minus an operand."""
-
-    of: Expression
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """Operands with "+" and "-", or with "*" and "/", before them; the first has "+" or "*"."""
-
-    parts: tuple[tuple[str, Expression], ...]
-    places: tuple[int, ...]
-
-    @property
-    def at(self) -> int:
-        """Where the first operator behind an operand stands."""
-        return self.places[1]
-
-
-@dataclass(frozen=True, slots=True)
-class Power:
-    """A base to an exponent."""
-
-    base: Expression
-    exponent: Expression
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A function of operands."""
-
-    function: str
-    of: tuple[Expression, ...]
-    at: int
-
-
-Expression = Literal | Name | Negative | Chain | Power | Call
-
-
-@dataclass(frozen=True, slots=True)
 class _Token:
     kind: str
     text: str
@@ -135,33 +81,17 @@ class _Token:
     loose: bool = False
 
 
-def parse(text: str) -> Expression:
-    """Read an expression. Raises ExpressionError, with the place and what was expected there."""
+def parse(text: str, functions: Mapping[str, Function] | None = None) -> Expression:
+    """Read an expression; ``functions``: those of fitted models, by name.
+
+    Raises ExpressionError, with the place and what was expected there.
+    """
     if len(text) > MOST_CHARACTERS:
         wrong = f"an expression has at most {MOST_CHARACTERS} characters, and this one has {len(text)}"
         raise ExpressionError(text, MOST_CHARACTERS, wrong, "share it out among several definitions")
     if not text.strip():
         raise ExpressionError(text, 0, "the expression is empty", 'write one such as "energy * time"')
-    return _Parser(text, _tokens(text)).whole()
-
-
-def names(tree: Expression) -> dict[str, int]:
-    """Return the names that an expression uses, each with its first place, in the order in which they stand there."""
-    found: dict[str, int] = {}
-    open_ones: list[Expression] = [tree]
-    while open_ones:
-        match open_ones.pop():
-            case Name(name, at):
-                found[name] = min(at, found.get(name, at))
-            case Negative(of, _):
-                open_ones.append(of)
-            case Chain(parts, _):
-                open_ones += [x for _, x in parts]
-            case Power(base, exponent, _):
-                open_ones += [base, exponent]
-            case Call(_, of, _):
-                open_ones += of
-    return dict(sorted(found.items(), key=lambda item: item[1]))
+    return _Parser(text, _tokens(text), functions or {}).whole()
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -240,8 +170,9 @@ def _strange(text: str, at: int) -> NoReturn:
 class _Parser:
     """Goes through the tokens of one expression."""
 
-    def __init__(self, text: str, tokens: list[_Token]) -> None:
+    def __init__(self, text: str, tokens: list[_Token], functions: Mapping[str, Function]) -> None:
         self.text, self.tokens, self.place, self.level = text, tokens, 0, 0
+        self.functions = functions
 
     @property
     def now(self) -> _Token:
@@ -344,6 +275,9 @@ class _Parser:
     def _named(self, token: _Token) -> Expression:
         if token.text in FUNCTIONS:
             raise self.wrong(token, f"{token.text} is a function", f"write {token.text}(…)")
+        if token.text in self.functions:
+            call = self.functions[token.text].call
+            raise self.wrong(token, f"{token.text} is a function", f"write {call}")
         return Name(token.text, token.at)
 
     def _close(self, opened: _Token) -> None:
@@ -355,21 +289,44 @@ class _Parser:
         self.level -= 1
 
     def _no_function(self, token: _Token) -> ExpressionError:
-        known = f"there are {', '.join(FUNCTIONS)}"
+        family, dot, _ = token.text.partition(".")
+        if dot:
+            own = [f for f in self.functions.values() if f.family == family]
+            known = own or list(self.functions.values())
+            right = meant(token.text, [f.name for f in known] or FUNCTIONS)
+            if known:
+                right += f"; write {known[0].call}"
+            else:
+                named = f'[models] {family} = "./{family}.toml"'
+                right += f"\n    {named} would make those of a fitted model known"
+            return self.wrong(token, f"there is no function {shown(token.text)[1:-1]}", right)
+        there = f"there are {', '.join(FUNCTIONS)}"
         if token.text in _PYTHON:
-            known = f"write {_PYTHON[token.text]}; {known}"
-        return self.wrong(token, f"there is no function {shown(token.text)[1:-1]}", known)
+            there = f"write {_PYTHON[token.text]}; {there}"
+        return self.wrong(token, f"there is no function {shown(token.text)[1:-1]}", there)
 
     def _called(self, token: _Token) -> Expression:
-        if token.text not in FUNCTIONS:
+        fitted = self.functions.get(token.text)
+        if token.text not in FUNCTIONS and fitted is None:
             raise self._no_function(token)
         opened = self.step()
         self.deeper(opened)
-        of = [self.sum()]
-        while self.now.text == ",":
-            self.step()
+        of: list[Expression] = []
+        written: list[str] = []
+        while not of or self.now.text == ",":
+            if of:
+                self.step()
+            start = self.now.at
             of.append(self.sum())
+            written.append(self.text[start : self.now.at].strip())
         self._close(opened)
+        if fitted is not None:
+            if len(of) != len(fitted.takes):
+                wrong = (
+                    f"{fitted.name} takes {len(fitted.takes)} numbers, and {len(of)} stand in its brackets"
+                )
+                raise self.wrong(token, wrong, f"write {fitted.call}")
+            return Call(token.text, tuple(of), token.at, fitted, tuple(written))
         if token.text in _ONE_CALLED and len(of) != 1:
             raise self.wrong(token, f"{token.text} takes one number, and {len(of)} stand in its brackets")
         if token.text in _MANY_CALLED and len(of) < 2:

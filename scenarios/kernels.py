@@ -10,6 +10,7 @@ from typing import Any
 
 from dse import models, workloads
 from dse.models import kernels as composing
+from dse.models.fitted import fit_of
 from dse.models.kernels import Kernel
 from dse.models.model import Model
 from dse.models.plugins import PluginError
@@ -35,7 +36,7 @@ class Composed:
 def model_names(shape: Shape) -> tuple[str, ...]:
     """Return the names of the models that a scenario's numbers come from."""
     named = (_model_name(k) for k in shape.kernels)
-    return tuple(dict.fromkeys(n for n in (shape.model, *named) if n))
+    return tuple(dict.fromkeys(n for n in (shape.model, *named, *shape.models.values()) if n))
 
 
 def _model_name(entry: KernelEntry) -> str:
@@ -93,7 +94,11 @@ def _model(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
     try:
         model = models.get(name)
     except UnknownName:
-        findings.unknown(f"{key}.model", "model", name, models.names())
+        findings.unknown(f"{key}.model", "model", name, (*models.names(), *models.fitted_names()))
+        return None
+    except models.ModelFileError as error:
+        for wrong in error.problems:
+            findings.add(f"{key}.model", f"model file {error.file}: {wrong}", "`dse fit` writes such files")
         return None
     except PluginError as error:
         findings.add(f"{key}.model", str(error), "`dse models` lists the models")
@@ -101,7 +106,10 @@ def _model(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
     why = composing.refusal(model)
     if why:
         able = [m.name for m in models.every() if not composing.refusal(m)]
-        findings.add(f"{key}.model", f"{name} {why}", f"models that can be kernels: {', '.join(able)}")
+        right = f"models that can be kernels: {', '.join(able)}"
+        if fit_of(model) is not None:
+            right = "fit time as its target, and energy and performance with --also; or use it under [models]"
+        findings.add(f"{key}.model", f"{name} {why}", right)
         return None
     return model
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dse import files
 from dse.machines import is_file
 from scenarios.errors import Findings
+from scenarios.shape import Place, dotted
 from scenarios.toml_text import to_toml
 
 # a line of a scenario's text that says what a file held when the question was asked
@@ -43,22 +46,33 @@ def pinned(
     except TypeError:
         # whoever reads the data says what is wrong with it
         return found, text
-    before, model = dict(_PIN.findall(told)), found.get("model")
-
-    def kind(path: str) -> str:
-        return "model" if path == model else "machine"
-
+    before, places = dict(_PIN.findall(told)), _model_places(found)
     for path in dict.fromkeys(paths.values()):
         held = _digest(path)
         if held is None:
             continue
+        kind = "model" if path in places else "machine"
         if path not in before:
-            told = f'{told.rstrip()}\n# {kind(path)} file "{path}": sha256 {held}\n'
+            told = f'{told.rstrip()}\n# {kind} file "{path}": sha256 {held}\n'
         elif before[path] != held:
-            wrong = f"{kind(path)} file {path} has changed since this question was stored"
+            wrong = f"{kind} file {path} has changed since this question was stored"
             right = f"bring the old file back, or take the line out that pins it to {before[path][:16]}…"
-            findings.add(kind(path), wrong, right)
+            findings.add(places.get(path, kind), wrong, right)
     return found, told
+
+
+def _model_places(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the paths of model files, each with the key at which it is named first."""
+    found: dict[str, str] = {}
+    for place in _parts(data):
+        if place[0] in ("model", "models", "kernels"):
+            _replaced(data, partial(_noted, found, dotted(place)), [place])
+    return found
+
+
+def _noted(found: dict[str, str], key: str, path: str) -> str:
+    found.setdefault(path, key)
+    return path
 
 
 def _digest(path: str) -> str | None:
@@ -81,10 +95,16 @@ def _rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str
     return text if same else to_toml(data)
 
 
-def _parts(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _parts(data: Mapping[str, Any]) -> Iterator[Place]:
     """Go through the places where machines and models are named."""
     yield ("model",)
     yield ("machine",)
+    named = data.get("models")
+    for name in named if isinstance(named, Mapping) else ():
+        yield "models", name
+    kernels = data.get("kernels")
+    for i, _ in enumerate(kernels if isinstance(kernels, list) else ()):
+        yield "kernels", i, "model"
     decide = data.get("decide")
     for name in decide if isinstance(decide, Mapping) else ():
         if f"{name}.".startswith("machine."):
@@ -105,22 +125,24 @@ def _named(data: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _replaced(data: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return the data with every path of a machine or model file changed."""
+def _replaced(
+    data: Mapping[str, Any], change: Callable[[str], str], places: Iterable[Place] | None = None
+) -> dict[str, Any]:
+    """Return the data with every path of a machine or model file changed, or those at some ``places``."""
     made = dict(data)
-    for place in _parts(data):
+    for place in _parts(data) if places is None else places:
         _change_at(made, place, change)
     return made
 
 
-def _change_at(table: dict[str, Any], place: tuple[str, ...], change: Callable[[str], str]) -> None:
+def _change_at(table: Any, place: Place, change: Callable[[str], str]) -> None:
     key, *rest = place
-    if key not in table:
+    if isinstance(table, dict) and key not in table:
         return
     if not rest:
         table[key] = _changed(table[key], change)
-    elif isinstance(table[key], Mapping):
-        table[key] = dict(table[key])
+    elif isinstance(table[key], Mapping | list):
+        table[key] = copy.copy(table[key])
         _change_at(table[key], tuple(rest), change)
 
 

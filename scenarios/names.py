@@ -11,11 +11,11 @@ from scenarios import axes
 from scenarios.axes import RESERVED, Target
 from scenarios.composed import NOT_NEGATIVE, definitions_of
 from scenarios.errors import meant, shown
-from scenarios.expressions import names as named
 from scenarios.machine_tables import known
 from scenarios.question import HALVINGS, Objective
 from scenarios.reading import Reader
 from scenarios.schema import Shape
+from scenarios.trees import names as named
 
 MOST_SHARE = 1000.0
 _AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

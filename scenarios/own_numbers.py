@@ -69,6 +69,18 @@ class Names:
             return True
         return False
 
+    def family(self, name: str) -> bool:
+        """Whether a fitted model can be called so in expressions."""
+        key, r = f"models.{name}", self.reader
+        if name in self.shape.given or name in self.shape.decide or name in self.shape.define:
+            self.findings.add(key, f"{name} is also a number of the file", "choose another name")
+            return False
+        if any(n.startswith(f"{name}.") for n in (*r.parameters, *r.metrics)):
+            wrong = f"{name} is also what quantities of {r.model.name} are called"
+            self.findings.add(key, wrong, "choose another name")
+            return False
+        return self.own_name(key, name)
+
     def own_name(self, key: str, name: str) -> bool:
         """Whether a name can be one of the file's own."""
         add, r = self.findings.add, self.reader

@@ -10,10 +10,12 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dse.models.fitted import Function
 from dse.quantities import UnitError, kind, to_si
 from scenarios import dimensions
 from scenarios.dimensions import NONE, Dimension
-from scenarios.expressions import Call, Chain, Expression, ExpressionError, Literal, Name, Negative, Power
+from scenarios.expressions import ExpressionError
+from scenarios.trees import Call, Chain, Expression, Literal, Name, Negative, Power
 
 MOST_POWER = 99
 _SIGNS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
@@ -90,6 +92,8 @@ class _Proof:
                 return self.chain(parts, places)
             case Power(base, exponent, at):
                 return self.power(self.of(base), self.of(exponent), at)
+            case Call(_, of, _, Function() as fitted, _):
+                return self.fitted(fitted, of)
             case Call(function, of, at):
                 return self.call(function, [self.of(x) for x in of], at)
 
@@ -164,6 +168,26 @@ class _Proof:
         if abs(e) > MOST_POWER:
             raise self.wrong(at, f"the power {e:g} of {base.told} is above {MOST_POWER}")
         return Meaning(self.small(dimensions.raised(base.dimension, int(e)), at), positive, value)
+
+    def fitted(self, function: Function, of: tuple[Expression, ...]) -> Meaning:
+        """Prove that a fitted model gets what it was fitted to: numbers above 0 in the units of its columns.
+
+        Below 0 the ratios of its range would hold, and no power of it is a number.
+        """
+        found = [self.of(x) for x in of]
+        for column, tree, x in zip(function.takes, of, found, strict=True):
+            wanted = meaning_of(column.unit, 0.0)
+            if x.dimension != wanted.dimension:
+                wrong = f"{column.name} of {function.call} is {wanted.told}, and this is {x.told}"
+                raise self.wrong(tree.at, wrong, _repair(wanted.dimension, x.dimension))
+            if x.value is not None and x.value <= 0:
+                wrong = f"{column.name} of {function.call} is above 0, and this is {x.value:.12g}"
+                raise self.wrong(tree.at, wrong)
+            if not x.positive:
+                wrong = f"{column.name} of {function.call} is above 0, and this may be negative"
+                least = f"{column.least:.12g} {column.unit}".rstrip()
+                raise self.wrong(tree.at, wrong, f"give positive numbers only, or write maximum({least}, …)")
+        return Meaning(meaning_of(function.metric.unit, 0.0).dimension)
 
     def call(self, function: str, of: list[Meaning], at: int) -> Meaning:
         first = of[0]

@@ -334,6 +334,9 @@ class Shape(Part):
     """Whether the kernels run at the same time; one after the other unless set."""
     given: dict[str, GivenEntry] = {}
     """Inputs with a fixed value: SI numbers or text with a unit; and lists of tables such as [[given.regions]]."""
+    models: dict[str, Text] = {}
+    """Fitted models whose metrics [define] uses as functions, each under a name of the file's own: with
+    gemm = "./gemm.toml" an expression may hold gemm.latency(m, n, k)."""
     define: dict[str, Definition] = {}
     """Quantities of the file's own as expressions: name = "9000 USD * processors + 0.2 USD/kWh * energy"; also of an
     input or a machine parameter of the model ("machine.time_per_flop"), which then has no other role. Such metrics

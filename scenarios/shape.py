@@ -36,6 +36,7 @@ _TABLES = {
     "kernels": 'write [[kernels]] and below it name = "forces" and model = "nbody", once for each kernel',
     "given": "write a table: [given] and below it bodies = 1e6",
     "define": 'write a table: [define] and below it price = "9000 USD * processors"',
+    "models": 'write a table: [models] and below it gemm = "./gemm.toml"',
     "decide": "write a table such as { min = 1, max = 64 }; a fixed value belongs under [given]",
     "limits": 'write a table such as { max = "10 s" }',
     "sweep": 'write a table such as { path = "limits.time.max", values = [1, 2] }',
@@ -47,7 +48,6 @@ _TABLES = {
 # what the language has a place for and dse does not answer yet, by section and key
 _RESERVED = {
     ("", "uncertain"): "distributions",
-    ("", "models"): "functions of fitted models in definitions",
     ("", "valid"): "the range in which a model was derived",
     ("objective", "ties"): "the order in which ties are broken",
     ("objective", "measure"): "distributions",
@@ -134,7 +134,7 @@ def _unknown(place: Place) -> tuple[str, str]:
     name, fields = str(place[-1]), _fields(place[:-1]).model_fields
     reserved = _RESERVED.get((str(place[0]) if len(place) > 1 else "", name))
     if reserved is not None:
-        told = f"[{name}]" if place == ("uncertain",) or name == "models" else name
+        told = f"[{name}]" if place == ("uncertain",) else name
         return f"{told} is reserved for {reserved} and cannot be used yet", "leave it out for now"
     if name in Shape.model_fields and name not in fields:
         return f"{name} does not belong here", f"move {name} to the top of the file, above the first [table]"

@@ -15,6 +15,7 @@ from formulations.evaluation import RowKey
 from formulations.problem import Kind, Problem, formulate, no_halvings
 from formulations.tolerances import BINDS, HOLDS
 from results import families
+from results.limits import base_name
 from results.solution import LimitState, Solution, Status
 from results.store import StoreError
 from scenarios.question import HALVINGS, Question
@@ -190,7 +191,7 @@ def _evaluated(question: Question) -> Solution:
     broken = [name for name, state in solution.limits.items() if state.slack < -HOLDS]
     if not broken:
         return solution
-    plain = {n.removesuffix(".min"): solution.limits[n].value for n in broken}
+    plain = {base_name(n): solution.limits[n].value for n in broken}
     own = {m.name for m in question.model.limits}
     would = {n: (v if n not in own else solution.limits[n].value) for n, v in plain.items()}
     return dataclasses.replace(

@@ -119,23 +119,32 @@ class Fitted:
         """The target by the fitted function, what follows from it, and each end of the range of the runs as a limit."""
         x = {c.name: getattr(g, c.name) for c in self.columns}
         y = self.value(x)
-        found = {self.target: y}
-        if self.interval is not None:
-            low, high = self.interval
-            found |= {self.target + LOW: y * low, self.target + HIGH: y * high}
-        known, centre = {**x, self.target: y}, self.centre()
-        for d in self.derived:
-            found[d.name] = _sum(d.terms, known, centre)
-        for name, ratio in self._ratios(x):
-            found[name] = ratio
-        return found
+        names = [self.target, *self._ends(), *(d.name for d in self.derived)]
+        return {n: self._metric(n, x, y) for n in names} | dict(self.ratios(x))
+
+    def metric(self, name: str, x: Mapping[str, Any]) -> Any:
+        """Return one metric of the model (SI) at columns ``x`` (SI) on any arithmetic. KeyError: there is none."""
+        return self._metric(name, x, self.value(x))
+
+    def _metric(self, name: str, x: Mapping[str, Any], y: Any) -> Any:
+        if name == self.target:
+            return y
+        if name in self._ends():
+            return y * self._ends()[name]
+        derived = {d.name: d.terms for d in self.derived}
+        return _sum(derived[name], {**x, self.target: y}, self.centre())
+
+    def _ends(self) -> dict[str, float]:
+        ends = self.interval
+        return {} if ends is None else {self.target + LOW: ends[0], self.target + HIGH: ends[1]}
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """What measured/modelled lies between with the file's confidence, by the runs held out."""
         return (self.error["low"], self.error["high"]) if {"low", "high"} <= self.error.keys() else None
 
-    def _ratios(self, x: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    def ratios(self, x: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Go through the sides of the range of the runs: the name of each and a ratio that is <= 1 inside."""
         for c in self.columns:
             yield f"{RANGE}.{c.name}.min", c.least / x[c.name]
             yield f"{RANGE}.{c.name}.max", x[c.name] / c.greatest
@@ -220,10 +229,55 @@ def model(fitted: Fitted) -> Model:
         machine=(),
         inputs=inputs,
         metrics=tuple(_metrics(fitted, source)),
-        limits=tuple(_limits(fitted, source)),
+        limits=limits(fitted),
         equations=fitted.equations,
         notes=notes,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A metric of a fitted model as a function of its columns, in their order: ``gemm.latency(m, n, k)``.
+
+    ``family``: what the file that uses it calls the model.
+    """
+
+    family: str
+    fit: Fitted
+    metric: Quantity
+
+    @property
+    def name(self) -> str:
+        """What it is called: "gemm.latency"."""
+        return f"{self.family}.{self.metric.name}"
+
+    @property
+    def takes(self) -> tuple[Column, ...]:
+        """The columns it takes."""
+        return self.fit.columns
+
+    @property
+    def call(self) -> str:
+        """How it is written: "gemm.latency(m, n, k)"."""
+        return f"{self.name}({_listed(self.fit)})"
+
+    def columns(self, of: Sequence[Any]) -> dict[str, Any]:
+        """Return its arguments by column."""
+        return {c.name: x for c, x in zip(self.takes, of, strict=True)}
+
+    def at(self, of: Sequence[Any]) -> Any:
+        """Return its value (SI) at arguments (SI) on any arithmetic."""
+        return self.fit.metric(self.metric.name, self.columns(of))
+
+
+def functions(family: str, fit: Fitted) -> tuple[Function, ...]:
+    """Return every metric of a fit as a function; see ``Function``."""
+    return tuple(Function(family, fit, q) for q in _metrics(fit, fit.source or "measurements"))
+
+
+def limits(fit: Fitted) -> tuple[ModelLimit, ...]:
+    """Return the sides of the range of the runs as limits, in the order of ``Fitted.ratios``."""
+    return tuple(_limits(fit, fit.source or "measurements"))
 
 
 def fit_of(model: Model) -> Fitted | None:

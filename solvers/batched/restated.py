@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from results.limits import base_name
 from results.solution import LimitState, Solution, Status
 from scenarios.question import HALVINGS, Objective, Question
 from solvers.answer import checked
@@ -79,6 +80,4 @@ def _worth(
 
 def _label(found: Solution, name: str, side: str) -> str | None:
     """How an answer calls the limit on one side of a name."""
-    return next(
-        (n for n, s in found.limits.items() if n.removesuffix(".min") == name and s.side == side), None
-    )
+    return next((n for n, s in found.limits.items() if base_name(n) == name and s.side == side), None)

@@ -17,6 +17,7 @@ from typing import Any
 
 import oracle_blocks
 import oracle_definitions
+import oracle_functions
 import oracle_gemm
 import oracle_kernels
 import oracle_listed
@@ -71,6 +72,8 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
     source = reading.load(path)
     if path.stem in oracle_definitions.NAMES:
         yield from typed_rows(oracle_definitions, path.stem, source)
+    elif path.stem in oracle_functions.NAMES:
+        yield from typed_rows(oracle_functions, path.stem, source)
     elif path.stem in oracle_kernels.NAMES:
         yield from typed_rows(oracle_kernels, path.stem, source)
     elif source["model"] == "roofline":

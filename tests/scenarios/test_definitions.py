@@ -462,7 +462,6 @@ def test_every_block_on_the_page_about_definitions_can_be_asked():
 @pytest.mark.parametrize(
     ("more", "key"),
     [
-        ({"models": {"gemm": "./gemm.toml"}}, "models"),
         ({"valid": True}, "valid"),
         ({"objective": {"minimize": "time", "ties": ["energy"]}}, "objective.ties"),
     ],
