@@ -129,7 +129,9 @@ class Incumbents:
         rate = float((gain[use > 0.0] / use[use > 0.0]).max(initial=0.0))
         ends = np.append(self.need[1:], self.s.cap[along])
         best = np.maximum.accumulate((self.value + rate * ends)[::-1])[::-1]
-        worse: Mask = f[:, self.goal] + rate * need > best[np.maximum(place, 0)] + self.s.margin[self.goal]
+        # ``need`` holds what the least counts of all that is left use: here is what they gain
+        base = f[:, self.goal] + sum(t.least[self.goal] for t in after.stages)
+        worse: Mask = base + rate * need > best[np.maximum(place, 0)] + self.s.margin[self.goal]
         return worse
 
     def _gained(self, f: Array, value: Array, after: After) -> Array:
@@ -144,10 +146,12 @@ class Incumbents:
         b = -steps[:, self.ratio.below] * self.ratio.below_factor
         gain = np.maximum(value[:, None] * b - a, 0.0)
         found = gain @ np.array([t.high for t in after.stages])
+        # what the least counts gain: the room below is what they leave
+        base = gain @ np.array([t.low for t in after.stages])
         for c in np.flatnonzero(np.isfinite(self.s.cap)):
             per = steps[:, c]
             with np.errstate(all="ignore"):
                 best = np.where(gain > 0.0, np.where(per > 0.0, gain / per, np.inf), 0.0).max(axis=1)
                 room = np.maximum(self.s.cap[c] - f[:, c] - after.low[c], 0.0)
-                found = np.fmin(found, best * room)
+                found = np.fmin(found, base + best * room)
         return np.asarray(found)

@@ -76,7 +76,10 @@ def _with_menu(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _Sta
 
 
 def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _States:
-    """Add any number of one kind: one more or not, two more or not, four, and so on."""
+    """Add any number of one kind: one more or not, two more or not, four, and so on, and last what is left.
+
+    Whatever is still to be added may be added to every state, as dominance supposes: none passes the upper end.
+    """
     step, jump, low = stage.per, stage.beside, stage.low
     none = None
     if low == 0.0 and jump.any():
@@ -84,15 +87,16 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
             return _kept(s, at, after)
         none, low = at, 1.0
     at = at.moved(s, low * step + (low > 0.0) * jump, j, low)
-    rest, power = stage.high - low, 1.0
-    left = 2.0 ** np.ceil(np.log2(rest + 1.0)) - 1.0
+    left, power = stage.high - low, 1.0
     while left > 0.0:
-        at = _both(at, at.moved(s, power * step, j, power))
-        left -= power
-        at = at.take(at.x[:, j] <= stage.high)
+        take = min(power, left)
+        at = _both(at, at.moved(s, take * step, j, take))
+        left -= take
+        # with a last step that is no power of two a number can be made in two ways
+        at = at.take(np.sort(np.unique(at.x, axis=0, return_index=True)[1]))
         more = Stage(stage.name, stage.values, stage.terms, step, np.zeros_like(jump), 0.0, left)
         at = _kept(s, at, after.before(more) if left else after)
-        if not (at.x[:, j] >= low + power).any():
+        if not (at.x[:, j] >= low + take).any():
             # where so many more are never better, still more are not: less of them goes with what betters the rest
             at = _kept(s, at, after)
             break
@@ -125,6 +129,9 @@ def undominated(f: Array, goal: Mask, margin: Array, work: Work | None = None) -
     some = (f != f[:1]).any(axis=0) if len(f) else np.zeros(f.shape[1], dtype=bool)
     if not some.any():
         return rows if goal.any() else rows[:1]
+    if goal.any() and not (goal & some).any():
+        # nothing so far touches a goal: all are tied in it, and ties may want any of them
+        return rows
     f, goal, margin = f[:, some], goal[some], margin[some]
     f = np.where(np.isinf(f), np.copysign(HUGE, f), f)
     if not goal.any():
