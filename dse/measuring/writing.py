@@ -132,7 +132,7 @@ def _cost(found: Measured, cost: Cost) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    return "[[figures]]\n" + _table(
+    return "[[measured.rates]]\n" + _table(
         name=figure.name,
         meaning=figure.meaning,
         threads=figure.threads,

@@ -65,7 +65,9 @@ def test_scenario_gives_the_expected_answer(row: dict[str, str], monkeypatch: py
     calls, solve = [], gp.solve
     monkeypatch.setattr(gp, "solve", lambda *args, **options: calls.append(1) or solve(*args, **options))
     check(dse.solve(LIBRARY / f"{row['scenario']}.toml"), row)
-    assert len(calls) <= MOST_CALLS
+    # a limit within a share of its metric's best is a question of its own before
+    questions = 1 + (LIBRARY / f"{row['scenario']}.toml").read_text(encoding="utf-8").count("{ within =")
+    assert len(calls) <= MOST_CALLS * questions
 
 
 @pytest.mark.parametrize("row", SWEPT, ids=label)
