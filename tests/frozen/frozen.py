@@ -80,7 +80,8 @@ def _machines(source: Mapping[str, Any]) -> Iterator[str | None]:
     yield None
     own = source.get("machine")
     if isinstance(own, str):
-        yield from (name for name in machines.names() if name != own)
+        # machines of data sheets are alike in form: those of the papers stand for them
+        yield from (m.name for m in machines.every() if m.name != own and not m.figures)
 
 
 def _places(name: str, asked: Record) -> Iterator[Record]:
