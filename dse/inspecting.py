@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
             if not grid.axes:
                 raise failures.refused(asked.file, first, failure) from failure
             trouble = failures.in_words(first, failure)
-    choices = max(sum(1 for _ in combinations(q)) for q in asked_about)
+    choices = max(math.prod(len(d.choices) for d in q.decide if d.choices is not None) for q in asked_about)
     several = len(question.objectives) > 1
     command = "front" if several else "sweep" if grid.axes else "solve"
     return {

@@ -138,7 +138,9 @@ def _replaced(
 def _change_at(table: Any, place: Place, change: Callable[[str], str]) -> None:
     key, *rest = place
     # what is no table where one belongs is told of when the file is judged
-    if not isinstance(table, list if isinstance(key, int) else dict) or (isinstance(table, dict) and key not in table):
+    if not isinstance(table, list if isinstance(key, int) else dict) or (
+        isinstance(table, dict) and key not in table
+    ):
         return
     if not rest:
         table[key] = _changed(table[key], change)

@@ -74,11 +74,11 @@ TEXT = ("text",)
 
 def kind(evidence: Any, name: str = "") -> str:
     """Return the kind of evidence; raises ValueError for one that is not in ``EVIDENCE``. "" is none stated."""
-    if evidence != "" and evidence not in EVIDENCE:
+    # a list or a table has no hash
+    if evidence != "" and evidence not in list(EVIDENCE):
         where = f"evidence of {name}" if name else "evidence"
-        raise ValueError(
-            f"{where} = {evidence!r} is no kind of evidence{did_you_mean(str(evidence), tuple(EVIDENCE))}"
-        )
+        near = did_you_mean(str(evidence), tuple(EVIDENCE)) or f"; there are: {', '.join(EVIDENCE)}"
+        raise ValueError(f"{where} = {evidence!r} is no kind of evidence{near}")
     return str(evidence)
 
 
