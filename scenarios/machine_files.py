@@ -136,11 +136,11 @@ def _replaced(
 
 
 def _change_at(table: Any, place: Place, change: Callable[[str], str]) -> None:
+    key: Any
     key, *rest = place
     # what is no table where one belongs is told of when the file is judged
-    if not isinstance(table, list if isinstance(key, int) else dict) or (
-        isinstance(table, dict) and key not in table
-    ):
+    fits = isinstance(key, int) if isinstance(table, list) else isinstance(table, dict) and key in table
+    if not fits:
         return
     if not rest:
         table[key] = _changed(table[key], change)
