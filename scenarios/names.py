@@ -208,7 +208,8 @@ def _tied(reader: Reader, shape: Shape, name: str) -> bool:
 
 
 def _halvings_need_machine(reader: Reader, shape: Shape, key: str, name: str) -> None:
-    if name == HALVINGS.name and not any(n.startswith(MACHINE_PREFIX) for n in shape.decide):
+    halved = [n for n in shape.decide if n.startswith(MACHINE_PREFIX) and not reader.is_machine(n)]
+    if name == HALVINGS.name and not halved:
         right = 'decide some: [decide] "machine.energy_per_flop" = { max_halvings = 10 }'
         reader.findings.add(key, "no machine parameter is decided, so there are no halvings", right)
 
