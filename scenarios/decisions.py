@@ -76,6 +76,11 @@ def decision(
         least, most = box(q)
         # no power is 0, and a whole one is at least 1
         least = least or (1.0 if entry.integer else LEAST_POWER)
+        if low and high and low <= high and not powers(entry.powers_of, low, high):
+            ends = f"min = {shown(entry.min)} and max = {shown(entry.max)}"
+            wrong = f"no power of {entry.powers_of} lies between {ends}"
+            reader.findings.add(key, wrong, "widen them")
+            return None
         every = powers(entry.powers_of, min(low or least, least), max(high or most, most))
         return replace(made, values=every, endless=True)
     return made

@@ -121,7 +121,10 @@ def _names(entries: Sequence[KernelEntry], read: Sequence[Model], findings: Find
     for i, name in enumerate(e.name for e in entries):
         key = f"kernels[{i}].name"
         if not name:
-            findings.add(f"kernels[{i}]", "this kernel has no name", 'write name = "forces"')
+            free = next(
+                n for n in ("forces", "spectrum", f"kernel_{i + 1}") if n not in taken and not times[n]
+            )
+            findings.add(f"kernels[{i}]", "this kernel has no name", f'write name = "{free}"')
         elif not _NAME.fullmatch(name):
             right = "use letters, digits and _, beginning with a letter"
             findings.add(key, f"{shown(name)} cannot name a kernel", right)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dse import files
+from dse.models.model_files import KIND
 from dse.names import did_you_mean
 from dse.streams import controls, visible
 from scenarios import machine_files, shape
@@ -49,6 +50,9 @@ def from_text(text: str, file: str = NAMELESS) -> Scenario:
 
 def _checked(data: dict[str, Any], file: str, text: str | None) -> Scenario:
     findings = Findings(file)
+    other = _other_kind(data, file)
+    if other:
+        raise ScenarioError([Problem(file, "", *other)])
     data, text = machine_files.pinned(data, file, text, findings)
     _printable(data, findings)
     shaped = shape.check(data, findings)
@@ -57,6 +61,19 @@ def _checked(data: dict[str, Any], file: str, text: str | None) -> Scenario:
     if findings.problems:
         raise ScenarioError(findings.problems)
     return scenario(data, file, text)
+
+
+def _other_kind(data: Mapping[str, Any], file: str) -> tuple[str, str] | None:
+    """Return what is wrong and what would be right where the file is a machine's or a fitted model's."""
+    if "model" in data or "kernels" in data:
+        return None
+    path = file if file.startswith((".", "/")) else f"./{file}"
+    if data.get("kind") == KIND:
+        return "this is the file of a fitted model, not a scenario", f'write model = "{path}" in a scenario'
+    if isinstance(data.get("parameters"), dict) or isinstance(data.get("figures"), dict):
+        right = f'write machine = "{path}" in a scenario; `dse machines {path}` shows it'
+        return "this is the file of a machine, not a scenario", right
+    return None
 
 
 def _printable(data: dict[str, Any], findings: Findings) -> None:

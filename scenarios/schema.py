@@ -48,7 +48,7 @@ def _number(value: Any) -> float | str:
 def _count(value: Any) -> int:
     number = _bare(value)
     if not number.is_integer():
-        raise _wrong(f"{number:g} is not a whole number", "write a whole number such as 41")
+        raise _wrong(f"{number:g} is not a whole number", "write a whole number such as 8")
     return int(number)
 
 

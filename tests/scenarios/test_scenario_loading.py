@@ -201,3 +201,23 @@ def test_toml_text_reads_back_as_the_same_data(data: dict[str, Any]) -> None:
     import tomllib
 
     assert tomllib.loads(to_toml(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "key"),
+    [
+        ('title = "x"\n[figures]\npeak_fp32 = "67 TFLOPS"\n', "of a machine", "machine"),
+        ('title = "x"\n[parameters.time_per_flop]\nvalue = 1e-12\n', "of a machine", "machine"),
+        ('kind = "fitted model"\nname = "gemm"\n', "of a fitted model", "model"),
+    ],
+)
+def test_a_file_of_another_kind_is_named_in_one_mistake(
+    tmp_path: Path, text: str, kind: str, key: str
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(ScenarioError) as raised:
+        load(path)
+    (problem,) = raised.value.problems
+    assert kind in problem.wrong
+    assert f'{key} = "{path}"' in problem.right

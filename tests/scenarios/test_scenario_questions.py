@@ -5,12 +5,12 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dse
 from dse import machines, models
-from scenarios import from_text, json_schema, load, template
+from scenarios import ScenarioError, from_text, json_schema, load, template
 from scenarios.question import HALVINGS, Decision, Limit, Objective, Question
 from scenarios.questions import question
 from scenarios.scenario import Scenario
@@ -79,9 +79,15 @@ def test_powers_fill_the_domain_and_bounds_stay_limits() -> None:
     assert decided("memory", {"powers_of": 10}).values == tuple(10.0**k for k in range(19))
 
 
-@given(st.integers(2, 12), st.floats(1, 1e15), st.floats(1, 1e15))
-def test_powers_are_all_whole_powers(of: int, a: float, b: float) -> None:
-    low, high = min(a, b), max(a, b)
+def test_a_range_without_a_power_is_a_mistake() -> None:
+    with pytest.raises(ScenarioError, match="no power of 2 lies between min = 5 and max = 7"):
+        decided("processors", {"powers_of": 2, "min": 5, "max": 7})
+
+
+@given(st.integers(2, 12), st.floats(1, 1e14), st.floats(12, 1e15))
+def test_powers_are_all_whole_powers(of: int, low: float, ratio: float) -> None:
+    high = min(low * ratio, 1e15)
+    assume(of ** math.ceil(math.log(low, of)) <= high * (1 - 1e-9))
     found = decided("processors", {"powers_of": of, "min": low, "max": high}).values or ()
     assert list(found) == sorted(set(found))
     assert all(v == float(of) ** round(math.log(v, of)) for v in found)
