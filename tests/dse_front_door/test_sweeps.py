@@ -141,7 +141,10 @@ def test_the_command_reports_and_its_json_counts(grid_file: Callable[[int], Path
     assert "energy of the run" in shown.stdout
     found = dse.open(store)
     # of equal ones the first: within the range of perfect scaling the energy is the same at several deadlines
-    best = found["objective"].isel(found["objective"].argmin(["deadline", "bodies"]))
+    # (1e-9, the tie tolerance: their last digits are those of the processor)
+    least = found["objective"].min()
+    as_good = found["objective"].where(~(found["objective"] <= least * (1 + 1e-9)), -1.0)
+    best = found["objective"].isel(as_good.fillna(np.inf).argmin(["deadline", "bodies"]))
     # the store alone is enough, and a pipe gets no plot
     again = CliRunner().invoke(main, ["sweep", "-o", store, "--summary"])
     assert again.exit_code == 0, again.stderr
@@ -149,7 +152,7 @@ def test_the_command_reports_and_its_json_counts(grid_file: Callable[[int], Path
     assert f"bodies {best['bodies'].item():g}" in line
     assert "┌" not in again.stdout
     told = json.loads(CliRunner().invoke(main, ["sweep", "-o", store, "--summary", "--json"]).stdout)
-    assert told["best"]["value"] == found["objective"].min()
+    assert told["best"]["value"] == best
     assert told["best"]["at"] == {d: best[d].item() for d in ("deadline", "bodies")}
 
 
