@@ -57,7 +57,7 @@ def anchored(question: Question, solve: Callable[[Question], Solution]) -> Ancho
         best = solve(alone)
         value = best.objective
         if best.status not in (*PROVED, Status.FEASIBLE) or value is None or not math.isfinite(value):
-            return Anchored(question, refusal=best)
+            return Anchored(question, refusal=_without(limit, maximize, best))
         proved &= best.status in PROVED
         found.append(_tied(limit, value, maximize))
         words.append(_told(question, limit, value, maximize, best))
@@ -79,6 +79,15 @@ def _told(question: Question, limit: Limit, value: float, maximize: bool, best: 
     side = "greatest" if maximize else "least"
     doubt = "" if best.status in PROVED else ", which is not proved"
     return f"{limit.name} within {100 * (limit.within or 0.0):g} % of its {side}, {show(value, unit)}{doubt}"
+
+
+def _without(limit: Limit, maximize: bool, best: Solution) -> Solution:
+    """Return the answer to a question whose anchor is not there, and say that it is the anchor that is missing."""
+    if best.status is not Status.UNBOUNDED:
+        return best
+    side = "greatest" if maximize else "least"
+    told = f"{limit.name} has no {side} that it could be within {100 * (limit.within or 0.0):g} % of"
+    return dataclasses.replace(best, certificate="; ".join(t for t in (told, best.certificate) if t))
 
 
 def answered(

@@ -70,6 +70,13 @@ def test_where_there_is_no_anchor_its_conflict_is_told():
     assert "time" in found.conflict
 
 
+def test_a_metric_without_end_is_told_to_have_no_anchor():
+    asked = {"machine": "contrived", "waive": ["replication"], "decide": {"processors": {}, "memory": {}}}
+    found = solved(**asked, objective={"minimize": "energy"}, limits={"performance": {"within": 0.1}})
+    assert found.status == "unbounded"
+    assert "performance has no greatest that it could be within 10 % of" in found.certificate
+
+
 def test_definitions_have_anchors_too():
     found = solved(
         define={"price": "9000 USD * processors + 3 USD/J * energy"}, limits={"price": {"within": 0.05}}
