@@ -1,9 +1,9 @@
 """Partitions with links of pairs, an order, processors that are off, or a period, each design by itself.
 
-Whole regions are placed in every way. Where there is an order, the starts of all jobs (a region on its processor, data on
-its link) are raised until none is too early; else all that a processor or a link has to do is added up. Regions that can
-be divided need no order and no transfers: every choice of the processors that are on is a linear program (scipy), as is
-every term that may be the largest where average power is limited.
+Whole regions are placed in every way. Where there is an order, the starts of all jobs (a region on its processor, data
+on its link) are raised until none is too early; else all that a processor or a link has to do is added up. Regions that
+can be divided need no order and no transfers: every choice of the processors that are on is a linear program (scipy),
+as is every term that may be the largest where average power is limited.
 """
 
 from __future__ import annotations
@@ -137,10 +137,7 @@ def evaluated(asked: Asked, at: Sequence[int]) -> dict[str, float]:
     crossing = [
         (a, b, d, asked.links[frozenset((at[a], at[b]))]) for a, b, d in asked.transfers if at[a] != at[b]
     ]
-    if asked.ordered:
-        time = _scheduled(asked, at, alone, crossing)
-    else:
-        time = _at_once(asked, at, crossing)
+    time = _scheduled(asked, at, alone, crossing) if asked.ordered else _at_once(asked, at, crossing)
     dynamic = sum(
         asked.machines[p][2] * f + asked.machines[p][3] * b
         for p, (_, f, b, _) in zip(at, asked.regions, strict=True)
@@ -220,7 +217,7 @@ def _programs(asked: Asked, on: Sequence[int], whole: Mapping[int, int]) -> Iter
     elif "power" in asked.limits:
         upper.append((energy - asked.limits["power"] * ms * time, 0.0))
         exact = terms
-    equal = [np.repeat(np.eye(regions)[r], many).tolist() + [0.0] for r in range(regions)]
+    equal = [[*np.repeat(np.eye(regions)[r], many).tolist(), 0.0] for r in range(regions)]
     bounds = [(0.0, float(p in on)) for _ in range(regions) for p in range(many)] + [(0.0, most)]
     for r, p in whole.items():
         for q in range(many):
