@@ -1,8 +1,8 @@
 """How often to write a checkpoint, typed again: every count of servers, and the interval by golden section.
 
-The station's expected energy is that of the renewal argument, with the times of an attempt by quadrature: an attempt at an
-interval and its saving succeeds with probability q, so that there are 1/q of them and 1/q - 1 failures; each failure takes
-attempts at reading the state again.
+The station's expected energy is that of the renewal argument, with the times of an attempt by quadrature: an
+attempt at an interval and its saving succeeds with probability q, so that there are 1/q of them and 1/q - 1
+failures; each failure takes attempts at reading the state again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Partitions with links of pairs, an order, processors that are off, or a period, each design by itself.
 
-Whole regions are placed in every way. Where there is an order, the starts of all jobs (a region on its processor, data
-on its link) are raised until none is too early; else all that a processor or a link has to do is added up. Regions that
-can be divided need no order and no transfers: every choice of the processors that are on is a linear program (scipy),
-as is every term that may be the largest where average power is limited.
+Whole regions are placed in every way. Where there is an order, the starts of all jobs (a region on its
+processor, data on its link) are raised until none is too early; else all that a processor or a link has to do
+is added up. Regions that can be divided need no order and no transfers: every choice of the processors that
+are on is a linear program (scipy), as is every term that may be the largest where average power is limited.
 """
 
 from __future__ import annotations
