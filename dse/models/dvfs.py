@@ -42,7 +42,7 @@ from dse.models.dvfs_energy import CIRCUIT, SOURCE, constant_power, energies
 from dse.models.dvfs_phases import PHASES, RATES, TIMES, Phase, Plan, Setting, clock, counts, listed, machine
 from dse.models.families import choose, entry, only_expanded, row
 from dse.models.model import Model, Unknown
-from dse.models.periods import IDLE_POWER, PERIOD
+from dse.models.periods import PERIOD
 from dse.models.structure import Parts, Structure
 from dse.models.sums import Sum, sum_of
 from dse.models.totals import totals
@@ -66,6 +66,10 @@ INPUTS = (
         default=0.0,
     ),
     PERIOD,
+)
+IDLE_POWER = replace(
+    periods.IDLE_POWER,
+    meaning="power from the end of the work to the end of the period; absent: the least constant power of the menu",
 )
 CHOICE = Quantity(
     "setting",

@@ -40,7 +40,7 @@ listing regions otherwise.
 ``unused = "off"``: processors without any work are switched off and draw nothing. ``period``: the run repeats; its work
 must end within the period, and until that ends each processor that is on draws its ``idle_power``. With both,
 
-    E_static = Σ over p that are on: π1_p T + idle_p (period - T)
+    E_static + E_idle = Σ over p that are on: π1_p T + idle_p (period - T)
 
 Power and performance are then averages over the period. Where a region has a part, which processors are on, and what
 waits for what are whole-number choices: these questions are mixed-integer programs, products with a choice z being
