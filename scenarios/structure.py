@@ -101,7 +101,7 @@ def _expanded(
         return None
     for name in given.keys() & listed.numbers.keys():
         findings.add(f"given.{name}", f"{shown(name)} has a value in its list as well", "keep one of the two")
-    parts = Parts(listed.rows, machines, settings, frozenset(elsewhere))
+    parts = Parts(listed.rows, machines, settings, dict.fromkeys(elsewhere) | given)
     try:
         flat = model.expand(parts)
     except ValueError as error:

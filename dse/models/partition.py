@@ -92,11 +92,12 @@ def expand(parts: Parts) -> Model:
         raise ValueError("partition shares work among processors: give at least two machines")
     if not regions:
         raise ValueError("partition places regions of code: give at least one under regions")
-    work = Work(
-        parts.machines, regions, *(tuple(parts.rows.get(t.name, ())) for t in (TRANSFERS, LINKS)), parts.asked
-    )
+    transfers, links = (tuple(parts.rows.get(t.name, ())) for t in (TRANSFERS, LINKS))
+    # an order that is decided or swept may be one
+    ordered = parts.asked.get("order", "free") != "free"
+    work = Work(parts.machines, regions, transfers, links, ordered, frozenset(parts.asked))
     partition_links.check(work)
-    if "order" in work.asked:
+    if work.ordered:
         partition_order.check(work)
     apart = [q for region in regions for q in _shares(region, work)]
     one = [_of(OF_BOTH.at(processor=p)) for p in work.decided]
@@ -157,7 +158,9 @@ def _unknowns(region: Row, work: Work) -> tuple[Unknown, ...]:
 
 def _unused(apart: frozenset[str], one: frozenset[str], choices: Mapping[str, str]) -> Container[str]:
     execution = choices.get("execution", "CP")
-    return {"CP": one, "DP": apart}.get(execution, apart | one)
+    # with an order data move when they are made and needed
+    idle = {"link_overlap"} if choices.get("order") == "listed" else frozenset()
+    return {"CP": one, "DP": apart}.get(execution, apart | one) | idle
 
 
 def _metrics(work: Work) -> tuple[Quantity, ...]:
@@ -169,7 +172,7 @@ def _metrics(work: Work) -> tuple[Quantity, ...]:
     ]
     each = [q.at(processor=p) for q, p in product(PROCESSOR, work.processors)]
     more = [*periods.metrics(work.asked), *(q.at(link=x.name) for q in OF_LINK for x in work.links)]
-    more += [END.at(region=r.name) for r in work.regions if "order" in work.asked]
+    more += [END.at(region=r.name) for r in work.regions if work.ordered]
     return (*SYSTEM, *each, *left, *more, *guideline_metrics(work.processors))
 
 
@@ -228,7 +231,7 @@ def equations(work: Work, g: Any) -> Mapping[str, Any]:
         "link_time": link_time,
         "link_bytes": total([x.bytes for x in links]),
     }
-    if "order" in work.asked:
+    if work.ordered:
         found |= {f"end.{r.name}": end for r, end in zip(work.regions, ends, strict=True)}
     found |= {f"link_time.{x.link.name}": x.time for x in links if x.link.name}
     found |= {f"link_bytes.{x.link.name}": x.bytes for x in links if x.link.name}
@@ -334,7 +337,7 @@ def _template() -> Model:
     """Return the model before lists are known; its families carry placeholders for their labels."""
     asked = frozenset(q.name for q in INPUTS)
     ends = {"from": "<first>", "to": "<processor>"}
-    work = Work(("<processor>", "<last>"), (Row("<region>"),), (), (Row("<link>", refers=ends),), asked)
+    work = Work(("<processor>", "<last>"), (Row("<region>"),), (), (Row("<link>", refers=ends),), True, asked)
     shown = [q for q in _metrics(work) if "<last>" not in q.name or q.name.startswith(OF_BOTH.name)]
     each = (_of(q.at(region="<region>", processor="<processor>")) for q in (OF_BOTH, OF_FLOPS, OF_BYTES))
     shares = (*each, _of(OF_BOTH.at(processor="<processor>")))

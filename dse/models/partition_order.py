@@ -31,15 +31,7 @@ class Run:
 
 
 def check(work: Work) -> None:
-    """Raise ValueError for a transfer to a region that stands before the one that makes the data.
-
-    And for ``link_overlap``, which says of regions without an order when links work.
-    """
-    if "link_overlap" in work.asked:
-        raise ValueError(
-            "with an order data move when they are made and needed, so that link_overlap plays no part; "
-            "leave link_overlap out, or take order out"
-        )
+    """Raise ValueError for a transfer to a region that stands before the one that makes the data."""
     for t in work.transfers:
         source, target = t.refers["from"], t.refers["to"]
         if work.place(source) > work.place(target):

@@ -20,13 +20,14 @@ SHORT = 64
 class Work:
     """What a question lists: processors in order, regions, transfers, links of pairs.
 
-    ``asked``: inputs that the question speaks of.
+    ``ordered``: whether regions may have to wait for each other; ``asked``: inputs that the question speaks of.
     """
 
     processors: tuple[str, ...]
     regions: tuple[Row, ...]
     transfers: tuple[Row, ...]
     links: tuple[Row, ...] = ()
+    ordered: bool = False
     asked: frozenset[str] = frozenset()
 
     @property

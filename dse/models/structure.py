@@ -85,10 +85,10 @@ class Parts:
     """The lists of one question, in file order: rows by table, names of machines, settings with their numbers.
 
     ``asked``: flat names of what the file gives, decides, defines or sweeps, so that a model may leave out what
-    belongs to inputs that nobody speaks of.
+    belongs to inputs that nobody speaks of; what is given with its value as the file has it, the others with None.
     """
 
     rows: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
     machines: tuple[str, ...] = ()
     settings: tuple[Mapping[str, Any], ...] = ()
-    asked: frozenset[str] = frozenset()
+    asked: Mapping[str, Any] = field(default_factory=dict)

@@ -49,10 +49,12 @@ def rows(phases: Counts) -> tuple[Row, ...]:
 def expanded(
     phases: Sequence[Row],
     menu: Sequence[Mapping[str, Any]] = JETSON.settings,
-    asked: frozenset[str] = frozenset(),
+    asked: tuple[str, ...] = (),
 ) -> Model:
     assert DVFS.expand is not None
-    return DVFS.expand(Parts(rows={"phases": tuple(phases)}, settings=tuple(menu), asked=asked))
+    return DVFS.expand(
+        Parts(rows={"phases": tuple(phases)}, settings=tuple(menu), asked=dict.fromkeys(asked))
+    )
 
 
 def values(plain: Model, machine: machines.Machine = JETSON) -> dict[str, Any]:
@@ -287,7 +289,7 @@ def test_every_metric_of_phases_is_proven_by_its_units():
     ]
     volts = {"core_frequency": 1e9, "memory_frequency": 2e9, "core_voltage": 1.0, "memory_voltage": 1.1}
     menu = (*JETSON.settings[:2], {"name": "derived", **volts})
-    plain = expanded(stated, menu, frozenset({"period"}))
+    plain = expanded(stated, menu, ("period",))
     quantities = plain.parameters()
     x = {k: 1.0 + i / 7 for i, k in enumerate(quantities) if not k.startswith("setting")}
     chosen = {"setting.a": 1.0, "setting.b": 3.0, "setting.c": 2.0}
