@@ -68,9 +68,9 @@ def check(work: Work) -> None:
         return
     of = {r.name: r for r in work.regions}
     for t in work.transfers:
-        ends = [of[name] for name in t.refers.values()]
-        if not any(_whole(r) for r in ends):
-            names = " and ".join(r.name for r in ends)
+        joined = [of[name] for name in t.refers.values()]
+        if not any(_whole(r) for r in joined):
+            names = " and ".join(r.name for r in joined)
             raise ValueError(
                 f"transfer {t.name} is between regions that may both be divided ({names}), so that nothing says "
                 "which pair of processors it goes between; write divisible = false for one of them, or leave links out"
