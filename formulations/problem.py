@@ -12,6 +12,7 @@ from formulations import evaluation, maxima, posynomial
 from formulations.evaluation import RowKey
 from formulations.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
 from formulations.program import Program, is_linear, program
+from formulations.stated import Run
 from formulations.tolerances import TIES
 from scenarios.question import Decision, Question
 
@@ -145,10 +146,26 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     return Problem(question, kind, variables, goal, rows, refusal_text, known=known)
 
 
-def _linear(question: Question, variables: tuple[Variable, ...], objective: int) -> Problem:
+def reaching(problem: Problem, reach: float) -> Problem:
+    """Return the same question (of its first objective) with the ends that only a search has so many times farther out.
+
+    The model does not run again where it is a program: nothing but these ends depends on how far they are.
+    """
+    question = replace(problem.question, reach=reach)
+    if problem.program is None:
+        return formulate(question)
+    if reach == problem.question.reach:
+        return problem
+    variables = tuple(_variable(question, d) for d in question.decide)
+    return _linear(question, variables, 0, problem.program.run)
+
+
+def _linear(
+    question: Question, variables: tuple[Variable, ...], objective: int, known: Run | None = None
+) -> Problem:
     discrete = any(v.discrete for v in variables)
     try:
-        made = program(question, objective)
+        made = program(question, objective, known)
     except NotPosynomial as refusal:
         return Problem(question, Kind.MINLP if discrete else Kind.NLP, variables, None, None, str(refusal))
     kind = Kind.MILP if made.integer.any() else Kind.LP

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from formulations.evaluation import RowKey
 from formulations.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
 from formulations.many import Many
 from formulations.posynomial import NotPosynomial
-from formulations.stated import named, stated
+from formulations.stated import Run, named, run, stated
 from scenarios.question import Decision, Question
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ class Program:
     the objectives beside ``goal``, in their order, each with its own goal, under and sign. ``amounts``: the rows
     that say of an amount whether there is any, with the column that says so and a bound of the amount that holds
     without any limit. ``open``: some amounts have no end at all, and nothing says of them that there is any: the
-    program then only tells what is impossible.
+    program then only tells what is impossible. ``run``: what the model came to, from which it is written again.
     """
 
     question: Question
@@ -65,6 +65,7 @@ class Program:
     others: tuple[tuple[Array, Array, int], ...] = ()
     amounts: tuple[tuple[int, int, float], ...] = ()
     open: bool = False
+    run: Run | None = None
 
     @property
     def rows(self) -> Array:
@@ -107,18 +108,21 @@ class Program:
         return found
 
 
-def program(question: Question, objective: int = 0) -> Program:
+def program(question: Question, objective: int = 0, known: Run | None = None) -> Program:
     """Write a question as a program; raises NotPosynomial where its arithmetic is not affine.
 
+    ``known``: what the model came to, where it has run already: only its ends are then made anew.
     Where what is given are numbers of many points (``formulations.many``), arrays whose numbers differ have one more
     dimension before the others, for the points.
     """
-    s = stated(question, objective)
+    made = known or run(question)
+    s = stated(question, objective, made)
     try:
-        return _Builder(question, s.x).build(s.limits, s.goal, s.sign, s.ties, s.others)
+        found = _Builder(question, s.x).build(s.limits, s.goal, s.sign, s.ties, s.others)
     except NotPosynomial:
         # a metric that only settles ties is no reason to have no answer
-        return _Builder(question, s.x).build(s.limits, s.goal, s.sign, {}, s.others)
+        found = _Builder(question, s.x).build(s.limits, s.goal, s.sign, {}, s.others)
+    return replace(found, run=made)
 
 
 def product(question: Question) -> Program | None:

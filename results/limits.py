@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.models.fitted import RANGE
 from formulations import evaluation
-from scenarios.question import combinations
+from scenarios.question import fixed, machine_key
 
 if TYPE_CHECKING:
     from scenarios.question import Decision, Question
+
+_log = logging.getLogger("dse")
+MOST = 256
+"""Combinations of names that are all gone through; beyond, it would take seconds."""
 
 
 def limit_names(question: Question) -> tuple[str, ...]:
@@ -24,9 +30,37 @@ def limit_names(question: Question) -> tuple[str, ...]:
     upper one, and ``name.min`` for the lower one.
     """
     rows: dict[evaluation.RowKey, None] = {}
-    for _, chosen in combinations(question):
-        rows.update(dict.fromkeys(_keys(chosen)))
+    for chosen in _kinds(question):
+        rows.update(dict.fromkeys(_keys(fixed(question, chosen))))
     return tuple(dict.fromkeys(evaluation.label(key, rows) for key in rows))
+
+
+def _kinds(question: Question) -> Iterator[Mapping[str, str]]:
+    """Go through combinations of names, one for all that have the same limits.
+
+    Of machines that state the same parameters one stands for all, since numbers play no part. Where there are still
+    more than MOST, each name stands beside the first ones of the others.
+    """
+    named = {d.name: _unlike(question, d) for d in question.decide if d.choices is not None}
+    if math.prod(map(len, named.values())) <= MOST:
+        every: Iterable[tuple[str, ...]] = itertools.product(*named.values())
+    else:
+        first = tuple(names[0] for names in named.values())
+        every = {
+            (*first[:k], name, *first[k + 1 :]): None
+            for k, names in enumerate(named.values())
+            for name in names
+        }
+    return (dict(zip(named, names, strict=True)) for names in every)
+
+
+def _unlike(question: Question, decision: Decision) -> tuple[str, ...]:
+    """Return the choices of a decision, of machines that state the same parameters the first."""
+    found: dict[object, str] = {}
+    for name in decision.choices or ():
+        stated = question.machines.get(machine_key(decision.name, name))
+        found.setdefault(name if stated is None else frozenset(stated), name)
+    return tuple(found.values())
 
 
 def _keys(question: Question) -> Collection[evaluation.RowKey]:
@@ -40,6 +74,7 @@ def _keys(question: Question) -> Collection[evaluation.RowKey]:
         with np.errstate(all="ignore"):
             at = evaluation.metrics(evaluation.unraised(question), x)
     except Exception:  # whatever it is: each point that is answered will say so of itself
+        _log.debug("the limits of %s are taken to be all of its own", question.model.name, exc_info=True)
         at = dict.fromkeys((m.name for m in question.model.metrics), math.nan)
         at |= dict.fromkeys((own.name for own in question.model.limits), math.nan)
     return evaluation.ratios(question, x, at)

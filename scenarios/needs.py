@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -44,22 +44,34 @@ def needed(shape: Shape, roles: Roles) -> dict[str, str]:
 
 
 def partless(shape: Shape, roles: Roles) -> None:
-    """Note what the file says of unknowns that the chosen texts leave without a part."""
+    """Note what the file says of inputs that the chosen texts leave without a part."""
     reader, unused = roles.reader, roles.reader.model.unused
     if unused is None:
         return
     every = [(choices, unused(choices)) for choices in _combinations(shape, roles)]
     ranked = {o.name for o in roles.objectives}
-    for name in (u.name for u in reader.model.unknowns):
+    for name in reader.inputs:
         if not any(name in names for _, names in every):
             continue
         without = [choices for choices, names in every if name in names]
         places = _places(shape, roles, name)
         if not without or not places or (len(without) < len(every) and name not in ranked):
             continue
-        told = " and ".join(f"{n} = {shown(v)}" for n, v in without[0].items())
+        telling = [n for n in without[0] if _matters(reader.inputs[n].choices, unused, without[0], n, name)]
+        told = " and ".join(f"{n} = {shown(without[0][n])}" for n in telling or without[0])
         wrong = f"{name} plays no part with {told}"
         reader.findings.add(places[0], wrong, "leave it out, or choose otherwise")
+
+
+def _matters(
+    texts: Sequence[str],
+    unused: Callable[[Mapping[str, str]], Container[str]],
+    choices: Mapping[str, str],
+    which: str,
+    name: str,
+) -> bool:
+    """Whether another of the ``texts`` of one choice alone would give a part to ``name``."""
+    return which != name and any(name not in unused({**choices, which: other}) for other in texts)
 
 
 def _places(shape: Shape, roles: Roles, name: str) -> list[str]:

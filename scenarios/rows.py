@@ -49,11 +49,13 @@ def read(
     settings: Sequence[str] | None,
     elsewhere: Collection[str],
     findings: Findings,
+    known: Mapping[str, Collection[str]],
 ) -> Listed:
     """Read all lists, noting every mistake.
 
     ``settings``: names of the machine's settings (None: they could not be read); ``elsewhere``: flat names
-    that have a value, or are to have one, outside the lists.
+    that have a value, or are to have one, outside the lists; ``known``: what else than rows a column may name, by
+    what columns call it.
     """
     found = Listed()
     entries: dict[str, list[_Entry]] = {}
@@ -61,7 +63,10 @@ def read(
         named = _entries(table, given.get(table.name, []), findings)
         found.sound &= named is not None
         entries[table.name] = named or []
-    names = {t: dict.fromkeys(e.name for e in listed) for t, listed in entries.items()}
+    names: dict[str, Collection[str]] = {
+        t: dict.fromkeys(e.name for e in listed) for t, listed in entries.items()
+    }
+    names |= known
     elsewhere = {head for n in elsewhere for head in _heads(n)}
     for name, listed in entries.items():
         found.rows[name] = tuple(_row(e, names, settings, elsewhere, findings, found) for e in listed)

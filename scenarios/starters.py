@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from dse import machines
 from dse.models.model import Model
@@ -22,7 +22,7 @@ _FAVOURITES = ("i7-2600k-tang2017", "gtx-titan-tang2017")
 
 def starter(model: Model, structure: Structure) -> str:
     """Return a commented scenario file for a model over lists, which can be asked as it stands."""
-    machine, flat = _expanded(model, structure)
+    machine, flat, entries = _expanded(model, structure)
     unknown = {u.name for u in flat.unknowns}
     listed = tuple(f"{t.name}." for t in structure.tables)
     scalar = [q for q in flat.inputs if not q.name.startswith(listed) and q.name not in unknown]
@@ -34,7 +34,7 @@ def starter(model: Model, structure: Structure) -> str:
             "",
             "[given]   # SI numbers, or text with a unit",
             *(_scalar(flat, q) for q in scalar),
-            *(row for table in structure.tables for row in table_lines(table)),
+            *(row for table in structure.tables for row in table_lines(table, {structure.entries: entries})),
             "",
             "[decide]  # each of these is decided without a word: narrow it here, or give its value under [given]",
             *_decided(flat),
@@ -57,15 +57,15 @@ def _about_machine(structure: Structure) -> str:
     return "its settings are the menu" if structure.settings else "`dse machines` lists them"
 
 
-def _expanded(model: Model, structure: Structure) -> tuple[str, Model]:
-    """Return what stands after ``machine =``, and the plain model of the starter's own lists."""
+def _expanded(model: Model, structure: Structure) -> tuple[str, Model, tuple[str, ...]]:
+    """Return what stands after ``machine =``, the plain model of the starter's own lists, and the map's entries."""
     assert model.expand is not None, "a model over lists can be expanded"
     rows = {t.name: tuple(_row(t, name) for name in _ROWS) for t in structure.tables if t.required}
     if structure.settings:
         menus = [m for m in machines.every() if m.settings]
         for machine in sorted(menus, key=lambda m: not m.parameters):
             try:
-                return shown(machine.name), model.expand(Parts(rows, settings=machine.settings))
+                return shown(machine.name), model.expand(Parts(rows, settings=machine.settings)), ()
             except ValueError:
                 # its settings do not state what these rows need
                 continue
@@ -76,7 +76,7 @@ def _expanded(model: Model, structure: Structure) -> tuple[str, Model]:
         entries = _ROWS[: len(entries)]
         flat = model.expand(Parts(rows, entries))
     named = [f"{e} = {shown(n)}" for e, n in zip(entries, fitting, strict=False)]
-    return f"{{ {', '.join(named)} }}" if entries else shown(fitting[0]), flat
+    return f"{{ {', '.join(named)} }}" if entries else shown(fitting[0]), flat, entries
 
 
 def _row(table: Table, name: str) -> Row:
@@ -105,16 +105,19 @@ def _scalar(flat: Model, q: Quantity) -> str:
     return given_line(flat, q)
 
 
-def table_lines(table: Table) -> Iterator[str]:
-    """Write the rows of a table, commented out where it may be left out; all that a row may say in the first."""
+def table_lines(table: Table, known: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
+    """Write the rows of a table, commented out where it may be left out; all that a row may say in the first.
+
+    ``known``: names of what columns refer to that is no table, as ``Column.refers`` calls it.
+    """
     mark = "" if table.required else "# "
     header = f"{mark}[[given.{table.name}]]"
     yield from ("", line(header, f"one for each {table.dimension}: {table.meaning}"))
     if table.required:
         yield line(f"name = {shown(_ROWS[0])}", "numbered where nothing is said")
-    others = iter(_ROWS)
+    others = {c.refers: iter((known or {}).get(c.refers, _ROWS)) for c in table.columns}
     for c in table.columns:
-        value, may_lack = (next(others), mark) if c.refers else (c.default, "# ")
+        value, may_lack = (next(others[c.refers]), mark) if c.refers else (c.default, "# ")
         yield line(f"{may_lack}{c.name} = {shown(value)}", c.meaning)
     for q in table.numbers:
         may_lack = mark if _stated(q) else "# "

@@ -95,12 +95,13 @@ def _expanded(
     changed = {p.removeprefix("given.") for p in paths.values()}
     names = None if settings is None else [s["name"] for s in settings]
     elsewhere = {*given, *shape.decide, *shape.define, *changed}
-    listed = rows.read(structure, shape.given, names, elsewhere, findings)
+    known = {structure.entries: machines or ()} if structure.machines else {}
+    listed = rows.read(structure, shape.given, names, elsewhere, findings, known)
     if machines is None or settings is None or not listed.sound or model.expand is None:
         return None
     for name in given.keys() & listed.numbers.keys():
         findings.add(f"given.{name}", f"{shown(name)} has a value in its list as well", "keep one of the two")
-    parts = Parts(listed.rows, machines, settings)
+    parts = Parts(listed.rows, machines, settings, dict.fromkeys(elsewhere) | given)
     try:
         flat = model.expand(parts)
     except ValueError as error:

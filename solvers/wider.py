@@ -15,7 +15,7 @@ from functools import cache, partial
 import numpy as np
 
 from formulations.evaluation import bounds, box, quantity
-from formulations.problem import Problem, formulate
+from formulations.problem import Problem, reaching
 from formulations.program import Program
 from results.solution import Solution, Status
 from scenarios.question import Question
@@ -57,13 +57,13 @@ def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
     """
     if first.outcome.status not in OPEN:
         return first
-    question, last = first.problem.question, first
+    last = first
     if first.outcome.status is Status.INFEASIBLE:
         surely = _impossible(first)
         if surely is not None:
             return surely
     for reach in _reaches(first.problem):
-        farther = formulate(replace(question, reach=reach))
+        farther = reaching(first.problem, reach)
         if first.problem.program is not None and farther.program is None:
             return replace(last, found=_undecided(last, farther.refusal))
         now = ask(farther)
@@ -126,7 +126,7 @@ def ended(problem: Problem) -> list[Callable[[], Program | None]]:
     """
 
     def at(reach: float) -> Program | None:
-        return formulate(replace(problem.question, reach=reach)).program
+        return reaching(problem, reach).program
 
     return [cache(partial(at, reach)) for reach in (1.0, *STEPS)]
 
@@ -136,7 +136,7 @@ def _impossible(first: Tried) -> Tried | None:
     program = first.problem.program
     if program is None or not np.isfinite(program.high[program.boxed]).any():
         return None
-    endless = formulate(replace(first.problem.question, reach=math.inf))
+    endless = reaching(first.problem, math.inf)
     if endless.program is None:
         return None
     outcome = programs.impossible(endless.program)

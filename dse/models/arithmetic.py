@@ -214,3 +214,11 @@ register_differs = _differs.register
 def some(amount: Any) -> Any:
     """Return 1 where there is any of an amount >= 0 and 0 where there is none (up to 1e-7), element by element."""
     return _flag(amount > NONE)
+
+
+def only_where(flag: Any, value: Any, most: Any) -> Any:
+    """Return a value >= 0 where a flag is 1, and 0 where it is 0, element by element; the value is at most ``most``.
+
+    A product of the two that is affine in both, but for a maximum.
+    """
+    return maximum(0.0 * most, value - most * (1.0 - flag))

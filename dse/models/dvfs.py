@@ -15,6 +15,13 @@ else: ``switch_energy`` is all that a switch costs, and ``power.<phase>`` is tha
 ``setting.<phase>`` is the setting of one phase, a number of the menu counted from 1; ``setting`` is one for all
 phases that have none of their own.
 
+With a ``period`` the run repeats: its work must end within the period, and until that ends the machine draws its
+``idle_power``, or where it states none the least constant power of its menu (going there costs no switch):
+
+    E = Σ over phases + switches + idle_power (period - T)
+
+Power and performance are then averages over the period, and race-to-halt idles for as long as it is faster.
+
 Race-to-halt runs as fast as it can: each phase at the setting of least time (of those the one of least energy,
 of those the first), or, where one setting serves all, the setting of least total time. ``race_time`` and
 ``race_energy`` are what that would take and cost, switches included; ``race_saving`` is what of that energy is
@@ -23,17 +30,19 @@ saved.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from dse.models.arithmetic import differs, maximum, per, pick, reaches
+from dse.models import periods
+from dse.models.arithmetic import differs, maximum, minimum, per, pick, reaches
 from dse.models.dvfs_energy import CIRCUIT, SOURCE, constant_power, energies
 from dse.models.dvfs_phases import PHASES, RATES, TIMES, Phase, Plan, Setting, clock, counts, listed, machine
 from dse.models.families import choose, entry, only_expanded, row
 from dse.models.model import Model, Unknown
+from dse.models.periods import PERIOD
 from dse.models.structure import Parts, Structure
 from dse.models.sums import Sum, sum_of
 from dse.models.totals import totals
@@ -56,6 +65,11 @@ INPUTS = (
         "our addition",
         default=0.0,
     ),
+    PERIOD,
+)
+IDLE_POWER = replace(
+    periods.IDLE_POWER,
+    meaning="power from the end of the work to the end of the period; absent: the least constant power of the menu",
 )
 CHOICE = Quantity(
     "setting",
@@ -140,11 +154,14 @@ def equations(g: Any, plan: Plan) -> Mapping[str, Any]:
     switches = _switches(chosen)
     time = sum(times) + switches * g.switch_time
     switching = switches * g.switch_energy
-    energy = sum(used) + switching
     flops = _flops(g, plan)
     places, race_time, race_energy = _race(g, plan, costs)
+    idle, race_idle = (_idle(g, prices, t) for t in (time, race_time))
+    energy = _with(sum(used) + switching, idle)
+    race_energy = _with(race_energy, race_idle)
     found = {
         **totals(time, energy, flops),
+        **periods.told(g, time, energy, idle, flops),
         "energy_compute": sum(picked("compute")),
         "energy_data": sum(picked("data")),
         "energy_constant": sum(picked("constant")),
@@ -158,6 +175,22 @@ def equations(g: Any, plan: Plan) -> Mapping[str, Any]:
     for name, values in (("time", times), ("energy", used), ("power", powers), ("race_setting", places)):
         found |= {f"{name}.{p.name}": v for p, v in zip(plan.phases, values, strict=True)}
     return found
+
+
+def _idle(g: Any, prices: Sequence[tuple[Mapping[str, Any], Any]], time: Any) -> Any:
+    """Return the energy from the end of a run to the end of the period; None where there is none."""
+    if not hasattr(g, PERIOD.name):
+        return None
+    stated = getattr(g.machine, IDLE_POWER.name, None)
+    return (_least([constant for _, constant in prices]) if stated is None else stated) * (g.period - time)
+
+
+def _least(values: Sequence[Any]) -> Any:
+    return minimum(*values) if len(values) > 1 else values[0]
+
+
+def _with(energy: Any, idle: Any) -> Any:
+    return energy if idle is None else energy + idle
 
 
 def _costs(
@@ -270,29 +303,36 @@ def expand(parts: Parts) -> Model:
     race = replace(RACE_SETTING, menu=menu, maximum=choice.maximum, ceiling=choice.ceiling)
     return replace(
         DVFS,
-        machine=machine(asked),
+        machine=(*machine(asked), IDLE_POWER),
         inputs=(*INPUTS, *counts(asked), choice, *own),
-        metrics=(*METRICS, *(q.at(phase=p.name) for q in (*OF_PHASE, race) for p in asked.phases)),
+        metrics=(
+            *METRICS,
+            *periods.metrics(parts.asked),
+            *(q.at(phase=p.name) for q in (*OF_PHASE, race) for p in asked.phases),
+        ),
+        limits=periods.limits(parts.asked),
         equations=partial(equations, plan=asked),
-        sums=_sums(asked),
+        sums=_sums(asked, parts.asked),
         unknowns=_unknowns(own),
         structure=None,
         expand=None,
     )
 
 
-def _sums(plan: Plan) -> tuple[Sum, ...]:
+def _sums(plan: Plan, spoken_of: Collection[str]) -> tuple[Sum, ...]:
     kinds = {
         "computing": "energy_compute",
         "data": "energy_data",
         "constant power": "energy_constant",
         "switching": "energy_switching",
     }
-    names = [p.name for p in plan.phases]
+    names, idle = [p.name for p in plan.phases], periods.parts(spoken_of)
     return (
         sum_of("time", "phase", {n: f"time.{n}" for n in names} | {"switching": "switches switch_time"}),
-        sum_of("energy", "what it is spent on", kinds),
-        sum_of("energy", "phase", {n: f"energy.{n}" for n in names} | {"switching": "energy_switching"}),
+        sum_of("energy", "what it is spent on", kinds | idle),
+        sum_of(
+            "energy", "phase", {n: f"energy.{n}" for n in names} | {"switching": "energy_switching"} | idle
+        ),
     )
 
 
@@ -305,10 +345,10 @@ DVFS = Model(
     name="dvfs",
     title="A setting of voltage and frequency for each phase",
     source="Choi et al. 2016 (5)-(9)",
-    machine=(*RATES, *CIRCUIT),
+    machine=(*RATES, *CIRCUIT, IDLE_POWER),
     inputs=(*INPUTS, CHOICE, _OF_A_PHASE),
-    metrics=(*METRICS, *(q.at(phase="<phase>") for q in (*OF_PHASE, RACE_SETTING))),
-    limits=(),
+    metrics=(*METRICS, periods.ENERGY_IDLE, *(q.at(phase="<phase>") for q in (*OF_PHASE, RACE_SETTING))),
+    limits=(periods.IN_PERIOD,),
     equations=only_expanded,
     notes=__doc__ or "",
     unknowns=_unknowns((_OF_A_PHASE,)),

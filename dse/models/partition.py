@@ -22,62 +22,64 @@ Beyond the paper, regions may pass data to each other. Of a transfer of D bytes,
 needed crosses the link: D ½ Σ_p |share_from,p - share_to,p| (bytes shares of independent regions), and each
 transfer of which anything crosses costs one latency. The link is shared, one transfer after another; its time
 is one more term of T ("overlapped") or comes on top ("serial").
+
+``links`` gives pairs of processors links of their own; pairs without one go on sharing the link above. Of three or more
+processors one end of each transfer must then be a whole region, on p say: what q needs of it takes the link of p and
+q, D max(0, share_from,p + share_to,q - 1) bytes in this direction. Links work at once, each one transfer after another.
+
+``order = "listed"`` runs regions one after another on every processor, in the order of the list; a region starts when
+all regions that it gets a transfer from have ended and their data have arrived (0 bytes: it only has to wait):
+
+    begin_r,p = max(free_p, max over transfers q → r: end_q, arrived_q→r)     where r has a part on p
+    free_p    = begin_r,p + T_r,p,   end_r = max over p of free_p,   T = max over r of end_r
+
+T_r,p is (15) for the part of region r on p: flops and bytes overlap within a region, not among regions. A transfer
+starts when its region has ended and its link has carried those before it. Which of several orders is best is asked by
+listing regions otherwise.
+
+``unused = "off"``: processors without any work are switched off and draw nothing. ``period``: the run repeats; its work
+must end within the period, and until that ends each processor that is on draws its ``idle_power``. With both,
+
+    E_static + E_idle = Σ over p that are on: π1_p T + idle_p (period - T)
+
+Power and performance are then averages over the period. Where a region has a part, which processors are on, and what
+waits for what are whole-number choices: these questions are mixed-integer programs, products with a choice z being
+max(0, t - t_most (1 - z)) with t_most the sum of the longest that all regions and transfers can take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial, reduce
+from dataclasses import replace
+from functools import partial
 from itertools import product
-from operator import add
 from typing import Any
 
-from dse.models import families
-from dse.models.arithmetic import maximum, per, some
+from dse.models import families, partition_links, partition_order, periods
+from dse.models.arithmetic import maximum, only_where, per, some
 from dse.models.model import Model, ModelLimit, Unknown
 from dse.models.partition_guidelines import GUIDELINES, guideline_metrics, guidelines
 from dse.models.partition_quantities import (
+    END,
     INPUTS,
+    LINKS,
     MACHINE,
     OF_BOTH,
     OF_BYTES,
     OF_FLOPS,
+    OF_LINK,
     PROCESSOR,
     REGIONS,
+    SHARED_LINK,
     SOURCE,
     SYSTEM,
     TRANSFERS,
 )
+from dse.models.partition_work import Placed, Work, flag, kinds, placed, total, with_rest
 from dse.models.structure import Parts, Row, Structure
-from dse.models.sums import sum_of
+from dse.models.sums import Sum, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a question lists: processors in order, regions, transfers."""
-
-    processors: tuple[str, ...]
-    regions: tuple[Row, ...]
-    transfers: tuple[Row, ...]
-
-    @property
-    def decided(self) -> tuple[str, ...]:
-        """Return the processors that have shares of their own; the last one takes what is left."""
-        return self.processors[:-1]
-
-
-SHORT = 64
-"""Sums of so few terms are made from left to right."""
-SUMS = (
-    sum_of(
-        "energy",
-        "what it is spent on",
-        {"flops and bytes": "energy_dynamic", "constant power": "energy_static", "link": "energy_link"},
-    ),
-)
 
 
 def expand(parts: Parts) -> Model:
@@ -90,23 +92,30 @@ def expand(parts: Parts) -> Model:
         raise ValueError("partition shares work among processors: give at least two machines")
     if not regions:
         raise ValueError("partition places regions of code: give at least one under regions")
-    work = Work(parts.machines, regions, tuple(parts.rows.get("transfers", ())))
+    transfers, links = (tuple(parts.rows.get(t.name, ())) for t in (TRANSFERS, LINKS))
+    # an order that is decided or swept may be one
+    ordered = parts.asked.get("order", "free") != "free"
+    work = Work(parts.machines, regions, transfers, links, ordered, frozenset(parts.asked))
+    partition_links.check(work)
+    if work.ordered:
+        partition_order.check(work)
     apart = [q for region in regions for q in _shares(region, work)]
     one = [_of(OF_BOTH.at(processor=p)) for p in work.decided]
     return replace(
         PARTITION,
         machine=families.entry_parameters(MACHINE, work.processors),
         inputs=(
-            *INPUTS,
+            *_inputs(work),
             *families.row_inputs(REGIONS, regions),
             *families.row_inputs(TRANSFERS, work.transfers),
+            *families.row_inputs(LINKS, work.links),
             *apart,
             *one,
         ),
         metrics=_metrics(work),
         limits=_limits(work),
         equations=partial(equations, work),
-        sums=SUMS,
+        sums=_sums(work),
         unknowns=(
             *(u for region in regions for u in _unknowns(region, work)),
             *(Unknown(q.name) for q in one),
@@ -117,13 +126,15 @@ def expand(parts: Parts) -> Model:
     )
 
 
-def _flag(region: Row, name: str) -> bool:
-    return region.flags.get(name, next(c.default for c in REGIONS.columns if c.name == name))
+def _inputs(work: Work) -> tuple[Quantity, ...]:
+    """Return the inputs beside lists and shares; where each pair has its link there is none that they share."""
+    shared = any(not x.name for x in partition_links.links(work))
+    return tuple(q for q in INPUTS if shared or q.name not in SHARED_LINK)
 
 
-def _kinds(region: Row) -> tuple[Quantity, ...]:
-    """Return the families of shares a region has: one of both, or one of each."""
-    return (OF_FLOPS, OF_BYTES) if _flag(region, "independent") else (OF_BOTH,)
+def _sums(work: Work) -> tuple[Sum, ...]:
+    spent = {"flops and bytes": "energy_dynamic", "constant power": "energy_static", "link": "energy_link"}
+    return (sum_of("energy", "what it is spent on", spent | periods.parts(work.asked)),)
 
 
 def _of(q: Quantity) -> Quantity:
@@ -135,19 +146,21 @@ def _of(q: Quantity) -> Quantity:
 
 def _shares(region: Row, work: Work) -> tuple[Quantity, ...]:
     return tuple(
-        _of(kind.at(region=region.name, processor=p)) for kind, p in product(_kinds(region), work.decided)
+        _of(kind.at(region=region.name, processor=p)) for kind, p in product(kinds(region), work.decided)
     )
 
 
 def _unknowns(region: Row, work: Work) -> tuple[Unknown, ...]:
-    whole = not _flag(region, "divisible")
+    whole = not flag(region, "divisible")
     why = f"region {region.name} is not divisible" if whole else ""
     return tuple(Unknown(q.name, whole, why) for q in _shares(region, work))
 
 
 def _unused(apart: frozenset[str], one: frozenset[str], choices: Mapping[str, str]) -> Container[str]:
     execution = choices.get("execution", "CP")
-    return {"CP": one, "DP": apart}.get(execution, apart | one)
+    # with an order data move when they are made and needed
+    idle = {"link_overlap"} if choices.get("order") == "listed" else frozenset()
+    return {"CP": one, "DP": apart}.get(execution, apart | one) | idle
 
 
 def _metrics(work: Work) -> tuple[Quantity, ...]:
@@ -155,19 +168,21 @@ def _metrics(work: Work) -> tuple[Quantity, ...]:
     left = [
         replace(_of(kind.at(region=r.name, processor=last)), optional=False)
         for r in work.regions
-        for kind in _kinds(r)
+        for kind in kinds(r)
     ]
     each = [q.at(processor=p) for q, p in product(PROCESSOR, work.processors)]
-    return (*SYSTEM, *each, *left, *guideline_metrics(work.processors))
+    more = [*periods.metrics(work.asked), *(q.at(link=x.name) for q in OF_LINK for x in work.links)]
+    more += [END.at(region=r.name) for r in work.regions if work.ordered]
+    return (*SYSTEM, *each, *left, *more, *guideline_metrics(work.processors))
 
 
 def _limits(work: Work) -> tuple[ModelLimit, ...]:
     """Return the limits that keep the last processor's share at 0 or more; a single other share needs none."""
+    more = periods.limits(work.asked)
     if len(work.processors) == 2:
-        return ()
-    kinds = [(r, kind) for r in work.regions for kind in _kinds(r)]
-    every = [(_whole(kind, r.name), f"region {r.name}") for r, kind in kinds]
-    return tuple(
+        return more
+    every = [(_whole(kind, r.name), f"region {r.name}") for r in work.regions for kind in kinds(r)]
+    return more + tuple(
         ModelLimit(name, "sum of shares <= 1", f"shares of {what} come to one", f"{SOURCE} (7)", always=True)
         for name, what in (*every, ("whole", "every region"))
     )
@@ -181,35 +196,79 @@ def equations(work: Work, g: Any) -> Mapping[str, Any]:
     """Times by (14)-(17), energy by (24), on any arithmetic; every number but the last few is affine in shares."""
     machines = [families.entry(g, p) for p in work.processors]
     rows = families.rows(g, "regions", [r.name for r in work.regions])
-    flops, data = _sum([r.flops for r in rows]), _sum([r.bytes for r in rows])
+    flops, data = total([r.flops for r in rows]), total([r.bytes for r in rows])
     fractions = _fractions(g, work, machines, flops, data)
-    placed = [[_placed(g, r, kind, work, fractions) for kind in (OF_FLOPS, OF_BYTES)] for r in work.regions]
+    at = placed(g, work, fractions)
     on = [
         [
-            _sum([amount * of[k][p] for amount, of in zip(amounts, placed, strict=True)])
+            total([amount * shares[p] for amount, shares in zip(amounts, of, strict=True)])
             for p in range(len(machines))
         ]
-        for k, amounts in enumerate(([r.flops for r in rows], [r.bytes for r in rows]))
+        for amounts, of in (
+            ([r.flops for r in rows], [x.flops for x in at]),
+            ([r.bytes for r in rows], [x.bytes for x in at]),
+        )
     ]
-    times = [processor_time(m, f, b) for m, f, b in zip(machines, *on, strict=True)]
-    link_bytes, link_time = _link(g, work, placed, data)
-    time = _together(g, work, times, link_time)
-    dynamic = _sum([dynamic_energy(m, f, b) for m, f, b in zip(machines, *on, strict=True)])
-    static = _sum([m.constant_power for m in machines]) * time
-    link = g.link_energy_per_byte * link_bytes
-    energy = dynamic + static + link
+    links = partition_links.traffic(g, work, at, data, apart=fractions is None)
+    link_time = links[0].time if len(links) == 1 else maximum(*(x.time for x in links))
+    if families.choose(g, "order") == "listed":
+        ran = partition_order.run(g, work, machines, rows, at, links, processor_time)
+        times, time, ends = ran.busy, ran.time, ran.ends
+    else:
+        times = [processor_time(m, f, b) for m, f, b in zip(machines, *on, strict=True)]
+        time = _together(g, work, times, link_time)
+        ends = [time] * len(rows)
+    dynamic = total([dynamic_energy(m, f, b) for m, f, b in zip(machines, *on, strict=True)])
+    static, idle = _static(g, work, machines, rows, at, links, time)
+    link = total([x.costs.energy_per_byte * x.bytes for x in links])
+    energy = dynamic + static + link if idle is None else dynamic + static + link + idle
     found = {
         **totals(time, energy, flops),
+        **periods.told(g, time, energy, idle, flops),
         "energy_dynamic": dynamic,
         "energy_static": static,
         "energy_link": link,
         "link_time": link_time,
-        "link_bytes": link_bytes,
+        "link_bytes": total([x.bytes for x in links]),
     }
+    if work.ordered:
+        found |= {f"end.{r.name}": end for r, end in zip(work.regions, ends, strict=True)}
+    found |= {f"link_time.{x.link.name}": x.time for x in links if x.link.name}
+    found |= {f"link_bytes.{x.link.name}": x.bytes for x in links if x.link.name}
     for p, m, t, f, b in zip(work.processors, machines, times, *on, strict=True):
         found |= {f"time.{p}": t, f"flops.{p}": f, f"bytes.{p}": b}
         found |= {f"balance.{p}": per(m.time_per_byte, m.time_per_flop)}
-    return found | _left(work, placed) | _wholes(g, work, placed) | guidelines(machines)
+    return found | _left(work, at) | _wholes(g, work, at) | guidelines(machines)
+
+
+def _static(
+    g: Any,
+    work: Work,
+    machines: Sequence[Any],
+    rows: Sequence[Any],
+    at: Sequence[Placed],
+    links: Sequence[partition_links.Traffic],
+    time: Any,
+) -> tuple[Any, Any]:
+    """Return the energy of constant power until the work is done, and of idling from then on (None: no period)."""
+    drawn = [m.constant_power for m in machines]
+    idle = [getattr(m, "idle_power", m.constant_power) for m in machines]
+    period = getattr(g, "period", None)
+    if families.choose(g, "unused") != "off":
+        return total(drawn) * time, None if period is None else total(idle) * (period - time)
+    waits = partition_order.waiting_at_most(g, work, links).values()
+    most = total([*partition_order.longest(machines, rows, processor_time), *waits])
+    used = [some(_share(at, p)) for p in range(len(machines))]
+    working = [only_where(u, time, most) for u in used]
+    static = total([a * t for a, t in zip(drawn, working, strict=True)])
+    if period is None:
+        return static, None
+    return static, total([a * (period * u - t) for a, u, t in zip(idle, used, working, strict=True)])
+
+
+def _share(at: Sequence[Placed], p: int) -> Any:
+    """Return the shares of all regions on a processor together: 0 where it has no work."""
+    return total([x.flops[p] if x.flops is x.bytes else x.flops[p] + x.bytes[p] for x in at])
 
 
 def processor_time(machine: Any, flops: Any, data: Any) -> Any:
@@ -230,40 +289,12 @@ def _fractions(g: Any, work: Work, machines: Sequence[Any], flops: Any, data: An
     if g.execution == "CP":
         return None
     if g.execution == "DP":
-        return _with_rest([getattr(g, f"share.{p}") for p in work.decided])
+        return with_rest([getattr(g, f"share.{p}") for p in work.decided])
     if g.execution == "p-DP":
         speeds = [per(1.0, processor_time(m, flops, data)) for m in machines]
-        return [s / _sum(speeds) for s in speeds]
+        return [s / total(speeds) for s in speeds]
     chosen = ("CO", "GO").index(g.execution)
     return [1.0 if k == chosen else 0.0 for k in range(len(machines))]
-
-
-def _placed(g: Any, region: Row, kind: Quantity, work: Work, fractions: list[Any] | None) -> list[Any]:
-    """Return the share of a region's flops (or bytes) on every processor."""
-    if fractions is not None:
-        return fractions
-    name = kind.name if _flag(region, "independent") else OF_BOTH.name
-    return _with_rest([getattr(g, f"{name}.{region.name}.{p}") for p in work.decided])
-
-
-def _with_rest(shares: list[Any]) -> list[Any]:
-    return [*shares, 1.0 - _sum(shares)]
-
-
-def _link(g: Any, work: Work, placed: Sequence[Sequence[Sequence[Any]]], data: Any) -> tuple[Any, Any]:
-    """Return the bytes that cross the link and the time it takes."""
-    # nothing crosses: zero, in the units of bytes and of time
-    crossing, time = 0.0 * data, 0.0 * g.link_latency
-    shares = {r.name: of[1] for r, of in zip(work.regions, placed, strict=True)}
-    for transfer in work.transfers:
-        apart = zip(shares[transfer.refers["from"]], shares[transfer.refers["to"]], strict=True)
-        part = 0.5 * _sum([maximum(a - b, b - a) for a, b in apart])
-        crossing = crossing + families.row(g, "transfers", transfer.name).bytes * part
-        if not families.nothing(g.link_latency):
-            time = time + g.link_latency * some(part)
-    if hasattr(g, "link_bandwidth"):
-        time = time + per(crossing, g.link_bandwidth)
-    return crossing, time
 
 
 def _together(g: Any, work: Work, times: Sequence[Any], link_time: Any) -> Any:
@@ -275,42 +306,38 @@ def _together(g: Any, work: Work, times: Sequence[Any], link_time: Any) -> Any:
     return maximum(*times, link_time)
 
 
-def _left(work: Work, placed: Sequence[Sequence[Sequence[Any]]]) -> dict[str, Any]:
+def _left(work: Work, at: Sequence[Placed]) -> dict[str, Any]:
     """Return the last processor's share of every region."""
     last = work.processors[-1]
-    of = {OF_BOTH.name: 0, OF_FLOPS.name: 0, OF_BYTES.name: 1}
     return {
-        f"{kind.name}.{r.name}.{last}": shares[of[kind.name]][-1]
-        for r, shares in zip(work.regions, placed, strict=True)
-        for kind in _kinds(r)
+        f"{kind.name}.{r.name}.{last}": _of_kind(x, kind)[-1]
+        for r, x in zip(work.regions, at, strict=True)
+        for kind in kinds(r)
     }
 
 
-def _wholes(g: Any, work: Work, placed: Sequence[Sequence[Sequence[Any]]]) -> dict[str, Any]:
+def _of_kind(x: Placed, kind: Quantity) -> Sequence[Any]:
+    return x.bytes if kind is OF_BYTES else x.flops
+
+
+def _wholes(g: Any, work: Work, at: Sequence[Placed]) -> dict[str, Any]:
     """Return the sums of shares that must not exceed 1; none where the execution sets the shares."""
     if len(work.processors) == 2 or g.execution not in ("CP", "DP"):
         return {}
     if g.execution == "DP":
-        return {"whole": _sum(placed[0][0][:-1])}
-    of = {OF_BOTH.name: 0, OF_FLOPS.name: 0, OF_BYTES.name: 1}
+        return {"whole": total(at[0].flops[:-1])}
     return {
-        _whole(kind, r.name): _sum(shares[of[kind.name]][:-1])
-        for r, shares in zip(work.regions, placed, strict=True)
-        for kind in _kinds(r)
+        _whole(kind, r.name): total(_of_kind(x, kind)[:-1])
+        for r, x in zip(work.regions, at, strict=True)
+        for kind in kinds(r)
     }
-
-
-def _sum(terms: Sequence[Any]) -> Any:
-    """Sum; halves of long lists apart, so that no term is copied more often than the list can be halved."""
-    if len(terms) <= SHORT:
-        return reduce(add, terms)
-    middle = len(terms) // 2
-    return _sum(terms[:middle]) + _sum(terms[middle:])
 
 
 def _template() -> Model:
     """Return the model before lists are known; its families carry placeholders for their labels."""
-    work = Work(("<processor>", "<last>"), (Row("<region>"),), ())
+    asked = frozenset(q.name for q in INPUTS)
+    ends = {"from": "<first>", "to": "<processor>"}
+    work = Work(("<processor>", "<last>"), (Row("<region>"),), (), (Row("<link>", refers=ends),), True, asked)
     shown = [q for q in _metrics(work) if "<last>" not in q.name or q.name.startswith(OF_BOTH.name)]
     each = (_of(q.at(region="<region>", processor="<processor>")) for q in (OF_BOTH, OF_FLOPS, OF_BYTES))
     shares = (*each, _of(OF_BOTH.at(processor="<processor>")))
@@ -325,7 +352,7 @@ def _template() -> Model:
         equations=families.only_expanded,
         notes=f"{__doc__}\n{GUIDELINES}",
         unknowns=tuple(Unknown(q.name) for q in shares),
-        structure=Structure((REGIONS, TRANSFERS), machines="processor", least=2),
+        structure=Structure((REGIONS, TRANSFERS, LINKS), machines="processor", least=2),
         expand=expand,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dse.models import roofline
+from dse.models import periods, roofline
 from dse.models.structure import Column, Table
 from dse.quantities import Quantity
 
@@ -13,10 +13,13 @@ BEYOND = "beyond the paper, which leaves the link out"
 EXECUTIONS = ("CP", "DP", "p-DP", "CO", "GO")
 
 _COSTS = {"time_per_flop", "energy_per_flop", "time_per_byte", "energy_per_byte"}
-MACHINE = tuple(
-    replace(q, optional=q.name == "usable_power")
-    for q in roofline.MACHINE
-    if q.name in {*_COSTS, "constant_power", "usable_power"}
+MACHINE = (
+    *(
+        replace(q, optional=q.name == "usable_power")
+        for q in roofline.MACHINE
+        if q.name in {*_COSTS, "constant_power", "usable_power"}
+    ),
+    periods.IDLE_POWER,
 )
 REGIONS = Table(
     "regions",
@@ -40,6 +43,21 @@ TRANSFERS = Table(
     (
         Column("from", "the region that makes the data", refers="regions"),
         Column("to", "the region that needs it", refers="regions"),
+    ),
+    required=False,
+)
+LINKS = Table(
+    "links",
+    "link",
+    "links of their own between two processors; pairs without one share the link of link_bandwidth",
+    (
+        Quantity("bandwidth", "", "byte/s", "bytes per second; absent: free", BEYOND, optional=True),
+        Quantity("latency", "", "s", "time of each transfer of any length", BEYOND, floor=0.0, default=0.0),
+        Quantity("energy_per_byte", "", "J/byte", "energy of a byte", BEYOND, floor=0.0, default=0.0),
+    ),
+    (
+        Column("from", "a processor", refers="processors"),
+        Column("to", "another one; the link serves both directions", refers="processors"),
     ),
     required=False,
 )
@@ -77,7 +95,28 @@ INPUTS = (
         default="overlapped",
         choices=("overlapped", "serial"),
     ),
+    Quantity(
+        "order",
+        "",
+        "",
+        "whether all regions may run at once (free), or one after another as listed, each after those it needs",
+        BEYOND,
+        default="free",
+        choices=("free", "listed"),
+    ),
+    Quantity(
+        "unused",
+        "",
+        "",
+        "whether a processor without work is on, and draws its constant power, or off, and draws none",
+        BEYOND,
+        default="on",
+        choices=("on", "off"),
+    ),
+    periods.PERIOD,
 )
+# what says how the link is that pairs without one of their own share
+SHARED_LINK = ("link_bandwidth", "link_latency", "link_energy_per_byte")
 SYSTEM = (
     Quantity("time", "T", "s", "time until the last processor (and the link) has ended", f"{SOURCE} (17)"),
     Quantity("energy", "E", "J", "energy of all processors and the link", f"{SOURCE} (24)"),
@@ -97,3 +136,8 @@ PROCESSOR = (
     Quantity("bytes", "", "byte", "bytes on this processor", f"{SOURCE}, Table I"),
     Quantity("balance", "BL", "flop/byte", "machine balance of this processor, τb/τf", f"{SOURCE} (27)"),
 )
+OF_LINK = (
+    Quantity("link_time", "", "s", "time this link works", BEYOND),
+    Quantity("link_bytes", "", "byte", "bytes that cross this link", BEYOND),
+)
+END = Quantity("end", "", "s", "time by which a region has ended; without an order that of all", BEYOND)

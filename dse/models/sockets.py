@@ -17,6 +17,10 @@ the efficiency η of the supplies,
     cost       hardware once; P and idle power over the lifetime, by their shares of it; and the
                sockets that fail in it, bought again                                               (25), corrected
 
+``operations = "double"`` counts double-precision flops instead of integer operations: an operation is then one DP-FLOP,
+in hardware or in software, and r, E, I and the price of a socket are those of the other columns of Table 1. The table
+gives no rate of a socket; the machines have the one at which a socket draws as much as it does on integers.
+
 Power supplies are bought in whole steps (``power_step``, of which the last one is started). (25) as printed counts
 energy again at every level and non-recurring costs once per unit; here each stands once.
 """
@@ -32,122 +36,24 @@ from types import SimpleNamespace
 from typing import Any
 
 from dse.models.arithmetic import per, some
-from dse.models.families import entry, entry_parameters, nothing, only_expanded, row, row_inputs
+from dse.models.families import choose, entry, entry_parameters, nothing, only_expanded, row, row_inputs
 from dse.models.model import Model, ModelLimit, Unknown
-from dse.models.structure import Parts, Structure, Table
+from dse.models.sockets_quantities import (
+    CARDS,
+    CARDS_OF,
+    DOUBLE,
+    INPUTS,
+    LEVELS,
+    MACHINE,
+    METRICS,
+    SOCKETS_OF,
+    SOURCE,
+    STEPS,
+    TYPE_METRICS,
+)
+from dse.models.structure import Parts, Structure
 from dse.models.sums import sum_of
 from dse.quantities import Quantity
-
-SOURCE = "Stanley-Marbell 2012"
-MANY_SOCKETS, MANY_CARDS, MANY_STEPS = 1e8, 5e6, 1e6
-
-MACHINE = (
-    Quantity("integer_rate", "r", "op/s", "integer operations per second of a socket at peak", "socket data"),
-    Quantity(
-        "energy_per_integer_operation",
-        "E",
-        "J/op",
-        "power of a socket at peak over its rate, leakage included",
-        f"{SOURCE}, Table 1",
-    ),
-    Quantity(
-        "idle_energy_per_integer_operation",
-        "I",
-        "J/op",
-        "idle power of a socket over its rate at peak",
-        f"{SOURCE}, Table 1",
-    ),
-    Quantity(
-        "cost_per_integer_rate",
-        "",
-        "USD*s/op",
-        "price of a socket over its rate at peak",
-        f"{SOURCE}, Table 1",
-    ),
-)
-LEVELS = Table(
-    "levels",
-    "level",
-    "levels of clock and voltage that a socket can run at",
-    (
-        Quantity("frequency", "f", "", "clock as a fraction of the nominal one", f"{SOURCE} (17)"),
-        Quantity("voltage", "V", "", "supply voltage as a fraction of the nominal one", f"{SOURCE} (17)"),
-    ),
-)
-CARDS = Table(
-    "cards",
-    "card",
-    "cards that sockets can sit on",
-    (
-        Quantity("sockets", "s", "", "sockets that fit on the card", f"{SOURCE}, Table 3", minimum=1.0),
-        Quantity("cost", "", "USD", "price of the card without sockets", f"{SOURCE} (25)", default=0.0),
-        Quantity("power", "", "W", "what the card itself draws", f"{SOURCE} (19)", default=0.0),
-    ),
-)
-
-
-def _rate(name: str, what: str) -> Quantity:
-    return Quantity(name, "λ", "failure/s", f"failure rate of {what}", f"{SOURCE}, section 4.6", default=0.0)
-
-
-INPUTS = (
-    Quantity("supply_efficiency", "η", "", "power delivered over power drawn", f"{SOURCE} (19)", maximum=1.0,
-             floor=1e-3, default=1.0),
-    Quantity("card_power_limit", "", "W", "most that a fully populated card may draw; absent: no limit",
-             f"{SOURCE} (19)", optional=True),
-    Quantity("power_step", "", "W", "size of the steps in which power supplies are bought", f"{SOURCE} (25)",
-             floor=1e-3, default=1000.0),
-    Quantity("cost_per_power_step", "", "USD", "price of each started step", f"{SOURCE} (25)", default=0.0),
-    Quantity("lifetime", "t", "s", "time over which the system is used", f"{SOURCE} (25)", default=0.0),
-    Quantity("peak_share", "", "", "share of the lifetime at peak", f"{SOURCE}, Table 1", maximum=1.0,
-             default=1.0),
-    Quantity("idle_share", "", "", "share of the lifetime idle", f"{SOURCE}, Table 1", maximum=1.0,
-             default=0.0),
-    Quantity("energy_price", "K_pwr", "USD/J", "price of energy", f"{SOURCE} (25)", default=0.0),
-    _rate("socket_failures", "one socket"),
-    _rate("card_failures", "one card"),
-    _rate("power_step_failures", "one step of the power supply"),
-)  # fmt: skip
-SOCKETS_OF = Quantity(
-    "sockets", "n", "", "sockets of a type at a level on a kind of card", f"{SOURCE}, Table 3", floor=0.0,
-    ceiling=MANY_SOCKETS,
-)  # fmt: skip
-CARDS_OF = Quantity(
-    "cards", "", "", "cards of a kind for a type at a level", f"{SOURCE}, Table 3", floor=0.0,
-    ceiling=MANY_CARDS,
-)  # fmt: skip
-STEPS = Quantity(
-    "power_steps",
-    "",
-    "",
-    "started steps of the power supply",
-    f"{SOURCE} (25)",
-    floor=0.0,
-    ceiling=MANY_STEPS,
-)
-METRICS = (
-    Quantity("throughput", "C", "op/s", "integer operations per second at peak", f"{SOURCE} (8)"),
-    Quantity("power", "P", "W", "power at peak, losses of the supplies included", f"{SOURCE} (19)"),
-    Quantity("idle_power", "", "W", "power when idle, losses of the supplies included", f"{SOURCE} (19)"),
-    Quantity("efficiency", "", "op/J", "operations per joule at peak", f"{SOURCE} (19)"),
-    Quantity("cost", "", "USD", "all that is paid over the lifetime", f"{SOURCE} (25), corrected"),
-    Quantity("cost_sockets", "", "USD", "price of the sockets", f"{SOURCE} (26)"),
-    Quantity("cost_cards", "", "USD", "price of the cards", f"{SOURCE} (25)"),
-    Quantity("cost_supply", "", "USD", "price of the power supplies", f"{SOURCE} (25)"),
-    Quantity("cost_energy", "", "USD", "price of the energy over the lifetime", f"{SOURCE} (25)"),
-    Quantity("cost_spares", "", "USD", "price of the sockets that fail in the lifetime", f"{SOURCE} (24)"),
-    Quantity(
-        "mttf", "", "s", "mean time to the first failure; infinite where nothing can fail", f"{SOURCE} (23)"
-    ),
-    Quantity("sockets", "", "", "sockets of all types", "sum"),
-    Quantity("cards", "", "", "cards of all kinds", "sum"),
-    Quantity("types", "", "", "types of processor in use", "types of which there is a socket"),
-)
-TYPE_METRICS = (
-    Quantity("sockets", "n", "", "sockets of this type", "sum"),
-    Quantity("throughput", "C", "op/s", "operations per second of this type", f"{SOURCE} (8)"),
-    Quantity("power", "P", "W", "power of the sockets of this type", f"{SOURCE} (17)"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +125,18 @@ def expand(parts: Parts) -> Model:
         limits=tuple(_limits(found, types)),
         equations=partial(equations, found=found, types=types),
         sums=SUMS,
+        needs=partial(needs, types=types),
         unknowns=_unknowns(found),
         structure=None,
         expand=None,
     )
+
+
+def needs(choices: Mapping[str, str], types: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the optional parameters that counting double-precision flops makes necessary."""
+    if choices.get("operations") != "double":
+        return ()
+    return tuple(f"{t}.{name}" for t in types for name in DOUBLE)
 
 
 def _limits(found: tuple[Way, ...], types: tuple[str, ...]) -> Iterator[ModelLimit]:
@@ -314,17 +228,34 @@ def _sure(g: Any) -> bool:
 def _of_one(g: Any, w: Way) -> SimpleNamespace:
     """Rate, powers and price of one socket used this way, and what its card adds."""
     m, level, card = entry(g, w.type), row(g, "levels", w.level), row(g, "cards", w.card)
-    leakage = m.idle_energy_per_integer_operation * m.integer_rate * level.voltage
-    dynamic = m.energy_per_integer_operation - m.idle_energy_per_integer_operation
-    switching = dynamic * m.integer_rate * level.frequency * level.voltage**2
+    rate, energy, idle, price = _kind(g, m)
+    leakage = idle * rate * level.voltage
+    switching = (energy - idle) * rate * level.frequency * level.voltage**2
     return SimpleNamespace(
-        rate=m.integer_rate * level.frequency,
+        rate=rate * level.frequency,
         leakage=leakage,
         power=switching + leakage,
-        price=m.cost_per_integer_rate * m.integer_rate,
+        price=price * rate,
         places=card.sockets,
         card_power=card.power,
         card_price=card.cost,
+    )
+
+
+def _kind(g: Any, m: Any) -> tuple[Any, Any, Any, Any]:
+    """Rate of a socket, energy of an operation, its idle part and its price, of the operations that are counted."""
+    if choose(g, "operations") == "double":
+        return (
+            m.double_rate,
+            m.energy_per_double_operation,
+            m.idle_energy_per_double_operation,
+            m.cost_per_double_rate,
+        )
+    return (
+        m.integer_rate,
+        m.energy_per_integer_operation,
+        m.idle_energy_per_integer_operation,
+        m.cost_per_integer_rate,
     )
 
 

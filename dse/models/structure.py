@@ -13,7 +13,8 @@ from dse.quantities import Quantity
 class Column:
     """A key of a row that is no number: true or false (``default`` says which), or the name of another row.
 
-    ``refers``: the table whose rows it names; empty for true or false.
+    ``refers``: the table whose rows it names, or the entries of the map of machines (``Structure.entries``); empty
+    for true or false.
     """
 
     name: str
@@ -59,6 +60,11 @@ class Structure:
     settings: bool = False
 
     @property
+    def entries(self) -> str:
+        """What columns of tables call the entries of the map of machines: "processors"; empty without a map."""
+        return f"{self.machines}s" if self.machines else ""
+
+    @property
     def optional(self) -> bool:
         """Whether a question may do without any list, and then is a plain one."""
         return not self.machines and not self.settings and not any(t.required for t in self.tables)
@@ -76,8 +82,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The lists of one question, in file order: rows by table, names of machines, settings with their numbers."""
+    """The lists of one question, in file order: rows by table, names of machines, settings with their numbers.
+
+    ``asked``: flat names of what the file gives, decides, defines or sweeps, so that a model may leave out what
+    belongs to inputs that nobody speaks of; what is given with its value as the file has it, the others with None.
+    """
 
     rows: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
     machines: tuple[str, ...] = ()
     settings: tuple[Mapping[str, Any], ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)

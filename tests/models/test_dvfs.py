@@ -46,9 +46,15 @@ def rows(phases: Counts) -> tuple[Row, ...]:
     return tuple(Row(name, stated=frozenset(k[0] for k in KINDS)) for name in phases)
 
 
-def expanded(phases: Sequence[Row], menu: Sequence[Mapping[str, Any]] = JETSON.settings) -> Model:
+def expanded(
+    phases: Sequence[Row],
+    menu: Sequence[Mapping[str, Any]] = JETSON.settings,
+    asked: tuple[str, ...] = (),
+) -> Model:
     assert DVFS.expand is not None
-    return DVFS.expand(Parts(rows={"phases": tuple(phases)}, settings=tuple(menu)))
+    return DVFS.expand(
+        Parts(rows={"phases": tuple(phases)}, settings=tuple(menu), asked=dict.fromkeys(asked))
+    )
 
 
 def values(plain: Model, machine: machines.Machine = JETSON) -> dict[str, Any]:
@@ -282,14 +288,15 @@ def test_every_metric_of_phases_is_proven_by_its_units():
         Row("c", stated=frozenset({"times"})),
     ]
     volts = {"core_frequency": 1e9, "memory_frequency": 2e9, "core_voltage": 1.0, "memory_voltage": 1.1}
-    plain = expanded(stated, (*JETSON.settings[:2], {"name": "derived", **volts}))
+    menu = (*JETSON.settings[:2], {"name": "derived", **volts})
+    plain = expanded(stated, menu, ("period",))
     quantities = plain.parameters()
     x = {k: 1.0 + i / 7 for i, k in enumerate(quantities) if not k.startswith("setting")}
     chosen = {"setting.a": 1.0, "setting.b": 3.0, "setting.c": 2.0}
     dressed = {k: units.Quantity(v, quantities[k].unit) for k, v in x.items()} | chosen
     found = models.evaluate(plain, dressed, flop=units.Quantity(1.0, "flop"))
     wanted = models.evaluate(plain, x | chosen)
-    assert set(found) == {q.name for q in plain.metrics}
+    assert set(found) == {q.name for q in plain.metrics} | {"in_period"}
     for q in plain.metrics:
         value = units.Quantity(1.0, "") * found[q.name]
         assert value.m_as(q.unit) == pytest.approx(wanted[q.name], rel=CLOSE), q.name

@@ -233,3 +233,16 @@ def test_the_machines_state_what_the_table_prints():
         if stated is not None:
             assert stated == pytest.approx(float(price) / 1e18, rel=CLOSE)
         assert bool(m.doubts) == (row["dubious"] == "1")
+        printed = {
+            "energy_per_double_operation": float(row["energy_per_dpflop_J"]),
+            "idle_energy_per_double_operation": float(row["idle_power_1e18_dpflop_W"]) / 1e18,
+        }
+        if price:
+            printed["cost_per_double_rate"] = float(row["device_cost_1e18_dpflop_USD"]) / 1e18
+            rate = m.parameters["double_rate"] * m.parameters["energy_per_double_operation"]
+            # at peak a socket draws the same power on either kind
+            assert rate == pytest.approx(
+                m.parameters["integer_rate"] * float(row["energy_per_intop_J"]), rel=1e-11
+            )
+        for name, value in printed.items():
+            assert m.parameters[name] == pytest.approx(value, rel=CLOSE), name

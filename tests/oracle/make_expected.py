@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import oracle_blocks
+import oracle_checkpoints
 import oracle_definitions
 import oracle_functions
 import oracle_gemm
@@ -72,6 +73,8 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
     source = reading.load(path)
     if path.stem in oracle_definitions.NAMES:
         yield from typed_rows(oracle_definitions, path.stem, source)
+    elif path.stem in oracle_checkpoints.NAMES:
+        yield from typed_rows(oracle_checkpoints, path.stem, source)
     elif path.stem in oracle_functions.NAMES:
         yield from typed_rows(oracle_functions, path.stem, source)
     elif path.stem in oracle_kernels.NAMES:

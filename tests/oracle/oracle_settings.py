@@ -39,7 +39,7 @@ def answer(source: Mapping[str, Any]) -> Found:
 def best(source: Mapping[str, Any]) -> float | None:
     """The least of the objective; None where no combination meets the limits."""
     metrics = designs(source)
-    good = np.ones_like(metrics["time"], dtype=bool)
+    good = metrics["time"] <= metrics["period"] * (1 + ROUNDING)
     for name, most in listed.limits(source).items():
         good &= metrics[name] <= most * (1 + ROUNDING)
     return float(metrics[listed.goal(source)[0]][good].min()) if good.any() else None
@@ -50,6 +50,7 @@ def designs(source: Mapping[str, Any]) -> dict[str, Array]:
     listed.check(source)
     given = dict(source["given"])
     phases = given.pop("phases")
+    period = listed.number(given.pop("period", np.inf))
     switch_time, switch_energy = (listed.number(given.pop(n, 0.0)) for n in ("switch_time", "switch_energy"))
     if (
         given
@@ -67,9 +68,13 @@ def designs(source: Mapping[str, Any]) -> dict[str, Array]:
     switches = sum(((a != b).astype(float) for a, b in pairwise(picks)), np.zeros(1))
     time = [times[k][p] for k, p in enumerate(picks)]
     energy = [energies[k][p] for k, p in enumerate(picks)]
+    whole, idle = sum(time) + switches * switch_time, 0.0
+    if np.isfinite(period):
+        idle = min(float(row["const_power_W"]) for row in rows) * (period - whole)
     return {
-        "time": sum(time) + switches * switch_time,
-        "energy": sum(energy) + switches * switch_energy,
+        "time": whole,
+        "energy": sum(energy) + switches * switch_energy + idle,
+        "period": np.full_like(whole, period),
         "phase_power": np.max([e / t for e, t in zip(energy, time, strict=True)], axis=0),
     }
 

@@ -90,6 +90,7 @@ def read(source: Mapping[str, Any]) -> Asked:
     listed.check(source)
     given = dict(source["given"])
     levels, cards = given.pop("levels"), given.pop("cards")
+    double = given.pop("operations", "integer") == "double"
     site = {name: number(value) for name, value in given.items()}
     if "decide" in source:
         (kind,) = source["decide"].values()
@@ -103,23 +104,29 @@ def read(source: Mapping[str, Any]) -> Asked:
     kinds = int(limits.get("types", {}).pop("max", kinds))
     if any(limits.values()) or set(limits) - {"throughput", "power", "types"}:
         raise NotImplementedError(limits)
-    ways = tuple(_ways(names, levels, cards, site))
+    ways = tuple(_ways(names, levels, cards, site, double=double))
     return Asked(tuple(names), ways, site, demand, cap, kinds, goal, maximize)
 
 
-def _ways(names: list[str], levels: Any, cards: Any, site: Mapping[str, float]) -> Iterator[Way]:
+def _ways(
+    names: list[str], levels: Any, cards: Any, site: Mapping[str, float], *, double: bool
+) -> Iterator[Way]:
     table = listed.table("exabounds2012_table1_processors.csv", "short")
     for name, level, card in product(names, levels, cards):
         rate, short = RATES[name]
         row = table[short]
-        idle = float(row["idle_power_1e18_intop_W_corrected"]) / 1e18 * rate
-        switching = float(row["energy_per_intop_J"]) * rate - idle
+        kind, printed = ("dpflop", "") if double else ("intop", "_corrected")
+        each = float(row[f"energy_per_{kind}_J"])
+        if double:  # as many as draw what the socket draws on integers
+            rate *= float(row["energy_per_intop_J"]) / each
+        idle = float(row[f"idle_power_1e18_{kind}_W{printed}"]) / 1e18 * rate
+        switching = each * rate - idle
         f, v = float(level["frequency"]), float(level["voltage"])
         leakage = idle * v
         peak = switching * f * v * v + leakage
         places, power = float(card["sockets"]), number(card["power"])
         if places * peak + power <= site["card_power_limit"] * (1 + ROUNDING):
-            price = float(row["device_cost_1e18_intop_USD"]) / 1e18 * rate
+            price = float(row[f"device_cost_1e18_{kind}_USD"]) / 1e18 * rate
             yield Way(name, rate * f, peak, leakage, price, places, power, number(card["cost"]))
 
 
