@@ -337,7 +337,8 @@ def _union(named: Iterable[tuple[str, Quantity]]) -> tuple[Quantity, ...]:
 
 
 def _both(a: Quantity, b: Quantity) -> Quantity:
-    if a.unit != b.unit or a.choices != b.choices:
+    choices = tuple(c for c in a.choices if c in b.choices)
+    if a.unit != b.unit or bool(a.choices) != bool(b.choices) or (a.choices and not choices):
         kinds = [q.unit or ("a choice among names" if q.choices else "a plain number") for q in (a, b)]
         raise ValueError(f"{a.name} is not the same in all kernels: {kinds[0]} here, {kinds[1]} there")
     return replace(
@@ -348,6 +349,7 @@ def _both(a: Quantity, b: Quantity) -> Quantity:
         ceiling=min(a.ceiling, b.ceiling),
         default=a.default if a.default == b.default else None,
         optional=a.optional and b.optional,
+        choices=choices,
     )
 
 

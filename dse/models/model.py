@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -56,6 +56,8 @@ class Model:
     which at least one must be above 0, or there is nothing to run. ``needs``: the optional machine parameters that
     become necessary with the texts chosen for such inputs as are choices among names. ``sums``: what totals are made
     of. ``work``: inputs, machine parameters and metrics whose product is the flops of a run; empty: not said so.
+    ``extend``: takes the model and names of optional parameters, and returns the model of a question that states these:
+    it may have more metrics, and need more of a machine.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Model:
     black_box: str = ""
     sums: tuple[Sum, ...] = ()
     work: tuple[str, ...] = ()
+    extend: Callable[[Model, frozenset[str]], Model] | None = None
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""
@@ -85,6 +88,11 @@ class Model:
     def metric(self, name: str) -> Quantity:
         """Return the metric of that name; raises KeyError where there is none."""
         return {q.name: q for q in self.metrics}[name]
+
+
+def extended(model: Model, stated: Iterable[str]) -> Model:
+    """Return the model of a question that states these parameters (other names play no part); see ``Model``."""
+    return model if model.extend is None else model.extend(model, frozenset(stated))
 
 
 def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:
