@@ -5,24 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dse import machines
+from dse import machines, workloads
 from dse.models.model import MACHINE_PREFIX, Model, extended
 from dse.names import UnknownName
-from scenarios.schema import KernelEntry, Shape
+from scenarios.errors import Findings
+from scenarios.schema import Shape
 
 
-def of_question(model: Model, shape: Shape, *, swept: bool) -> Model:
-    """Return the model as a question asks it; ``swept``: whether [sweep] counts. Mistakes are noted elsewhere."""
-    return model if model.extend is None else extended(model, _stated(shape, swept=swept))
+def of_question(model: Model, shape: Shape, findings: Findings, *, swept: bool) -> Model:
+    """Return the model as a question asks it; what does not go together is noted.
 
-
-def of_kernel(model: Model, entry: KernelEntry, own: Mapping[str, Any], shape: Shape, *, swept: bool) -> Model:
-    """Return the model of a kernel as a question asks it; ``own``: the inputs of its workload."""
+    ``swept``: whether [sweep] counts.
+    """
     if model.extend is None:
         return model
+    return _extended(model, set(_stated(shape, swept=swept)), findings)
+
+
+def of_kernel(model: Model, i: int, shape: Shape, findings: Findings, *, swept: bool) -> Model:
+    """Return the model of kernel number ``i`` as a question asks it, in the same way."""
+    if model.extend is None:
+        return model
+    entry = shape.kernels[i]
+    own = workloads.get(entry.workload).given[model.name] if entry.workload else {}
     every, prefix = set(_stated(shape, swept=swept)), f"{entry.name}."
     mine = {n.removeprefix(prefix) for n in every if n.startswith(prefix)}
-    return extended(model, every | mine | set(entry.given) | set(own))
+    return _extended(model, every | mine | set(entry.given) | set(own), findings)
+
+
+def _extended(model: Model, stated: set[str], findings: Findings) -> Model:
+    try:
+        return extended(model, stated)
+    except ValueError as error:
+        wrong, _, right = str(error).partition("; ")
+        findings.add("machine", wrong, right)
+        return model
 
 
 def _stated(shape: Shape, *, swept: bool) -> Iterator[str]:

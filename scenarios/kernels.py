@@ -78,12 +78,8 @@ def composed(shape: Shape, findings: Findings, *, swept: bool) -> Composed | Non
 
 def _model(shape: Shape, i: int, findings: Findings, *, swept: bool) -> Model | None:
     """Return the model of one kernel, as the question asks it."""
-    entry = shape.kernels[i]
-    found = _named(entry, f"kernels[{i}]", findings)
-    if found is None:
-        return None
-    own = workloads.get(entry.workload).given[found.name] if entry.workload else {}
-    return extensions.of_kernel(found, entry, own, shape, swept=swept)
+    found = _named(shape.kernels[i], f"kernels[{i}]", findings)
+    return None if found is None else extensions.of_kernel(found, i, shape, findings, swept=swept)
 
 
 def _named(entry: KernelEntry, key: str, findings: Findings) -> Model | None:

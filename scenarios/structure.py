@@ -52,7 +52,7 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
         wrong = f"{model.name} knows no idling: what its parts draw as time passes is in its own equations"
         findings.add("idle", wrong, "leave it out")
     if lists is None or (lists.optional and not any(t.name in shape.given for t in lists.tables)):
-        model = extensions.of_question(model, shape, swept=swept)
+        model = extensions.of_question(model, shape, findings, swept=swept)
         return Plain(Reader(model, findings), _flat_machine(_unnested(shape, model, findings), model))
     if lists.optional:
         shape = _flat_machine(shape, model)
@@ -109,7 +109,7 @@ def _expanded(
         takes = f"change the lists; `dse models {model.name}` says what it takes"
         findings.add("given", wrong or right, right if wrong else takes)
         return None
-    flat = extensions.of_question(flat, shape, swept=swept)
+    flat = extensions.of_question(flat, shape, findings, swept=swept)
     _without_part(given, model, flat, findings)
     given |= listed.numbers
     decide, unasked = _decided(flat, shape, {*given, *shape.decide, *shape.define, *changed})

@@ -57,5 +57,6 @@ FFT = Model(
     equations=equations,
     sums=d.SUMS,
     work=d.WORK,
+    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )

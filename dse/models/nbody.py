@@ -59,5 +59,6 @@ NBODY = Model(
     equations=equations,
     sums=d.SUMS,
     work=d.WORK,
+    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )
