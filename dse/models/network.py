@@ -7,7 +7,7 @@ machine states one of these (p: processors, or nodes of the models with two leve
 
       h = (d/4) p^(1/d)
 
-  links on average (Dally and Towles 2004, section 5.2: d k/4 with k = p^(1/d) along each, k even). Every processor passes
+  links on average (Dally and Towles 2004, chapter 5: d k/4 with k = p^(1/d) along each, k even). Every processor passes
   on what others send, p W h words over the links of p processors, so h is a factor of the time and the energy of words and
   of messages. It is a monomial: a geometric program stays one. Below p = (4/d)^d, which is at most 4, it is less
   than 1.
@@ -37,7 +37,7 @@ from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.sums import Sum, Term
 from dse.quantities import Quantity
 
-SOURCE = "our addition to Demmel et al. 2013; Dally and Towles 2004, section 5.2"
+SOURCE = "our addition to Demmel et al. 2013; Dally and Towles 2004, chapter 5"
 TORUS = Quantity(
     "torus_dimensions",
     "d",
