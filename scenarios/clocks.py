@@ -175,7 +175,10 @@ def _ranged(
         return q
     entry = decide.get(c.clock)
     if entry is not None and not entry.values and not entry.powers_of:
-        ends = {"min": low if entry.min is None else entry.min, "max": high if entry.max is None else entry.max}
+        ends = {
+            "min": low if entry.min is None else entry.min,
+            "max": high if entry.max is None else entry.max,
+        }
         decide[c.clock] = entry.model_copy(update=ends)
     return replace(q, minimum=low, maximum=high, floor=low, ceiling=high)
 

@@ -37,7 +37,9 @@ EXPONENT = Quantity(
     ceiling=10.0,
     optional=True,
 )
-BASE = Quantity("voltage_base", "V0", "V", "voltage of the clock's line at a clock of 0", SOURCE, optional=True)
+BASE = Quantity(
+    "voltage_base", "V0", "V", "voltage of the clock's line at a clock of 0", SOURCE, optional=True
+)
 SLOPE = Quantity("voltage_slope", "V1", "V/Hz", "voltage per clock of its line", SOURCE, optional=True)
 MACHINE = (REFERENCE, LEAST, MOST, EXPONENT, BASE, SLOPE)
 CLOCK = Quantity("clock", "f", "Hz", "clock of the processor", SOURCE, floor=1.0, ceiling=1e13)

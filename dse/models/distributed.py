@@ -173,9 +173,7 @@ def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[st
     m, p = g.machine, g.processors
     flops, words, memory = flops * g.flop, words * g.word, memory * g.word
     over = network.passed(m, p, words, messages)
-    time = (
-        m.time_per_flop * flops + m.time_per_word * over.words_timed + m.time_per_message * over.messages
-    )
+    time = m.time_per_flop * flops + m.time_per_word * over.words_timed + m.time_per_message * over.messages
     energy = p * (
         m.energy_per_flop * flops
         + m.energy_per_word * over.words

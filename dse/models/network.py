@@ -3,24 +3,25 @@
 Demmel et al. charge every word and message one link, however many processors there are; so does dse unless the
 machine states one of these (p: processors, or nodes of the models with two levels):
 
-- ``torus_dimensions`` d: a torus of d dimensions with the same number of processors along each. Uniform traffic goes
+- ``torus_dimensions`` d: a torus of d dimensions with the same number of processors along each. Uniform
+  traffic goes
 
       h = (d/4) p^(1/d)
 
-  links on average (Dally and Towles 2004, chapter 5: d k/4 with k = p^(1/d) along each, k even). Every processor passes
-  on what others send, p W h words over the links of p processors, so h is a factor of the time and the energy of words and
-  of messages. It is a monomial: a geometric program stays one. Below p = (4/d)^d, which is at most 4, it is less
-  than 1.
-- ``fat_tree_arity`` a: a fat tree whose switches have a children each (Leiserson 1985; Petrini and Vanneschi 1997, a-ary
-  n-trees). Most traffic goes by the root,
+  links on average (Dally and Towles 2004, chapter 5: d k/4 with k = p^(1/d) along each, k even). Every processor
+  passes on what others send, p W h words over the links of p processors, so h is a factor of the time and the
+  energy of words and of messages. It is a monomial: a geometric program stays one. Below p = (4/d)^d, which is at
+  most 4, it is less than 1.
+- ``fat_tree_arity`` a: a fat tree whose switches have a children each (Leiserson 1985; Petrini and Vanneschi 1997,
+  a-ary n-trees). Most traffic goes by the root,
 
       h = 2 log_a p
 
-  links up and down. Links get fatter towards the root, so that the time of words stays what it is; h is a factor of the
-  time of messages and of the energy of both. The logarithm is no monomial: with the processors decided, the question is no
-  geometric program.
+  links up and down. Links get fatter towards the root, so that the time of words stays what it is; h is a factor
+  of the time of messages and of the energy of both. The logarithm is no monomial: with the processors decided, the
+  question is no geometric program.
 
-The metrics ``words`` and ``messages`` count what is sent, ``hops`` is h. A network that adds other traffic or
+The metrics ``words`` and ``messages`` count what is sent, ``hops`` is h. A network that adds other traffic or has
 shorter ways is stated by a definition of ``machine.time_per_word`` and the like.
 """
 

@@ -134,7 +134,8 @@ def register(model: Model) -> None:
 def machine_parameters() -> dict[str, Quantity]:
     """Return every machine parameter that a machine file may state, by name (the first declaration).
 
-    Those of the models, the constants of a circuit from which costs at a voltage follow, and how costs follow the clock.
+    Those of the models, the constants of a circuit from which costs at a voltage follow, and how costs follow
+    the clock.
     """
     return _declared(m.name for m in every())
 

@@ -41,6 +41,7 @@ from dse.quantities import Quantity
 
 SOURCE = "Choi et al. 2014"
 
+
 def _costs(names: tuple[str, str], mark: str, unit: str, what: str, where: str) -> tuple[Quantity, Quantity]:
     return (
         Quantity(
