@@ -17,14 +17,14 @@ def of_question(model: Model, shape: Shape, findings: Findings, *, swept: bool) 
 
     ``swept``: whether [sweep] counts.
     """
-    if model.extend is None:
+    if not model.further:
         return model
     return _extended(model, set(_stated(shape, swept=swept)), findings)
 
 
 def of_kernel(model: Model, i: int, shape: Shape, findings: Findings, *, swept: bool) -> Model:
     """Return the model of kernel number ``i`` as a question asks it, in the same way."""
-    if model.extend is None:
+    if not model.further:
         return model
     entry = shape.kernels[i]
     own = workloads.get(entry.workload).given[model.name] if entry.workload else {}

@@ -219,15 +219,14 @@ def _plain(blocks: tuple[str, ...]) -> Model:
         unused=partial(unused, blocks=blocks),
         structure=None,
         expand=None,
+        further=roofline_levels.NAMES,
         extend=partial(_extended, blocks=blocks),
     )
 
 
 def _extended(model: Model, stated: frozenset[str], blocks: tuple[str, ...]) -> Model:
-    """Return the model of a question whose work is of several levels or precisions; as it is where it is not."""
+    """Return the model of a question whose work is of several levels or precisions."""
     found = [name for name in roofline_levels.NAMES if name in stated]
-    if not found:
-        return model
     needed = roofline_levels.necessary(found)
     more = (replace(q, optional=False) for q in roofline.MACHINE if q.name in needed)
     machine = {q.name: q for q in (*model.machine, *entry_parameters(more, blocks))}
@@ -237,7 +236,6 @@ def _extended(model: Model, stated: frozenset[str], blocks: tuple[str, ...]) -> 
         machine=tuple(machine.values()),
         inputs=tuple(map(roofline_levels.one_way(double, levels=False), model.inputs)),
         any_of=(("flops", "bytes", *found),),
-        extend=None,
     )
 
 

@@ -15,6 +15,7 @@ An algorithm is its counts and the limits within which they hold; constants are 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dse.models import network
@@ -161,7 +162,8 @@ SUMS = (
 
 WORK = ("processors", "flops")
 # how a question changes whose machine states its network
-ON_NETWORK = network.extension({"words": True, "messages": False})
+NETWORK = network.NAMES
+ON_NETWORK = partial(network.extended, sent={"words": True, "messages": False})
 
 
 def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[str, Any]:

@@ -312,6 +312,7 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
         unused=_Unused(every) if any(k.model.unused for k in every) else None,
         unknowns=tuple(_unknowns(every)),
         black_box=next((k.model.black_box for k in every if k.model.black_box), ""),
+        further=tuple(dict.fromkeys(_further(every))),
         sums=tuple(_sums(every, () if overlap else ("time",) if idle else ("time", "energy"))),
     )
 
@@ -369,6 +370,11 @@ def _groups(
 ) -> tuple[tuple[str, ...], ...]:
     every = (tuple(k.at(n) for n in group) for k in kernels for group in of(k.model))
     return tuple(dict.fromkeys(every))
+
+
+def _further(kernels: Sequence[Kernel]) -> Iterator[str]:
+    for k in kernels:
+        yield from (n if n.startswith(MACHINE_PREFIX) else k.at(n) for n in k.model.further)
 
 
 def _unknowns(kernels: Sequence[Kernel]) -> Iterator[Unknown]:

@@ -92,6 +92,7 @@ MATMUL = Model(
     equations=matmul_equations,
     sums=d.SUMS,
     work=d.WORK,
+    further=d.NETWORK,
     extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )
@@ -115,6 +116,7 @@ STRASSEN = Model(
     equations=strassen_equations,
     sums=d.SUMS,
     work=d.WORK,
+    further=d.NETWORK,
     extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )
@@ -129,6 +131,7 @@ LU = Model(
     equations=lu_equations,
     sums=d.SUMS,
     work=d.WORK,
+    further=d.NETWORK,
     extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )

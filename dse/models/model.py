@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -56,8 +56,9 @@ class Model:
     which at least one must be above 0, or there is nothing to run. ``needs``: the optional machine parameters that
     become necessary with the texts chosen for such inputs as are choices among names. ``sums``: what totals are made
     of. ``work``: inputs, machine parameters and metrics whose product is the flops of a run; empty: not said so.
-    ``extend``: takes the model and names of optional parameters, and returns the model of a question that states these:
-    it may have more metrics, and need more of a machine.
+    ``further``: optional parameters ("bytes_L2", "machine.torus_dimensions") with which it is another model, of other
+    metrics, that may need more of a machine; ``extend`` takes the model and those of them that a question states, and
+    returns the model that this question is about. It raises ValueError where they do not go together, as "wrong; right".
     """
 
     name: str
@@ -79,6 +80,7 @@ class Model:
     black_box: str = ""
     sums: tuple[Sum, ...] = ()
     work: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
     extend: Callable[[Model, frozenset[str]], Model] | None = None
 
     def parameters(self) -> dict[str, Quantity]:
@@ -91,8 +93,15 @@ class Model:
 
 
 def extended(model: Model, stated: Iterable[str]) -> Model:
-    """Return the model of a question that states these parameters (other names play no part); see ``Model``."""
-    return model if model.extend is None else model.extend(model, frozenset(stated))
+    """Return the model of a question that states these parameters; names that are not ``further`` play no part.
+
+    Raises ValueError as ``extend`` does.
+    """
+    found = frozenset(stated).intersection(model.further)
+    if not found or model.extend is None:
+        return model
+    rest = tuple(n for n in model.further if n not in found)
+    return replace(model.extend(model, found), further=rest, extend=None)
 
 
 def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ shorter ways is stated by a definition of ``machine.time_per_word`` and the like
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -62,6 +62,7 @@ FAT_TREE = Quantity(
     optional=True,
 )
 MACHINE = (TORUS, FAT_TREE)
+NAMES = tuple(MACHINE_PREFIX + q.name for q in MACHINE)
 HOPS = Quantity("hops", "h", "", "links that a word or message goes over", SOURCE)
 
 
@@ -98,28 +99,21 @@ def told(machine: Any, processors: Any) -> dict[str, Any]:
     return {} if h is None else {HOPS.name: h}
 
 
-def extension(sent: Mapping[str, bool]) -> Callable[[Model, frozenset[str]], Model]:
-    """Return how a model changes for a question whose machine states a network.
+def extended(model: Model, stated: Collection[str], sent: Mapping[str, bool]) -> Model:
+    """Return a model on the network that a machine states; raises ValueError where it states two.
 
     ``sent``: the metrics that count what goes over it, with whether that is words (else messages).
     """
-
-    def extended(model: Model, stated: frozenset[str]) -> Model:
-        named = [q.name for q in MACHINE if MACHINE_PREFIX + q.name in stated]
-        if not named:
-            return model
-        if len(named) > 1:
-            raise ValueError(f"{' and '.join(named)} are two networks; leave one of them out")
-        torus = named[0] == TORUS.name
-        return replace(
-            model,
-            machine=tuple(replace(q, optional=False) if q.name in named else q for q in model.machine),
-            metrics=(*model.metrics, HOPS),
-            sums=tuple(_over_links(s, sent, torus=torus) for s in model.sums),
-            extend=None,
-        )
-
-    return extended
+    named = [q.name for q in MACHINE if MACHINE_PREFIX + q.name in stated]
+    if len(named) > 1:
+        raise ValueError(f"{' and '.join(named)} are two networks; leave one of them out")
+    torus = named[0] == TORUS.name
+    return replace(
+        model,
+        machine=tuple(replace(q, optional=False) if q.name in named else q for q in model.machine),
+        metrics=(*model.metrics, HOPS),
+        sums=tuple(_over_links(s, sent, torus=torus) for s in model.sums),
+    )
 
 
 def _over_links(total: Sum, sent: Mapping[str, bool], *, torus: bool) -> Sum:

@@ -282,5 +282,6 @@ ROOFLINE = Model(
     one_of=(("bytes", "intensity"),),
     any_of=(("flops", "bytes"),),
     needs=needs,
+    further=levels.NAMES,
     extend=levels.extended,
 )

@@ -168,10 +168,8 @@ def told(g: Any, costs: Mapping[str, Cost], computes: Cost) -> dict[str, Any]:
 
 
 def extended(model: Model, stated: Collection[str]) -> Model:
-    """Return the roofline that a question with these further inputs is about; as it is where there are none."""
+    """Return the roofline that a question with these further inputs is about."""
     found = [q.name for q in FURTHER if q.name in stated]
-    if not found:
-        return model
     double = FLOPS_DOUBLE.name in found
     levels = [level for level, q in FURTHER_DATA.items() if q.name in found]
     needed = necessary(found)
@@ -184,7 +182,6 @@ def extended(model: Model, stated: Collection[str]) -> Model:
         sums=(_energy(levels),) if levels else model.sums,
         work=(ALL_FLOPS.name,) if double else model.work,
         any_of=(("flops", "bytes", *found),),
-        extend=None,
     )
 
 

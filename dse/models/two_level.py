@@ -16,6 +16,7 @@ memory-independent bounds), to be limited at will.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from dse.models import distributed as d
@@ -93,7 +94,7 @@ MACHINE = (
     *network.MACHINE,
 )
 # nodes are linked by a network, cores and their node are not
-ON_NETWORK = network.extension({"node_words": True, "node_messages": False})
+ON_NETWORK = partial(network.extended, sent={"node_words": True, "node_messages": False})
 
 
 def _number(name: str, symbol: str, meaning: str) -> Quantity:
@@ -244,6 +245,7 @@ MATMUL_TWO_LEVEL = Model(
     equations=matmul_equations,
     sums=SUMS,
     work=d.WORK,
+    further=network.NAMES,
     extend=ON_NETWORK,
     notes=__doc__ or "",
 )
@@ -258,6 +260,7 @@ NBODY_TWO_LEVEL = Model(
     equations=nbody_equations,
     sums=SUMS,
     work=d.WORK,
+    further=network.NAMES,
     extend=ON_NETWORK,
     notes=__doc__ or "",
 )

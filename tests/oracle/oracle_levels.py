@@ -182,7 +182,9 @@ def answer(name: str, source: Mapping[str, Any], index: tuple[int, ...] = ()) ->
     if name in COUNTED:
         goal, best, how = COUNTED[name]
         return Found(goal, best(index), how)
-    places = [reading.axis(entry)[i] for entry, i in zip(source.get("sweep", {}).values(), index, strict=True)]
+    places = [
+        reading.axis(entry)[i] for entry, i in zip(source.get("sweep", {}).values(), index, strict=True)
+    ]
     if name == "matmul_clock_deadline_sweep":
         typed = strong_scaling(places[0])
     elif name == "nbody_torus_sweep":
