@@ -58,7 +58,7 @@ class Model:
     of. ``work``: inputs, machine parameters and metrics whose product is the flops of a run; empty: not said so.
     ``further``: optional parameters ("bytes_L2", "machine.torus_dimensions") with which it is another model, of other
     metrics, that may need more of a machine; ``extend`` takes the model and those of them that a question states, and
-    returns the model that this question is about. It raises ValueError where they do not go together, as "wrong; right".
+    returns the model of this question. It raises ValueError ("wrong; right") where they do not go together.
     """
 
     name: str
