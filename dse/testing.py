@@ -74,9 +74,13 @@ class ModelContract:
         return self.plain()
 
     def points(self) -> list[dict[str, Any]]:
-        """Return the points tried: a value of every parameter, texts where it is a choice."""
+        """Return the points tried: a value of every parameter, texts where it is a choice.
+
+        Parameters with which it is another model are left out: override plain() to try ``extended`` ones.
+        """
         chance = random.Random(self.seed)
-        parameters = self.subject.parameters()
+        further = self.subject.further
+        parameters = {n: q for n, q in self.subject.parameters().items() if n not in further}
         typical = self._typical()
         return [
             {n: _value(q, typical.get(n), chance) for n, q in parameters.items()} for _ in range(self.tries)

@@ -15,6 +15,7 @@ from dse.models.kernels import Kernel
 from dse.models.model import Model
 from dse.models.plugins import PluginError
 from dse.names import UnknownName
+from scenarios import extensions
 from scenarios.errors import Findings, meant, shown
 from scenarios.question import HALVINGS, STRETCH
 from scenarios.schema import KernelEntry, Shape
@@ -56,7 +57,7 @@ def composed(shape: Shape, findings: Findings, *, swept: bool) -> Composed | Non
     if len(shape.kernels) > MOST:
         findings.add("kernels", f"there are more than {MOST} kernels", "put kernels of one model together")
         return None
-    found = [_model(entry, f"kernels[{i}]", findings) for i, entry in enumerate(shape.kernels)]
+    found = [_model(shape, i, findings, swept=swept) for i in range(len(shape.kernels))]
     read = tuple(m for m in found if m is not None)
     _names(shape.kernels, read, findings)
     if findings.count > before or len(read) < len(shape.kernels):
@@ -75,8 +76,14 @@ def composed(shape: Shape, findings: Findings, *, swept: bool) -> Composed | Non
     return Composed(model, shape.model_copy(update={"given": given, "idle": False}))
 
 
-def _model(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
-    """Return the model of one kernel."""
+def _model(shape: Shape, i: int, findings: Findings, *, swept: bool) -> Model | None:
+    """Return the model of one kernel, as the question asks it."""
+    found = _named(shape.kernels[i], f"kernels[{i}]", findings)
+    return None if found is None else extensions.of_kernel(found, i, shape, findings, swept=swept)
+
+
+def _named(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
+    """Return the model that one kernel names."""
     if bool(entry.model) == bool(entry.workload):
         wrong = "model and workload exclude each other" if entry.model else "this kernel has no model"
         right = 'write model = "nbody" and its given, or workload = "spmv" (`dse models`, `dse workloads`)'

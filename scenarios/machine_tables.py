@@ -22,6 +22,9 @@ def known(findings: Findings, key: str, name: Any) -> bool:
     try:
         machines.get(name)
     except UnknownName as error:
+        if "no setting of" in str(error):
+            findings.add(key, str(error), "write one of these behind the @")
+            return False
         ambiguous = "ambiguous" in str(error)
         wrong = str(error) if ambiguous else f"there is no machine {shown(name)}"
         findings.add(key, wrong, "write one of these in full" if ambiguous else meant(name, machines.names()))

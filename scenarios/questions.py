@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import black_boxes, definitions, names, points, searches, structure, weights
+from scenarios import black_boxes, clocks, definitions, names, points, searches, structure, weights
 from scenarios.errors import Findings, ScenarioError
 from scenarios.grids import Grid
 from scenarios.question import Question
@@ -21,8 +21,9 @@ def check(asked: Shape, findings: Findings, *, swept: bool = True) -> Grid | Non
     plain = structure.plain(asked, findings, swept=swept)
     if plain is None:
         return None
-    shape = weights.with_weights(plain.shape, findings)
-    reader = definitions.with_definitions(plain.reader, shape, findings)
+    clocked, shape = clocks.with_clocks(plain.reader, plain.shape, swept=swept)
+    shape = weights.with_weights(shape, findings)
+    reader = definitions.with_definitions(clocked, shape, findings)
     if reader is None:
         return None
     grid = points.build(shape, names.resolve(reader, shape, swept=swept))

@@ -185,7 +185,9 @@ def choice(reader: Reader, key: str, value: Any, q: Quantity) -> str | None:
     if isinstance(value, str) and value in q.choices:
         return value
     text = value if isinstance(value, str) else shown(value)
-    reader.findings.add(key, f"{shown(value)} is no {q.name}", meant(text, q.choices))
+    alone = f'leave it out: beside the other inputs of this question it can only be "{"".join(q.choices)}"'
+    right = alone if len(q.choices) == 1 else meant(text, q.choices)
+    reader.findings.add(key, f"{shown(value)} is no {q.name}", right)
     return None
 
 

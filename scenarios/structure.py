@@ -11,7 +11,7 @@ from dse import models
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.structure import Parts, Structure
 from dse.names import UnknownName
-from scenarios import kernels, maps, rows
+from scenarios import extensions, kernels, maps, rows
 from scenarios.errors import Findings, shown
 from scenarios.reading import Reader
 from scenarios.schema import Decide, Shape
@@ -52,6 +52,7 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
         wrong = f"{model.name} knows no idling: what its parts draw as time passes is in its own equations"
         findings.add("idle", wrong, "leave it out")
     if lists is None or (lists.optional and not any(t.name in shape.given for t in lists.tables)):
+        model = extensions.of_question(model, shape, findings, swept=swept)
         return Plain(Reader(model, findings), _flat_machine(_unnested(shape, model, findings), model))
     if lists.optional:
         shape = _flat_machine(shape, model)
@@ -109,6 +110,7 @@ def _expanded(
         takes = f"change the lists; `dse models {model.name}` says what it takes"
         findings.add("given", wrong or right, right if wrong else takes)
         return None
+    flat = extensions.of_question(flat, shape, findings, swept=swept)
     _without_part(given, model, flat, findings)
     given |= listed.numbers
     decide, unasked = _decided(flat, shape, {*given, *shape.decide, *shape.define, *changed})

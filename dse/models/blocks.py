@@ -15,6 +15,9 @@ The nameplate power of a block is what it may draw at most, π1 + Δπ/k with th
 states no usable power it is what flops and bytes at full speed together draw. P0 counts in ``power`` and
 ``energy``, but neither in ``nameplate_power`` nor in ``block_power``, which are what budgets are set on.
 
+Work of several levels or of both precisions is that of ``roofline``, with the same inputs: ``flops_double``,
+``bytes_L2``, ``bytes_L1``, ``accesses``.
+
 Lowering Δπ of n equal blocks until they share a limit P comes to the same as free sharing under that limit:
 n π1 + u D <= P.
 """
@@ -27,7 +30,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from dse.models import roofline
+from dse.models import roofline, roofline_levels
 from dse.models.arithmetic import per, some
 from dse.models.families import choose, entry, entry_parameters, only_expanded
 from dse.models.model import Model, ModelLimit, Unknown
@@ -41,10 +44,12 @@ PROPORTIONAL, FREE = "proportional", "free"
 MANY = 1e6
 
 _OF_ROOFLINE = {q.name: q for q in roofline.INPUTS}
-_COSTS = (*roofline.FLOP["single"], *roofline.FLOP["double"], *roofline.DATA["memory"])
+_FLOP, _MEMORY = roofline_levels.FLOP, roofline_levels.DATA["memory"]
+_COSTS = (*_FLOP["single"], *_FLOP["double"], *_MEMORY)
 MACHINE = tuple(q for q in roofline.MACHINE if q.name in {*_COSTS, "constant_power", "usable_power"})
+WORK = ("flops", "bytes", "intensity", *roofline_levels.NAMES)
 INPUTS = (
-    *(_OF_ROOFLINE[name] for name in ("flops", "bytes", "intensity", "precision")),
+    *(_OF_ROOFLINE[name] for name in (*WORK, "precision")),
     Quantity(
         "sharing",
         "",
@@ -126,7 +131,8 @@ def equations(g: Any, blocks: tuple[str, ...]) -> Mapping[str, Any]:
     busy = {b: getattr(g, f"busy.{b}") if free else counts[b] for b in blocks}
     rates = {b: busy[b] * per(1.0, alone[b]["time"]) for b in blocks}
     watts = {b: counts[b] * constant[b] + busy[b] * _working(alone[b]) for b in blocks}
-    flops, data = g.flops, g.bytes if hasattr(g, "bytes") else per(g.flops, g.intensity)
+    flops = roofline_levels.flops(g)
+    data = g.bytes if hasattr(g, "bytes") else per(flops, g.intensity)
     rate, block_power, count = sum(rates.values()), sum(watts.values()), sum(counts.values())
     power = block_power + g.fixed_power
     time, energy = per(1.0, rate), per(power, rate)
@@ -153,7 +159,7 @@ def equations(g: Any, blocks: tuple[str, ...]) -> Mapping[str, Any]:
 
 def _alone(g: Any, block: str) -> Mapping[str, Any]:
     """Return the metrics of one block of this kind that does the whole work by itself."""
-    work = {name: getattr(g, name) for name in ("flops", "bytes", "intensity") if hasattr(g, name)}
+    work = {name: getattr(g, name) for name in WORK if hasattr(g, name)}
     how = {"precision": g.precision, "level": "memory", "throttle": _throttle(g, block)}
     return roofline.equations(SimpleNamespace(machine=entry(g, block), **work, **how))
 
@@ -176,7 +182,7 @@ def _nameplate(g: Any, block: str, alone: Mapping[str, Any]) -> Any:
 
 def needs(choices: Mapping[str, str], blocks: tuple[str, ...]) -> tuple[str, ...]:
     """Return the machine parameters that a precision makes necessary."""
-    costs = (*roofline.FLOP[choices.get("precision", "single")], *roofline.DATA["memory"])
+    costs = (*_FLOP[choices.get("precision", "single")], *_MEMORY)
     return tuple(f"{b}.{name}" for b in blocks for name in costs)
 
 
@@ -213,6 +219,23 @@ def _plain(blocks: tuple[str, ...]) -> Model:
         unused=partial(unused, blocks=blocks),
         structure=None,
         expand=None,
+        further=roofline_levels.NAMES,
+        extend=partial(_extended, blocks=blocks),
+    )
+
+
+def _extended(model: Model, stated: frozenset[str], blocks: tuple[str, ...]) -> Model:
+    """Return the model of a question whose work is of several levels or precisions."""
+    found = [name for name in roofline_levels.NAMES if name in stated]
+    needed = roofline_levels.necessary(found)
+    more = (replace(q, optional=False) for q in roofline.MACHINE if q.name in needed)
+    machine = {q.name: q for q in (*model.machine, *entry_parameters(more, blocks))}
+    double = roofline_levels.FLOPS_DOUBLE.name in found
+    return replace(
+        model,
+        machine=tuple(machine.values()),
+        inputs=tuple(map(roofline_levels.one_way(double, levels=False), model.inputs)),
+        any_of=(("flops", "bytes", *found),),
     )
 
 

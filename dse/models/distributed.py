@@ -6,14 +6,19 @@ overlaps, and memory and leakage cost power as long as the run lasts:
     T = γt F + βt W + αt S                                      (1)
     E = p (γe F + βe W + αe S + δe M T + εe T)                  (2)
 
+A machine may state its network (``torus_dimensions`` or ``fat_tree_arity``); words and messages then go over h links,
+by ``dse.models.network``, and cost h times as much.
+
 An algorithm is its counts and the limits within which they hold; constants are left out, as in the paper.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from dse.models import network
 from dse.models.model import ModelLimit
 from dse.models.sums import sum_of
 from dse.models.totals import totals
@@ -77,6 +82,7 @@ MACHINE = (
     MAX_MESSAGE,
     WORD_SIZE,
     MEMORY_CAPACITY,
+    *network.MACHINE,
 )
 # for algorithms whose message count does not depend on the largest message: they may be asked of any machine
 MACHINE_ANY_MESSAGE = tuple(replace(q, optional=True) if q is MAX_MESSAGE else q for q in MACHINE)
@@ -155,6 +161,9 @@ SUMS = (
 )
 
 WORK = ("processors", "flops")
+# how a question changes whose machine states its network
+NETWORK = network.NAMES
+ON_NETWORK = partial(network.extended, sent={"words": True, "messages": False})
 
 
 def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[str, Any]:
@@ -165,11 +174,12 @@ def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[st
     """
     m, p = g.machine, g.processors
     flops, words, memory = flops * g.flop, words * g.word, memory * g.word
-    time = m.time_per_flop * flops + m.time_per_word * words + m.time_per_message * messages
+    over = network.passed(m, p, words, messages)
+    time = m.time_per_flop * flops + m.time_per_word * over.words_timed + m.time_per_message * over.messages
     energy = p * (
         m.energy_per_flop * flops
-        + m.energy_per_word * words
-        + m.energy_per_message * messages
+        + m.energy_per_word * over.words
+        + m.energy_per_message * over.messages
         + m.memory_power_per_word * memory * time
         + m.leakage_power * time
     )
@@ -178,6 +188,7 @@ def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[st
         "flops": flops,
         "words": words,
         "messages": messages,
+        **network.told(m, p),
     }
 
 

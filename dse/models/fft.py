@@ -57,5 +57,7 @@ FFT = Model(
     equations=equations,
     sums=d.SUMS,
     work=d.WORK,
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )

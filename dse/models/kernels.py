@@ -312,6 +312,7 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
         unused=_Unused(every) if any(k.model.unused for k in every) else None,
         unknowns=tuple(_unknowns(every)),
         black_box=next((k.model.black_box for k in every if k.model.black_box), ""),
+        further=tuple(dict.fromkeys(_further(every))),
         sums=tuple(_sums(every, () if overlap else ("time",) if idle else ("time", "energy"))),
     )
 
@@ -337,7 +338,8 @@ def _union(named: Iterable[tuple[str, Quantity]]) -> tuple[Quantity, ...]:
 
 
 def _both(a: Quantity, b: Quantity) -> Quantity:
-    if a.unit != b.unit or a.choices != b.choices:
+    choices = tuple(c for c in a.choices if c in b.choices)
+    if a.unit != b.unit or bool(a.choices) != bool(b.choices) or (a.choices and not choices):
         kinds = [q.unit or ("a choice among names" if q.choices else "a plain number") for q in (a, b)]
         raise ValueError(f"{a.name} is not the same in all kernels: {kinds[0]} here, {kinds[1]} there")
     return replace(
@@ -348,6 +350,7 @@ def _both(a: Quantity, b: Quantity) -> Quantity:
         ceiling=min(a.ceiling, b.ceiling),
         default=a.default if a.default == b.default else None,
         optional=a.optional and b.optional,
+        choices=choices,
     )
 
 
@@ -367,6 +370,11 @@ def _groups(
 ) -> tuple[tuple[str, ...], ...]:
     every = (tuple(k.at(n) for n in group) for k in kernels for group in of(k.model))
     return tuple(dict.fromkeys(every))
+
+
+def _further(kernels: Sequence[Kernel]) -> Iterator[str]:
+    for k in kernels:
+        yield from (n if n.startswith(MACHINE_PREFIX) else k.at(n) for n in k.model.further)
 
 
 def _unknowns(kernels: Sequence[Kernel]) -> Iterator[Unknown]:

@@ -92,6 +92,8 @@ MATMUL = Model(
     equations=matmul_equations,
     sums=d.SUMS,
     work=d.WORK,
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )
 STRASSEN = Model(
@@ -114,6 +116,8 @@ STRASSEN = Model(
     equations=strassen_equations,
     sums=d.SUMS,
     work=d.WORK,
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )
 LU = Model(
@@ -127,5 +131,7 @@ LU = Model(
     equations=lu_equations,
     sums=d.SUMS,
     work=d.WORK,
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )

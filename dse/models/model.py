@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -56,6 +56,9 @@ class Model:
     which at least one must be above 0, or there is nothing to run. ``needs``: the optional machine parameters that
     become necessary with the texts chosen for such inputs as are choices among names. ``sums``: what totals are made
     of. ``work``: inputs, machine parameters and metrics whose product is the flops of a run; empty: not said so.
+    ``further``: optional parameters ("bytes_L2", "machine.torus_dimensions") with which it is another model, of other
+    metrics, that may need more of a machine; ``extend`` takes the model and those of them that a question states, and
+    returns the model of this question. It raises ValueError ("wrong; right") where they do not go together.
     """
 
     name: str
@@ -77,6 +80,8 @@ class Model:
     black_box: str = ""
     sums: tuple[Sum, ...] = ()
     work: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+    extend: Callable[[Model, frozenset[str]], Model] | None = None
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""
@@ -85,6 +90,18 @@ class Model:
     def metric(self, name: str) -> Quantity:
         """Return the metric of that name; raises KeyError where there is none."""
         return {q.name: q for q in self.metrics}[name]
+
+
+def extended(model: Model, stated: Iterable[str]) -> Model:
+    """Return the model of a question that states these parameters; names that are not ``further`` play no part.
+
+    Raises ValueError as ``extend`` does.
+    """
+    found = frozenset(stated).intersection(model.further)
+    if not found or model.extend is None:
+        return model
+    rest = tuple(n for n in model.further if n not in found)
+    return replace(model.extend(model, found), further=rest, extend=None)
 
 
 def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:

@@ -59,5 +59,7 @@ NBODY = Model(
     equations=equations,
     sums=d.SUMS,
     work=d.WORK,
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )

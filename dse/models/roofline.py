@@ -27,27 +27,19 @@ the default of 1 byte per access, ``bytes`` counts accesses. ``flops`` is always
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import add
 from typing import Any
 
-from dse.models.arithmetic import maximum, per, reaches
+from dse.models import roofline_levels as levels
+from dse.models.arithmetic import maximum, per
 from dse.models.model import Model
+from dse.models.roofline_levels import DATA, FLOP
 from dse.models.sums import sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
 SOURCE = "Choi et al. 2014"
-
-# parameters that each choice makes necessary: time and energy
-FLOP = {
-    "single": ("time_per_flop", "energy_per_flop"),
-    "double": ("time_per_flop_double", "energy_per_flop_double"),
-}
-DATA = {
-    "memory": ("time_per_byte", "energy_per_byte"),
-    "L1": ("time_per_byte_L1", "energy_per_byte_L1"),
-    "L2": ("time_per_byte_L2", "energy_per_byte_L2"),
-    "random": ("time_per_access", "energy_per_access"),
-}
 
 
 def _costs(names: tuple[str, str], mark: str, unit: str, what: str, where: str) -> tuple[Quantity, Quantity]:
@@ -143,6 +135,7 @@ INPUTS = (
         ceiling=1e9,
         default=1.0,
     ),
+    *levels.FURTHER,
 )
 METRICS = (
     Quantity("time", "T", "s", "time of the run", f"{SOURCE} (3)"),
@@ -210,45 +203,48 @@ SUMS = (
 def equations(g: Any) -> Mapping[str, Any]:
     """Time by (3), energy by (1); W flops and Q = W/I bytes at the costs of ``precision`` and ``level``."""
     m = g.machine
-    flop_time, flop_energy = (getattr(m, name) for name in FLOP[g.precision])
-    byte_time, byte_energy = (getattr(m, name) for name in DATA[g.level])
+    flop, byte = levels.cost(m, FLOP[g.precision]), levels.cost(m, DATA[g.level])
     if g.level == "random":
-        byte_time, byte_energy = byte_time / g.bytes_per_access, byte_energy / g.bytes_per_access
-    flops = g.flops
+        byte = levels.Cost(byte.time / g.bytes_per_access, byte.energy / g.bytes_per_access)
+    flops = levels.flops(g)
     data = g.bytes if hasattr(g, "bytes") else per(flops, g.intensity)
-    computing, moving = flops * flop_time, data * byte_time
-    energy_flop, energy_data = flops * flop_energy, data * byte_energy
-    dynamic = energy_flop + energy_data
-    at_peak = per(flop_energy, flop_time) + per(byte_energy, byte_time)
-    low = high = balance = per(byte_time, flop_time)
+    computes, moved = levels.computing(g, flop), levels.moving(g, data, byte)
+    energy_data = reduce(add, (c.energy for c in moved.values()))
+    dynamic = computes.energy + energy_data
+    at_peak = levels.peak(g, flop, byte)
+    times = [(levels.REGIMES.index(level), c.time) for level, c in moved.items()]
     if hasattr(m, "usable_power"):
         usable = m.usable_power / g.throttle
-        capped = per(dynamic, usable)
-        low, high = _ends(balance, usable, (flop_time, flop_energy), (byte_time, byte_energy))
-        rest = maximum(capped, moving)
-        regime = reaches(rest, computing) * (1.0 + reaches(moving, capped))
+        times = [(levels.REGIMES.index("cap"), per(dynamic, usable)), *times]
         at_peak = _smaller(at_peak, usable)
-    else:
-        rest = moving
-        regime = 2.0 * reaches(moving, computing)
-    time = maximum(computing, rest)
+    time, regime = levels.greatest([(0, computes.time), *times])
     if hasattr(m, LAUNCH_TIME.name):
         time = m.launch_time + time
     energy_constant = m.constant_power * time
     energy = dynamic + energy_constant
+    one_kind = not any(hasattr(g, name) for name in levels.NAMES)
     return {
         **totals(time, energy, flops),
         "bandwidth": per(data, time),
-        "energy_flop": energy_flop,
+        "energy_flop": computes.energy,
         "energy_data": energy_data,
         "energy_constant": energy_constant,
         "flops_per_byte": per(flops, data),
+        **(_balances(g, flop, byte) if one_kind else levels.told(g, moved, computes)),
+        "peak_power": m.constant_power + at_peak,
+        "regime": regime,
+    }
+
+
+def _balances(g: Any, flop: levels.Cost, byte: levels.Cost) -> dict[str, Any]:
+    low = high = balance = per(byte.time, flop.time)
+    if hasattr(g.machine, "usable_power"):
+        low, high = _ends(balance, g.machine.usable_power / g.throttle, flop, byte)
+    return {
         "balance": balance,
         "balance_low": low,
         "balance_high": high,
-        "energy_balance": per(byte_energy, flop_energy),
-        "peak_power": m.constant_power + at_peak,
-        "regime": regime,
+        "energy_balance": per(byte.energy, flop.energy),
     }
 
 
@@ -282,8 +278,10 @@ ROOFLINE = Model(
     equations=equations,
     sums=SUMS,
     work=("flops",),
-    notes=__doc__ or "",
+    notes=f"{__doc__}\n## Several levels and precisions\n\n{levels.__doc__}",
     one_of=(("bytes", "intensity"),),
     any_of=(("flops", "bytes"),),
     needs=needs,
+    further=levels.NAMES,
+    extend=levels.extended,
 )

@@ -16,9 +16,11 @@ memory-independent bounds), to be limited at will.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from dse.models import distributed as d
+from dse.models import network
 from dse.models.matmul import ORDER
 from dse.models.model import Model, ModelLimit
 from dse.models.nbody import BODIES, FLOPS_PER_PAIR
@@ -89,7 +91,10 @@ MACHINE = (
     *_link("node", "ⁿ", "between nodes"),
     *_link("core", "ˡ", "between a core and its node"),
     d.WORD_SIZE,
+    *network.MACHINE,
 )
+# nodes are linked by a network, cores and their node are not
+ON_NETWORK = partial(network.extended, sent={"node_words": True, "node_messages": False})
 
 
 def _number(name: str, symbol: str, meaning: str) -> Quantity:
@@ -192,10 +197,11 @@ def _costs(g: Any, flops: Any, node_words: Any, core_words: Any) -> dict[str, An
     m, nodes, p = g.machine, g.nodes, g.nodes * g.cores
     flops, node_words, core_words = flops * g.flop, node_words * g.word, core_words * g.word
     node_messages, core_messages = node_words / m.node_max_message, core_words / m.core_max_message
+    over = network.passed(m, nodes, node_words, node_messages)
     time = (
         m.time_per_flop * flops
-        + m.node_time_per_word * node_words
-        + m.node_time_per_message * node_messages
+        + m.node_time_per_word * over.words_timed
+        + m.node_time_per_message * over.messages
         + m.core_time_per_word * core_words
         + m.core_time_per_message * core_messages
     )
@@ -207,8 +213,8 @@ def _costs(g: Any, flops: Any, node_words: Any, core_words: Any) -> dict[str, An
         + m.leakage_power * time
     )
     per_node = (
-        m.node_energy_per_word * node_words
-        + m.node_energy_per_message * node_messages
+        m.node_energy_per_word * over.words
+        + m.node_energy_per_message * over.messages
         + m.node_memory_power_per_word * g.node_memory * time
     )
     found = {
@@ -219,6 +225,7 @@ def _costs(g: Any, flops: Any, node_words: Any, core_words: Any) -> dict[str, An
         "node_messages": node_messages,
         "core_words": core_words,
         "core_messages": core_messages,
+        **network.told(m, nodes),
     }
     for level in ("node", "core"):
         if hasattr(m, f"{level}_memory_capacity"):
@@ -238,6 +245,8 @@ MATMUL_TWO_LEVEL = Model(
     equations=matmul_equations,
     sums=SUMS,
     work=d.WORK,
+    further=network.NAMES,
+    extend=ON_NETWORK,
     notes=__doc__ or "",
 )
 NBODY_TWO_LEVEL = Model(
@@ -251,5 +260,7 @@ NBODY_TWO_LEVEL = Model(
     equations=nbody_equations,
     sums=SUMS,
     work=d.WORK,
+    further=network.NAMES,
+    extend=ON_NETWORK,
     notes=__doc__ or "",
 )

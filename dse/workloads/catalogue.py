@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from dse import files, models
-from dse.models.model import Model
+from dse.models.model import Model, extended
 from dse.names import did_you_mean, unknown
 from dse.quantities import Quantity, to_si
 
@@ -45,8 +45,8 @@ class Workload:
 
     def times(self, size: float) -> dict[str, float | str]:
         """Return the inputs of so many units; what is no amount of work (an intensity, a text) stays as it is."""
-        counted = {n for group in models.get(self.model).any_of for n in group}
         own = self.given[self.model]
+        counted = {n for group in extended(models.get(self.model), own).any_of for n in group}
         return {n: v * size if n in counted and isinstance(v, float) else v for n, v in own.items()}
 
 

@@ -3,14 +3,16 @@
 import math
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
 from dse import models
+from dse.models import roofline_levels
 from dse.models.dvfs_energy import SETTING
-from dse.models.model import Model
+from dse.models.model import Model, extended
 from dse.models.structure import Parts, Row
 from dse.quantities import Quantity
 
@@ -20,6 +22,8 @@ RANGES = {
     "processors": (1.0, 1e6),
     "points": (2.0, 1e9),
     "throttle": (1.0, 8.0),
+    "torus_dimensions": (1.0, 6.0),
+    "fat_tree_arity": (2.0, 64.0),
     "count": (1.0, 8.0),
     "parallelism": (1.0, 8.0),
 }
@@ -100,10 +104,26 @@ EXAMPLES = {
 }
 
 
+# models as questions ask them that state more: several levels of memory, or a network
+STATED = {
+    "roofline, levels": ("roofline", roofline_levels.NAMES),
+    "blocks, levels": ("blocks", roofline_levels.NAMES),
+    "nbody, torus": ("nbody", ("machine.torus_dimensions",)),
+    "fft, fat tree": ("fft", ("machine.fat_tree_arity",)),
+    "matmul_two_level, torus": ("matmul_two_level", ("machine.torus_dimensions",)),
+}
+
+
 def flat(name: str) -> Model:
-    """Return a model with equations: a model over lists, with example lists."""
-    model = models.get(name)
-    return model if model.expand is None else model.expand(EXAMPLES[name])
+    """Return a model with equations: a model over lists, with example lists; what is not stated is left out."""
+    plain, stated = STATED.get(name, (name, ()))
+    model = models.get(plain)
+    model = extended(model if model.expand is None else model.expand(EXAMPLES[plain]), stated)
+    return replace(
+        model,
+        inputs=tuple(q for q in model.inputs if q.name not in model.further),
+        machine=tuple(q for q in model.machine if f"machine.{q.name}" not in model.further),
+    )
 
 
 def ends(q: Quantity) -> tuple[float, float]:

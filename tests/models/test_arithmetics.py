@@ -24,7 +24,9 @@ MANY = 100
 
 Points = Callable[..., st.SearchStrategy[dict[str, Any]]]
 Plain = Callable[[str], Model]
-every_model = pytest.mark.parametrize("name", models.names())
+# questions that state several levels of memory, or a network, have models with more metrics
+STATED = ("roofline, levels", "blocks, levels", "nbody, torus", "fft, fat tree", "matmul_two_level, torus")
+every_model = pytest.mark.parametrize("name", [*models.names(), *STATED])
 SPREAD = [n for n in models.names() if {"processors", "nodes"} & {q.name for q in models.get(n).inputs}]
 # computed by way of a division by zero, which Pyomo has no number for
 BY_INFINITY = {"balance_low", "balance_high"}

@@ -352,7 +352,8 @@ def test_every_metric_of_a_system_is_proven_by_its_units():
     for sharing, work in (("proportional", {"intensity": 3.0}), ("free", {"bytes": 2e11})):
         plain = expanded(["a", "b"])
         chosen: dict[str, Any] = {"precision": "single", "sharing": sharing, "flops": 1e12, **work}
-        x = {k: chosen.get(k, 1.5) for k in plain.parameters() if k not in {"bytes", "intensity"} - set(work)}
+        absent = {"bytes", "intensity", *plain.further} - set(work)
+        x = {k: chosen.get(k, 1.5) for k in plain.parameters() if k not in absent}
         dressed = {
             k: v if isinstance(v, str) else units.Quantity(v, plain.parameters()[k].unit)
             for k, v in x.items()

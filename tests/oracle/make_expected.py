@@ -21,6 +21,7 @@ import oracle_definitions
 import oracle_functions
 import oracle_gemm
 import oracle_kernels
+import oracle_levels
 import oracle_listed
 import oracle_partition
 import oracle_reading as reading
@@ -77,6 +78,8 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
         yield from typed_rows(oracle_checkpoints, path.stem, source)
     elif path.stem in oracle_functions.NAMES:
         yield from typed_rows(oracle_functions, path.stem, source)
+    elif path.stem in oracle_levels.NAMES:
+        yield from typed_rows(oracle_levels, path.stem, source)
     elif path.stem in oracle_kernels.NAMES:
         yield from typed_rows(oracle_kernels, path.stem, source)
     elif source["model"] == "roofline":

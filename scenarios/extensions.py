@@ -1,0 +1,87 @@
+"""Which optional parameters a question states, for models that then have more metrics or need more of a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dse import machines, workloads
+from dse.models.model import MACHINE_PREFIX, Model, extended
+from dse.names import UnknownName
+from scenarios.errors import Findings
+from scenarios.schema import Shape
+
+
+def of_question(model: Model, shape: Shape, findings: Findings, *, swept: bool) -> Model:
+    """Return the model as a question asks it; what does not go together is noted.
+
+    ``swept``: whether [sweep] counts.
+    """
+    if not model.further:
+        return model
+    return _extended(model, set(_stated(shape, swept=swept)), findings)
+
+
+def of_kernel(model: Model, i: int, shape: Shape, findings: Findings, *, swept: bool) -> Model:
+    """Return the model of kernel number ``i`` as a question asks it, in the same way."""
+    if not model.further:
+        return model
+    entry = shape.kernels[i]
+    own = workloads.get(entry.workload).given[model.name] if entry.workload else {}
+    every, prefix = set(_stated(shape, swept=swept)), f"{entry.name}."
+    mine = {n.removeprefix(prefix) for n in every if n.startswith(prefix)}
+    return _extended(model, every | mine | set(entry.given) | set(own), findings)
+
+
+def _extended(model: Model, stated: set[str], findings: Findings) -> Model:
+    try:
+        return extended(model, stated)
+    except ValueError as error:
+        wrong, _, right = str(error).partition("; ")
+        findings.add("machine", wrong, right)
+        return model
+
+
+def _stated(shape: Shape, *, swept: bool) -> Iterator[str]:
+    for name, value in shape.given.items():
+        yield name
+        if isinstance(value, Mapping):
+            yield from (f"{name}.{inner}" for inner in value)
+    yield from shape.decide
+    yield from shape.define
+    yield from _of_machine(shape.machine, MACHINE_PREFIX)
+    for name, entry in shape.decide.items():
+        yield from _of_values(name, entry.values)
+    for axis in shape.sweep.values() if swept else ():
+        for path in _paths(axis):
+            yield path.removeprefix("given.")
+        yield from _of_values(axis.path.removesuffix(".base"), axis.values)
+
+
+def _paths(axis: Any) -> Iterator[str]:
+    """Go through all that one axis changes: by its only path, by several, or by the columns of a table."""
+    yield from (p for p in (axis.path, *(getattr(axis, "paths", None) or ())) if p)
+    yield from (getattr(axis, "columns", None) or {}).values()
+
+
+def _of_values(name: str, values: Any) -> Iterator[str]:
+    """Go through the parameters of machines that are listed as values of "machine" or "machine.cpu"."""
+    if f"{name}.".startswith(MACHINE_PREFIX):
+        for value in values if isinstance(values, list | tuple) else ():
+            yield from _of_machine(value, f"{name}.")
+
+
+def _of_machine(spec: Any, prefix: str) -> Iterator[str]:
+    """Go through the parameters of a machine, or of each machine of a map."""
+    if isinstance(spec, str):
+        try:
+            yield from (prefix + n for n in machines.get(spec).parameters)
+        except (UnknownName, machines.MachineError):
+            return
+    elif isinstance(spec, Mapping):
+        for name, value in spec.items():
+            yield prefix + name
+            if name == "base":
+                yield from _of_machine(value, prefix)
+            elif isinstance(value, str | Mapping):
+                yield from _of_machine(value, f"{prefix}{name}.")
