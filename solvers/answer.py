@@ -31,6 +31,7 @@ from solvers import (
     scan,
     structured,
     subsets,
+    ties,
     wider,
 )
 from solvers.outcome import Conflicts, Outcome
@@ -135,10 +136,20 @@ def _answer(
     solution = _checked(question, outcome)
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
+    solution = _ties_told(tried.problem, solution)
     if isinstance(tried.found, programs.Settled):
         assert tried.problem.program is not None, "this is how programs are settled"
         return programs.explained(tried.problem.program, tried.found, solution, neighbours)
     return explanation.explained(tried.problem, solution, tried.found, neighbours)
+
+
+def _ties_told(problem: Problem, solution: Solution) -> Solution:
+    """Say which names in the file's order of ties settled nothing, since the method cannot go by them."""
+    left = ties.unsettled(problem, solution.solver)
+    if not left:
+        return solution
+    text = f"{solution.certificate}; ties were not settled by {', '.join(left)}: this method cannot go by it"
+    return dataclasses.replace(solution, certificate=text)
 
 
 def _tried(problem: Problem, *, brief: bool) -> Tried:

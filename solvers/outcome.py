@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from results.solution import Status
 
 
+ENUMERATION = "enumeration"
+"""The solver of answers for which every design was tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """A method's word on a problem.

@@ -21,10 +21,11 @@ from formulations.evaluation import RowKey
 from formulations.maxima import names_in, split
 from formulations.posynomial import Posynomial
 from formulations.problem import Goal, Problem, Row, Variable, symbols
-from formulations.tolerances import TIE, TIES
+from formulations.tolerances import TIE
 from scenarios.question import Decision
 from solvers import branch, gp, multipliers, side_by_side
 from solvers.multipliers import Multipliers
+from solvers.outcome import ENUMERATION
 
 SAME = 1e-2
 NUDGE = 1e-7
@@ -45,19 +46,39 @@ class Chosen:
 
 
 def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
-    """What ties go to, in order: least time, energy, cost, then smaller decided quantities in file order."""
+    """What ties go to, in order (``Question.tie_order``), then smaller decided quantities in file order."""
     goals = []
     unknowns = {v.name for v in problem.variables}
     known = problem.known or symbols(problem.question)
-    for name in (*TIES, *(v.name for v in problem.variables)):
+    for name in dict.fromkeys((*problem.question.tie_order, *(v.name for v in problem.variables))):
         r = None if name == optimised else known.get(name)
-        if r is None or not r.numerator.terms:
+        if (
+            r is None
+            or not r.numerator.terms
+            or (name in problem.question.ties and not r.denominator.is_monomial)
+        ):
             continue
         pair = split((r.numerator, r.denominator))
         # a maximum that this problem does not hold decides no tie
         if names_in(pair) <= unknowns:
             goals.append(Goal(name, *pair))
     return goals
+
+
+def unsettled(problem: Problem, solver: str) -> tuple[str, ...]:
+    """Return the names in the file's order of ties by which ``solver`` could not settle the ties of this problem."""
+    question = problem.question
+    goal = question.objectives[0].name if question.objectives else ""
+    asked = [name for name in question.ties if name != goal]
+    if not asked or solver == ENUMERATION:
+        return ()
+    if problem.program is not None:
+        settled = {name for name, *_ in problem.program.ties}
+    elif problem.rows is None and not problem.cases:
+        settled = set()
+    else:
+        settled = {g.name for case in problem.cases or (problem,) for g in tie_goals(case, goal)}
+    return tuple(name for name in asked if name not in settled)
 
 
 def coordinate(name: str, power: float) -> Goal:
