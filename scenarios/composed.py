@@ -26,6 +26,7 @@ SOURCE = "defined in the scenario"
 _CUT = len(MACHINE_PREFIX)
 _TINY = 1e-300
 NOT_NEGATIVE = ".not_negative"
+DEFINED = ".defined"
 Run = Callable[[Mapping[str, Any]], Any]
 Lift = Callable[[float, str], Any]
 
@@ -49,10 +50,19 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """A part of a definition, under a root or a logarithm, that is to stay where the definition has a value."""
+
+    name: str
+    tree: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class _Compiled:
     """The definitions as functions, in order: those before the base model runs and those behind it.
 
-    ``sizes``: of those that must not be negative and could be. ``ranges``: of fitted models that they ask, with what
+    ``sizes``: of those that must not be negative and could be. ``guards``: limits of what must not be either, so
+    that a definition has a value. ``ranges``: of fitted models that they ask, with what
     each of these is asked at.
     """
 
@@ -60,19 +70,26 @@ class _Compiled:
     after: tuple[tuple[str, Run], ...]
     sizes: tuple[tuple[str, Run], ...]
     ranges: tuple[tuple[Range, tuple[Run, ...]], ...]
+    guards: tuple[tuple[str, Run, Run], ...]
 
 
 class Equations:
     """The equations of a base model and of definitions, in one function; see the module."""
 
     def __init__(
-        self, base: Model, definitions: tuple[Definition, ...], before: frozenset[str], used: frozenset[str]
+        self,
+        base: Model,
+        definitions: tuple[Definition, ...],
+        before: frozenset[str],
+        used: frozenset[str],
+        guards: tuple[Guard, ...] = (),
     ) -> None:
         """``definitions``: in an order in which each needs only earlier ones; ``before``: those the base needs.
 
         ``used``: names of numbers and base metrics that definitions use.
         """
         self.base, self.definitions, self.before, self.used = base, definitions, before, used
+        self.guards = guards
         self.__doc__ = base.equations.__doc__
         self._inputs = tuple(n for n in used if not n.startswith(MACHINE_PREFIX))
         self._machine = tuple(n[_CUT:] for n in used if n.startswith(MACHINE_PREFIX))
@@ -82,20 +99,28 @@ class Equations:
             d.name for d in definitions if d.replaces is not None and not d.name.startswith(MACHINE_PREFIX)
         )
         self._new_machine = tuple(d.name for d in definitions if d.name.startswith(MACHINE_PREFIX))
-        self._plain = self._compiled(_plain)
+        self._plain = self._compiled(plain_lift)
         self.after = self._plain.after
         self.signed = frozenset(d.name for d in definitions if not d.positive)
 
     def __reduce__(self) -> Any:
-        return Equations, (self.base, self.definitions, self.before, self.used)
+        return Equations, (self.base, self.definitions, self.before, self.used, self.guards)
 
     def _compiled(self, lift: Lift) -> _Compiled:
         runs = [(d.name, _labelled(compiled(d.tree, lift), d.label, lift)) for d in self.definitions]
         return _Compiled(
             tuple(r for r in runs if r[0] in self.before),
             tuple(r for r in runs if r[0] not in self.before),
-            tuple((d.name, _size(d, lift)) for d in self.definitions if _must_not_be_negative(d)),
+            tuple(
+                (d.name, _size(d.tree, d.metric.unit, lift))
+                for d in self.definitions
+                if _must_not_be_negative(d)
+            ),
             tuple((r, _arguments(r.function, r.of, lift)) for r in ranges(d.tree for d in self.definitions)),
+            tuple(
+                (name, compiled(g.tree, lift), _size(g.tree, None, lift))
+                for name, g in zip(guard_names(self.guards), self.guards, strict=True)
+            ),
         )
 
     def __call__(self, g: Any) -> dict[str, Any]:
@@ -122,6 +147,8 @@ class Equations:
             found[name] = at[name]
         for name, run in runs.sizes:
             found[name + NOT_NEGATIVE] = arithmetic.not_negative(at[name], partial(run, at))
+        for name, value, measure in runs.guards:
+            found[name] = arithmetic.not_negative(value(at), partial(measure, at))
         for reach, of in runs.ranges:
             found |= reach.ratios([x(at) for x in of])
         return found
@@ -255,15 +282,41 @@ def _must_not_be_negative(d: Definition) -> bool:
     return d.replaces is not None and d.replaces.minimum == 0 and not d.positive
 
 
-def _size(d: Definition, lift: Lift) -> Run:
-    """Return how large the parts of a sum are together: what a difference is measured against."""
-    sums = d.tree.parts if isinstance(d.tree, Chain) and d.tree.parts[0][0] == "+" else (("+", d.tree),)
+def guard_names(guards: Iterable[Guard]) -> list[str]:
+    """Name the limits: "clock.defined", of further parts of one definition "clock.defined.2" and so on."""
+    found: list[str] = []
+    for guard in guards:
+        name = f"{guard.name}{DEFINED}"
+        many = sum(n == name or n.startswith(f"{name}.") for n in found)
+        found.append(f"{name}.{many + 1}" if many else name)
+    return found
+
+
+def guarded(model: Model, guards: tuple[Guard, ...]) -> Model:
+    """Return the model of a scenario with limits that keep its definitions where they have a value."""
+    made = model.equations
+    assert isinstance(made, Equations), "only definitions are guarded"
+    formula = "0 <= what stands under a root or a logarithm"
+    limits = tuple(
+        ModelLimit(name, f"{formula} in {g.name}", f"{g.name} has a value", SOURCE)
+        for name, g in zip(guard_names(guards), guards, strict=True)
+    )
+    equations = Equations(made.base, made.definitions, made.before, made.used, guards)
+    return replace(model, equations=equations, limits=(*model.limits, *limits))
+
+
+def _size(tree: Expression, unit: str | None, lift: Lift) -> Run:
+    """Return how large the parts of a sum are together: what a difference is measured against.
+
+    ``unit``: of the sum; None where it is not known.
+    """
+    sums = tree.parts if isinstance(tree, Chain) and tree.parts[0][0] == "+" else (("+", tree),)
     runs = [compiled(x, lift) for _, x in sums]
     # nothing over nothing would be no number
-    nothing = lift(_TINY, d.metric.unit) if d.metric.unit else _TINY
+    nothing = None if unit is None and lift is not plain_lift else lift(_TINY, unit) if unit else _TINY
 
     def run(at: Mapping[str, Any]) -> Any:
-        size = nothing
+        size = 0.0 * runs[0](at) if nothing is None else nothing
         for part in runs:
             one = part(at)
             size = size + arithmetic.maximum(one, -one)
@@ -280,7 +333,7 @@ def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
     if not may_be_negative(model, name):
         return None
     found = next(d for d in definitions_of(model) if d.name == name)
-    return _size(found, _plain)(at)
+    return _size(found.tree, found.metric.unit, plain_lift)(at)
 
 
 def recomputed(model: Model, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -298,7 +351,8 @@ def may_be_negative(model: Model, name: str) -> bool:
     return isinstance(model.equations, Equations) and name in model.equations.signed
 
 
-def _plain(value: float, _unit: str) -> float:
+def plain_lift(value: float, _unit: str) -> float:
+    """Return an SI number as it is."""
     return value
 
 

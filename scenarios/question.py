@@ -13,7 +13,7 @@ GAP = 1e-6
 """An answer is optimal where the proved bound is this near to its objective, relative; a file may ask for less."""
 
 TIES = ("time", "energy", "cost")
-"""What ties go to unless a file says otherwise, each to its least value, before the decided quantities in file order."""
+"""What ties go to unless a file says otherwise: the least of each, before the decided quantities in file order."""
 
 HALVINGS = Quantity(
     "halvings", "h", "", "total log2 reduction of all decided machine parameters from their catalogue values"

@@ -18,6 +18,7 @@ from results import families
 from results.limits import base_name
 from results.solution import LimitState, Solution, Status
 from results.store import StoreError
+from scenarios.composed import definitions_of
 from scenarios.question import HALVINGS, Question
 from solvers import (
     anchors,
@@ -256,6 +257,12 @@ def _checked(question: Question, outcome: Outcome) -> Solution:
         return _mismatch(
             solution, f"{question.objectives[0].name} is infinite: are the costs that stand against it all 0?"
         )
+    lost = [d.name for d in definitions_of(question.model) if not math.isfinite(solution.metrics[d.name])]
+    if lost:
+        text = (
+            f"{', '.join(lost)} has no value at the design found: give a limit that keeps it where it has one"
+        )
+        return _mismatch(solution, text)
     closed = solution.gap is not None and solution.gap <= question.gap
     if solution.status is Status.FEASIBLE and closed and question.objectives:
         return dataclasses.replace(solution, status=Status.OPTIMAL)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from results.solution import Status
 
-
 ENUMERATION = "enumeration"
 """The solver of answers for which every design was tried."""
 
