@@ -7,28 +7,24 @@ is defined by its metrics. All of it is the arithmetic that models use, so whate
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from dse.models import arithmetic
-from dse.models.fitted import Function
 from dse.models.model import MACHINE_PREFIX, Model, ModelLimit
 from dse.quantities import Quantity, registry
-from scenarios import dimensions
+from scenarios.compiling import Lift, Run, arguments, compiled, plain_lift
 from scenarios.functions import Range, range_limits, ranges
-from scenarios.proofs import literal
-from scenarios.trees import Call, Chain, Expression, Literal, Name, Negative, Power
+from scenarios.trees import Chain, Expression, names
 
 SOURCE = "defined in the scenario"
 _CUT = len(MACHINE_PREFIX)
 _TINY = 1e-300
 NOT_NEGATIVE = ".not_negative"
 DEFINED = ".defined"
-Run = Callable[[Mapping[str, Any]], Any]
-Lift = Callable[[float, str], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +112,7 @@ class Equations:
                 for d in self.definitions
                 if _must_not_be_negative(d)
             ),
-            tuple((r, _arguments(r.function, r.of, lift)) for r in ranges(d.tree for d in self.definitions)),
+            tuple((r, arguments(r.function, r.of, lift)) for r in ranges(d.tree for d in self.definitions)),
             tuple(
                 (name, compiled(g.tree, lift), _size(g.tree, None, lift))
                 for name, g in zip(guard_names(self.guards), self.guards, strict=True)
@@ -163,108 +159,6 @@ def _labelled(run: Run, label: str, lift: Lift) -> Run:
         return run
     unit = lift(1.0, label)
     return run if isinstance(unit, float) else lambda at: run(at) * unit
-
-
-def compiled(tree: Expression, lift: Lift) -> Run:
-    """Return an expression as a function of the numbers by name; ``lift`` makes a number of an SI value and a unit."""
-    match tree:
-        case Literal():
-            unit = dimensions.unit(dimensions.read(tree.unit)) if tree.unit else ""
-            number = literal(tree)
-            value = lift(number, unit) if unit else number
-            return lambda _at: value
-        case Name(name, _):
-            return lambda at: at[name]
-        case Negative(of, _):
-            inner = compiled(of, lift)
-            return lambda at: -inner(at)
-        case Chain(parts, _):
-            return _chained([(sign, compiled(x, lift)) for sign, x in parts])
-        case Power(base, exponent, _):
-            return _powered(compiled(base, lift), exponent, lift)
-        case Call(_, of, _, Function() as fitted, _):
-            return _measured(fitted, of, lift)
-        case Call(function, of, _):
-            return _called(function, [compiled(x, lift) for x in of])
-
-
-def _chained(parts: list[tuple[str, Run]]) -> Run:
-    if len(parts) == 2:
-        (_, a), (sign, b) = parts
-        match sign:
-            case "+":
-                return lambda at: a(at) + b(at)
-            case "-":
-                return lambda at: arithmetic.difference(a(at), b(at))
-            case "*":
-                return lambda at: a(at) * b(at)
-        return lambda at: a(at) / b(at)
-    first, rest = parts[0][1], parts[1:]
-
-    def run(at: Mapping[str, Any]) -> Any:
-        total = first(at)
-        for sign, part in rest:
-            if sign == "*":
-                total = total * part(at)
-            elif sign == "+":
-                total = total + part(at)
-            elif sign == "/":
-                total = total / part(at)
-            else:
-                total = arithmetic.difference(total, part(at))
-        return total
-
-    return run
-
-
-def _powered(base: Run, exponent: Expression, lift: Lift) -> Run:
-    to = compiled(exponent, lift)
-    if _constant(exponent):
-        number = to({})
-        fixed = int(number) if number.is_integer() else number
-        return lambda at: base(at) ** fixed
-    return lambda at: arithmetic.power(base(at), to(at))
-
-
-def _constant(tree: Expression) -> bool:
-    match tree:
-        case Literal():
-            return True
-        case Negative(of, _):
-            return _constant(of)
-        case Chain(parts, _):
-            return all(_constant(x) for _, x in parts)
-        case Power(base, exponent, _):
-            return _constant(base) and _constant(exponent)
-    return False
-
-
-def _called(function: str, of: list[Run]) -> Run:
-    first = of[0]
-    if function == "sqrt":
-        return lambda at: first(at) ** 0.5
-    how = getattr(arithmetic, function)
-    if len(of) == 1:
-        return lambda at: how(first(at))
-    return lambda at: how(*(x(at) for x in of))
-
-
-def _measured(function: Function, of: tuple[Expression, ...], lift: Lift) -> Run:
-    arguments, unit = _arguments(function, of, lift), lift(1.0, function.metric.unit)
-    if isinstance(unit, float):
-        return lambda at: function.at([x(at) for x in arguments])
-    return lambda at: function.at([x(at) for x in arguments]) * unit
-
-
-def _arguments(function: Function, of: tuple[Expression, ...], lift: Lift) -> tuple[Run, ...]:
-    """Return what a fitted model is asked at as plain SI numbers, which its coefficients belong to."""
-    return tuple(
-        _plain_number(compiled(x, lift), lift(1.0, c.unit)) for x, c in zip(of, function.takes, strict=True)
-    )
-
-
-def _plain_number(run: Run, unit: Any) -> Run:
-    return run if isinstance(unit, float) else lambda at: run(at) / unit
 
 
 def _domain_limits(d: Definition) -> tuple[ModelLimit, ...]:
@@ -351,11 +245,6 @@ def may_be_negative(model: Model, name: str) -> bool:
     return isinstance(model.equations, Equations) and name in model.equations.signed
 
 
-def plain_lift(value: float, _unit: str) -> float:
-    """Return an SI number as it is."""
-    return value
-
-
 def composed(base: Model, definitions: Iterable[Definition], own: Own, before: frozenset[str]) -> Model:
     """Return the model of a scenario with definitions.
 
@@ -404,6 +293,16 @@ class Own:
 def _needed(q: Quantity, used: bool) -> Quantity:
     """A number that a definition uses must be there."""
     return replace(q, optional=False) if used and q.optional else q
+
+
+def optional_users(model: Model, parameter: str) -> list[str]:
+    """Return the definitions that use a machine parameter which the model itself can do without; else none."""
+    made = model.equations
+    if not isinstance(made, Equations) or any(
+        q.name == parameter and not q.optional for q in made.base.machine
+    ):
+        return []
+    return [d.name for d in made.definitions if MACHINE_PREFIX + parameter in names(d.tree)]
 
 
 def domain(model: Model, name: str) -> tuple[float | None, float | None]:

@@ -1,9 +1,9 @@
 """Where definitions have no value: a root of what is negative, a logarithm of what is not positive, a divisor of 0.
 
-A design at which a definition has no value is no design. Whether that can happen is looked for at a few hundred designs
-between the bounds of what is decided: what is under a root or a logarithm and is negative at one of them becomes a limit
-``NAME.defined``; a definition without a value at any of them is a mistake, and so is an objective that divides by what
-is negative at some designs within the limits and positive at others, since it has no least value.
+A design at which a definition has no value is no design. Whether there are such is looked for at a few hundred designs
+between the bounds of what is decided. What stands under a root or a logarithm and is negative at one of them becomes a
+limit ``NAME.defined``. A definition without a value at any of them is a mistake, and so is an objective that divides by
+what is negative at some designs within the limits and positive at others, since it has no best value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dse.models.model import evaluate
-from scenarios.composed import Definition, Guard, compiled, definitions_of, guarded, plain_lift
+from scenarios.compiling import compiled, plain_lift
+from scenarios.composed import Definition, Guard, definitions_of, guarded
 from scenarios.errors import Findings, shown
 from scenarios.grids import Grid
 from scenarios.question import STRETCH, Decision, Question, combinations
