@@ -105,10 +105,10 @@ def _called(function: str, of: list[Run]) -> Run:
 
 
 def _measured(function: Function, of: tuple[Expression, ...], lift: Lift) -> Run:
-    arguments, unit = arguments(function, of, lift), lift(1.0, function.metric.unit)
+    takes, unit = arguments(function, of, lift), lift(1.0, function.metric.unit)
     if isinstance(unit, float):
-        return lambda at: function.at([x(at) for x in arguments])
-    return lambda at: function.at([x(at) for x in arguments]) * unit
+        return lambda at: function.at([x(at) for x in takes])
+    return lambda at: function.at([x(at) for x in takes]) * unit
 
 
 def arguments(function: Function, of: tuple[Expression, ...], lift: Lift) -> tuple[Run, ...]:
