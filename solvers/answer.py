@@ -67,7 +67,11 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
     except Exception as problem:
         solution = _failed(question, problem)
     held = wider.held(question, solution) if solution.status is Status.OPTIMAL else {}
-    solution = dataclasses.replace(solution, held=held, seconds=time.perf_counter() - began)
+    # what is as small as can be has one value, whatever rounding leaves it
+    ranges = {
+        n: ends for n, ends in solution.ranges.items() if n not in {o.name for o in question.objectives}
+    }
+    solution = dataclasses.replace(solution, held=held, ranges=ranges, seconds=time.perf_counter() - began)
     return called_by_name(question, solution, units(question))
 
 
