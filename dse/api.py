@@ -38,12 +38,15 @@ __all__ = [
 ]
 
 
-def load(source: Source) -> Scenario:
+def load(source: Source, machine: str | None = None) -> Scenario:
     """Read and check a scenario: a path, the name of a library scenario, or a mapping shaped like a file.
+
+    ``machine``: a machine in place of the one named there: a name, the path of a machine file, or of a map of machines
+    "ENTRY=NAME"; the scenario's text, which results repeat, says so.
 
     Raises ScenarioError, which lists every mistake with its place and its repair.
     """
-    return source if isinstance(source, Scenario) else scenarios.load(source)
+    return scenarios.load(source, machine)
 
 
 def solve(scenario: Source, **search: Any) -> Solution:

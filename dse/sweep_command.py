@@ -13,6 +13,7 @@ from dse import sweep_summary
 from dse.cluster_options import Place, client_at, somewhere
 from dse.commands import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
 from dse.door import ANSWERED, FAILED, complain, folder_for
+from dse.machine_option import MACHINE
 from dse.store_commands import audit_record, left_over, show_audit, tell_status
 from dse.streams import INTERRUPTED
 from dse.terminal import say, say_json
@@ -31,6 +32,7 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 @click.command()
 @click.argument("scenario", metavar="FILE", required=False)
 @click.option("-o", "--output", metavar="STORE", help="Zarr store to fill, or to continue.")
+@MACHINE
 @somewhere
 @METRICS
 @click.option(
@@ -54,6 +56,7 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 def sweep(
     scenario: str | None,
     output: str | None,
+    machine: str | None,
     place: Place,
     metrics: str | None,
     audit: int | None,
@@ -82,7 +85,7 @@ def sweep(
         raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
     for picture in pictures:
         local(picture)
-    asked = api.load(scenario)
+    asked = api.load(scenario, machine)
     if pictures:
         _check_picture(asked)
     folder_for(output)
@@ -222,13 +225,20 @@ def _show_store(store: str) -> None:
 @click.option(
     "-o", "--output", metavar="STORE", help="Zarr store to fill, or to continue; else only ranges are told."
 )
+@MACHINE
 @METRICS
 @somewhere
 @click.option("--summary", is_flag=True, help="With -o: also print the range of every metric.")
 @AS_JSON
 @mistakes_as_json
 def evaluate(
-    scenario: str, output: str | None, metrics: str | None, place: Place, summary: bool, as_json: bool
+    scenario: str,
+    output: str | None,
+    machine: str | None,
+    metrics: str | None,
+    place: Place,
+    summary: bool,
+    as_json: bool,
 ) -> int:
     """Compute the metrics of a question in which nothing is decided, over its grid.
 
@@ -237,7 +247,7 @@ def evaluate(
     """
     from dse import api
 
-    asked = api.load(scenario)
+    asked = api.load(scenario, machine)
     if output is None:
         dataset = api.evaluate(asked, metrics=_names(metrics))
     else:
