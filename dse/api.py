@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dse.progress import Report
     from dse.verifying import Verdict
+    from results.comparison import Comparison
     from results.differences import Difference
     from results.solution import Solution
 
@@ -23,6 +24,7 @@ Source = Scenario | str | Path | Mapping[str, Any]
 __all__ = [
     "Model",
     "Scenario",
+    "compare",
     "diff",
     "evaluate",
     "export",
@@ -234,6 +236,42 @@ def diff(
     from dse import comparing
 
     return comparing.diff(first, second, tolerance, ignore)
+
+
+def compare(
+    *questions: Source,
+    machines: Sequence[str] = (),
+    baseline: str | int | None = None,
+    over: str | None = None,
+    start: float | str | None = None,
+    stop: float | str | None = None,
+    points: int | None = None,
+    metric: str | None = None,
+    progress: bool | Report | None = None,
+) -> Comparison:
+    """Answer several questions and set them side by side, with ratios to one of them.
+
+    ``questions``: scenarios, each asked on every one of ``machines`` where these are given. ``baseline``: the label
+    (file or machine) or the place of the one that ratios are to; None: the first. Where models, objectives or units
+    differ, what is shared is compared, and ``Comparison.not_shared()`` says what is not.
+
+    ``over``: a number of the files (given.intensity, limits.time.max) along which each place is found where one
+    overtakes the baseline, enclosed to 1e-6 relative with what bounds prove on both sides (``Comparison.curve``). It
+    is searched from ``start`` to ``stop`` (numbers in SI units or texts; None: as a file's axis says) at ``points``
+    values (33); ``metric``: what is compared, None: the objective. What changes twice between two of these values is
+    not seen.
+
+    Raises ScenarioError.
+    """
+    from dse import side_by_side
+
+    asked = side_by_side.asked(questions, machines)
+    if over is None:
+        return side_by_side.compare(asked, baseline, progress)
+    from dse.break_even import Range
+
+    wanted = Range(over, start, stop, points)
+    return side_by_side.compare_along(asked, wanted, metric, baseline, progress)
 
 
 def export(
