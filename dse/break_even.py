@@ -14,11 +14,13 @@ import numpy as np
 import scenarios
 from dse import files, sweeps
 from dse.progress import Report, reporting
+from dse.quantities import show
 from results.comparison import ANSWERED
 from results.crossings import WIDTH, Crossing, Curve, End, ends_of, pairs, spaced
 from results.dataset import STATUS_CODES
 from results.solution import Solution, Status
 from scenarios.errors import shown
+from scenarios.questions import question
 from scenarios.toml_text import to_toml
 from solvers.answer import answer
 
@@ -58,10 +60,10 @@ class Search:
     """Answers of all questions along a number; each value of each question is asked once."""
 
     def __init__(
-        self, grids: Sequence[Grid], labels: Sequence[str], metric: str, goals: Sequence[str], maximize: bool
+        self, grids: Sequence[Grid], labels: Sequence[str], metric: str, goals: Sequence[str]
     ) -> None:
         self.grids, self.labels, self.metric = grids, labels, metric
-        self.goals, self.maximize = goals, maximize
+        self.goals = goals
         self._known: dict[tuple[int, float], _At] = {}
 
     def keep(self, which: int, value: float, at: _At) -> None:
@@ -73,7 +75,9 @@ class Search:
         if (which, value) not in self._known:
             grid = self.grids[which]
             there = replace(grid, axes=(replace(grid.axes[0], values=(value,)),))
-            self._known[which, value] = self._read(which, answer(there.question((0,)), neighbours=False))
+            brief = self.metric == self.goals[which]
+            found = answer(there.question((0,)), neighbours=False, brief=brief)
+            self._known[which, value] = self._read(which, found)
         return self._known[which, value]
 
     def _read(self, which: int, s: Solution) -> _At:
@@ -158,7 +162,7 @@ def along(
     first = [g.question((0,)) for g in grids]
     goals = [q.objectives[0].name if q.objectives else "" for q in first]
     name, maximize = _metric(questions, grids, metric)
-    search = Search(grids, labels, name, goals, maximize)
+    search = Search(grids, labels, name, goals)
     with reporting(progress, "curves") as report:
         for k, (q, goal) in enumerate(zip(swept, goals, strict=True)):
             for value, at in zip(values, _swept(q, name, goal), strict=True):
@@ -182,6 +186,7 @@ def along(
         tuple(sorted(found, key=lambda c: c.at)),
         spaced(values),
         all(g == name or not q.decide for g, q in zip(goals, first, strict=True)),
+        maximize,
         {
             "scenarios": "\n\n".join(
                 f"# {label}\n{q.text}" for label, q in zip(labels, questions, strict=True)
@@ -190,10 +195,17 @@ def along(
     )
 
 
-def first(questions: Sequence[Scenario], asked: Range) -> list[Question]:
-    """Return every question at the first value."""
+def first(questions: Sequence[Scenario], asked: Range) -> tuple[list[Question], str]:
+    """Return every question at the value in its file, or at the first one searched where some file sweeps it.
+
+    With it, in words, where that is.
+    """
+    if not any(q.sweep for q in questions):
+        return [question(q) for q in questions], ""
     start = _range(questions, asked)
-    return [scenarios.grid(_on_axis(q, asked.path, start)).question((0,)) for q in questions]
+    grids = [scenarios.grid(_on_axis(q, asked.path, start)) for q in questions]
+    axis = grids[0].axes[0]
+    return [g.question((0,)) for g in grids], f"{asked.path} = {show(float(axis.values[0]), axis.unit)}"
 
 
 def _crossings(search: Search, pair: tuple[int, int], values: Sequence[float]) -> list[Crossing]:

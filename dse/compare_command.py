@@ -129,6 +129,8 @@ def _write(found: Comparison, output: str) -> None:
 def _show(found: Comparison, outputs: tuple[str, ...]) -> None:
     head, sections = found.table()
     numbers = frozenset(head[1:])
+    if found.where:
+        say(f"At {found.where}:\n")
     for name, rows in sections:
         say(name)
         show(table(head, rows, numbers))

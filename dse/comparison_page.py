@@ -18,7 +18,8 @@ def save(found: Comparison, file: str | Path) -> Path:
     head, sections = found.table()
     tables = [(name, head, rows) for name, rows in sections]
     base = found.sides[found.baseline].label
-    notes = [f"Ratios are to {base}.", *(f"Not compared: {n}." for n in found.not_shared())]
+    notes = [f"At {found.where}."] if found.where else []
+    notes += [f"Ratios are to {base}.", *(f"Not compared: {n}." for n in found.not_shared())]
     curve = found.curve
     first = [Section("Side by side", notes, tables)]
     if curve is not None:

@@ -66,11 +66,12 @@ def compare_along(
     labels = labelled(questions)
     place = _place(labels, baseline)
     curve = break_even.along(questions, labels, over, metric, place, progress)
+    asked_first, where = break_even.first(questions, over)
     sides = tuple(
         Side(label, q.file, machine_of(q), answer(asked, neighbours=False))
-        for label, q, asked in zip(labels, questions, break_even.first(questions, over), strict=True)
+        for label, q, asked in zip(labels, questions, asked_first, strict=True)
     )
-    return Comparison(sides, place, curve)
+    return Comparison(sides, place, curve, where)
 
 
 def labelled(questions: Sequence[Scenario]) -> list[str]:

@@ -65,11 +65,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Several answers; ``baseline``: the place of the one that ratios are to; ``curve``: what came of --over."""
+    """Several answers; ``baseline``: the place of the one that ratios are to; ``curve``: what came of --over.
+
+    ``where``: at which value of it the answers stand side by side, unless it is the files' own.
+    """
 
     sides: tuple[Side, ...]
     baseline: int = 0
     curve: Curve | None = field(default=None)
+    where: str = ""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -96,7 +100,12 @@ class Comparison:
     def _row(self, section: str, name: str) -> Row:
         values = tuple(s.numbers(section).get(name) for s in self.sides)
         units = self._units(name)
-        ratios = self._ratios(values) if len(units) == 1 else (None,) * len(values)
+        # codes of cases and entries of menus are no amounts
+        coded = any(
+            v is not None and words.named(s.solution, name, v)
+            for s, v in zip(self.sides, values, strict=True)
+        )
+        ratios = (None,) * len(values) if coded or len(units) > 1 else self._ratios(values)
         return Row(section, name, next(iter(units), ""), values, ratios)
 
     def _ratios(self, values: Sequence[Number]) -> tuple[float | None, ...]:
@@ -127,7 +136,7 @@ class Comparison:
         return tuple(self._not_shared())
 
     def _not_shared(self) -> Iterator[str]:
-        if not self.goal:
+        if not self.goal and any(s.solution.objective_name for s in self.sides):
             goals = [f"{s.label}: {_wanted(s.solution)}" for s in self.sides]
             yield f"objectives differ ({'; '.join(goals)}), so that only metrics are compared"
         answered = [s for s in self.sides if s.answered]
@@ -148,6 +157,7 @@ class Comparison:
         """Return all of it as JSON has it, numbers in SI units."""
         return {
             "baseline": self.sides[self.baseline].label,
+            "where": self.where,
             "sides": [_side_record(s) for s in self.sides],
             "rows": [
                 {

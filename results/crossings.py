@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,7 @@ class Curve:
     crossings: tuple[Crossing, ...]
     spacing: str
     certified: bool
+    maximize: bool
     attributes: Mapping[str, str]
 
     def sentences(self) -> list[str]:
@@ -196,7 +198,15 @@ class Curve:
             "crossings": "\n".join(places),
             "crossings_at": [c.at for c in self.crossings],
         }
-        return xr.Dataset(found, coords, {**about, "goals": self.name, **self.attributes})
+        return xr.Dataset(
+            found,
+            coords,
+            {
+                **about,
+                "objectives": json.dumps({self.name: "max" if self.maximize else "min"}),
+                **self.attributes,
+            },
+        )
 
 
 def _end_record(end: End) -> dict[str, Any]:

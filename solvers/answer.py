@@ -42,10 +42,12 @@ from solvers.wider import Tried
 AGREES = 1e-8
 
 
-def answer(question: Question, *, neighbours: bool = True) -> Solution:
+def answer(question: Question, *, neighbours: bool = True, brief: bool = False) -> Solution:
     """Answer a question with at most one objective.
 
     ``neighbours``: for integer problems also look for the limit values at which the answer next changes (slower).
+    ``brief``: only the objective, its bound and status are of interest: any of the best designs is handed out, and why
+    there is none is not told.
     Never raises for a well-formed question: what goes wrong becomes status ``error`` with its message. Only a
     database that is asked to keep the trials of a sampler, and cannot, is a StoreError.
     """
@@ -61,7 +63,7 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
     try:
         # what overflows shows in the answer, or in its message
         with np.errstate(all="ignore"):
-            solution = _answer(question, neighbours)
+            solution = _answer(question, neighbours and not brief, brief=brief)
     except StoreError:
         raise
     except Exception as problem:
