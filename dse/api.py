@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dse.progress import Report
+    from dse.ratios import Baseline
     from dse.verifying import Verdict
     from results.comparison import Comparison
     from results.differences import Difference
@@ -97,6 +98,7 @@ def sweep(
     audit: int | None = None,
     *,
     retry_failed: bool = False,
+    baseline: Source | None = None,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
 
@@ -108,10 +110,14 @@ def sweep(
     of a thousand and more that a fast way answered); ``retry_failed``: also solve points again that failed in an
     earlier run. What the audit found is the attribute ``audit``, as JSON.
 
+    ``baseline``: a scenario without axes, or with some of the same axes; objective, metrics and what is decided are
+    then there as multiples of its own too (``ratio.objective``, ``ratio.time``), in the store as well.
+
     Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeps.sweep``.
     """
     from dse import sweeps
 
+    base = None if baseline is None else _baseline(load(baseline))
     found = sweeps.sweep(
         load(scenario),
         store,
@@ -123,7 +129,16 @@ def sweep(
         audit,
         retry_failed=retry_failed,
     )
+    if base is not None:
+        found = base.added(found, store)
     return _pictured(found)
+
+
+def _baseline(asked: Scenario) -> Baseline:
+    """Answer a baseline, before what is set against it: without an answer nothing is swept."""
+    from dse import ratios
+
+    return ratios.baseline(asked)
 
 
 def _pictured(dataset: xr.Dataset) -> xr.Dataset:

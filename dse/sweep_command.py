@@ -41,6 +41,12 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
     metavar="N",
     help="Points to answer again by other means (default: 20, of 1000 and more that a fast way answered).",
 )
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    help="Also store ratios to this question: without axes, or with some of the same.",
+)
+@click.option("--baseline-machine", metavar="NAME", help="The baseline on another machine, as --machine.")
 @click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
 @click.option("--status", metavar="STORE", help="Only say how far a store is; needs no FILE.")
 @click.option(
@@ -60,6 +66,8 @@ def sweep(
     place: Place,
     metrics: str | None,
     audit: int | None,
+    baseline: str | None,
+    baseline_machine: str | None,
     retry_failed: bool,
     status: str | None,
     summary: bool,
@@ -80,6 +88,8 @@ def sweep(
         return _summary(output, as_json)
     if scenario is None or output is None:
         raise click.UsageError("name a scenario FILE and, with -o, the STORE to fill (or --status STORE)")
+    if baseline is None and baseline_machine is not None:
+        baseline = scenario
     _check_store(output)
     if any(Path(p).suffix not in PICTURES for p in pictures):
         raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
@@ -101,6 +111,7 @@ def sweep(
                 patience=place.patience,
                 audit=audit,
                 retry_failed=retry_failed,
+                baseline=None if baseline is None else api.load(baseline, baseline_machine),
             )
     except KeyboardInterrupt:
         complain(f"interrupted; {output} keeps what is done, and the same command continues")
