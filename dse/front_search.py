@@ -18,7 +18,7 @@ from dse.progress import Report
 from formulations.tolerances import TIE
 from results.hypervolume import Growth
 from results.solution import Solution, Status
-from scenarios.question import Objective, Question
+from scenarios.question import TIES, Objective, Question
 from solvers.answer import answer
 from solvers.batched import levels, restated
 from solvers.batched.levels import Found, Levels, Support
@@ -274,9 +274,9 @@ class Search:
 
 
 def tie_goes_to(question: Question, goal: Objective, other: Objective) -> bool:
-    """Whether ties of ``goal`` already go to ``other``, by the question's order of ties."""
-    first = next(name for name in question.tie_order if name != goal.name)
-    return not other.maximize and other.name == first
+    """Whether ties of ``goal`` already go to ``other``, by the usual order of ties."""
+    first = next(name for name in TIES if name != goal.name)
+    return not question.ties and not other.maximize and other.name == first
 
 
 def loosened(goal: Objective, found: Solution) -> float:

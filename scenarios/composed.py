@@ -25,6 +25,8 @@ _CUT = len(MACHINE_PREFIX)
 _TINY = 1e-300
 NOT_NEGATIVE = ".not_negative"
 DEFINED = ".defined"
+# how far, as a part of its size, what has a value stays from where it has none: more than limits are granted
+MARGIN = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ class Equations:
         for name, run in runs.sizes:
             found[name + NOT_NEGATIVE] = arithmetic.not_negative(at[name], partial(run, at))
         for name, value, measure in runs.guards:
-            found[name] = arithmetic.not_negative(value(at), partial(measure, at))
+            found[name] = arithmetic.not_negative(value(at), partial(measure, at)) / (1.0 - MARGIN)
         for reach, of in runs.ranges:
             found |= reach.ratios([x(at) for x in of])
         return found

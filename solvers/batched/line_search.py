@@ -191,7 +191,8 @@ def _settle(s: _State) -> None:
     every = every.take(every.key <= best + TIE * np.abs(best))
     with np.errstate(all="ignore"):
         metrics = evaluation.metrics(at(s.question, every.point), {s.where.names[0]: every.low})
-    levels = [np.broadcast_to(metrics[n], every.point.shape) for n in s.question.tie_order if n in metrics]
+    known = {**metrics, s.where.names[0]: every.low}
+    levels = [np.broadcast_to(known[n], every.point.shape) for n in s.question.tie_order if n in known]
     left = np.ones(every.point.size, bool)
     for level in (*levels, every.low):
         values = np.where(left, level, np.inf)
