@@ -53,7 +53,7 @@ def test_a_root_that_is_defined_for_some_designs_becomes_a_limit() -> None:
         defined("sqrt(processors - 64)", objective={"minimize": "energy", "ties": ["processors"]})
     )
     assert found.status.value == "optimal"
-    assert found.limits["odd.defined"].side == "model"
+    assert found.limits["odd.defined"].binding
     assert found.variables["processors"] == pytest.approx(64, rel=1e-6)
     assert math.isfinite(found.metrics["odd"])
 
