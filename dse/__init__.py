@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from dse import machines as machines
     from dse import models as models
+    from dse.api import compare as compare
     from dse.api import diff as diff
     from dse.api import evaluate as evaluate
     from dse.api import export as export
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Scenario": "scenarios:Scenario",
     "__version__": "dse.version:VERSION",
+    "compare": "dse.api:compare",
     "diff": "dse.api:diff",
     "evaluate": "dse.api:evaluate",
     "export": "dse.api:export",

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dse.progress import Report
+    from dse.ratios import Baseline
     from dse.verifying import Verdict
+    from results.comparison import Comparison
     from results.differences import Difference
     from results.solution import Solution
 
@@ -23,6 +25,7 @@ Source = Scenario | str | Path | Mapping[str, Any]
 __all__ = [
     "Model",
     "Scenario",
+    "compare",
     "diff",
     "evaluate",
     "export",
@@ -38,12 +41,15 @@ __all__ = [
 ]
 
 
-def load(source: Source) -> Scenario:
+def load(source: Source, machine: str | None = None) -> Scenario:
     """Read and check a scenario: a path, the name of a library scenario, or a mapping shaped like a file.
+
+    ``machine``: a machine in place of the one named there: a name, the path of a machine file, or of a map of machines
+    "ENTRY=NAME"; the scenario's text, which results repeat, says so.
 
     Raises ScenarioError, which lists every mistake with its place and its repair.
     """
-    return source if isinstance(source, Scenario) else scenarios.load(source)
+    return scenarios.load(source, machine)
 
 
 def solve(scenario: Source, **search: Any) -> Solution:
@@ -92,6 +98,7 @@ def sweep(
     audit: int | None = None,
     *,
     retry_failed: bool = False,
+    baseline: Source | None = None,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
 
@@ -103,10 +110,14 @@ def sweep(
     of a thousand and more that a fast way answered); ``retry_failed``: also solve points again that failed in an
     earlier run. What the audit found is the attribute ``audit``, as JSON.
 
+    ``baseline``: a scenario without axes, or with some of the same axes; objective, metrics and what is decided are
+    then there as multiples of its own too (``ratio.objective``, ``ratio.time``), in the store as well.
+
     Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeps.sweep``.
     """
     from dse import sweeps
 
+    base = None if baseline is None else _baseline(load(baseline))
     found = sweeps.sweep(
         load(scenario),
         store,
@@ -118,7 +129,16 @@ def sweep(
         audit,
         retry_failed=retry_failed,
     )
+    if base is not None:
+        found = base.added(found, store)
     return _pictured(found)
+
+
+def _baseline(asked: Scenario) -> Baseline:
+    """Answer a baseline, before what is set against it: without an answer nothing is swept."""
+    from dse import ratios
+
+    return ratios.baseline(asked)
 
 
 def _pictured(dataset: xr.Dataset) -> xr.Dataset:
@@ -231,6 +251,42 @@ def diff(
     from dse import comparing
 
     return comparing.diff(first, second, tolerance, ignore)
+
+
+def compare(
+    *questions: Source,
+    machines: Sequence[str] = (),
+    baseline: str | int | None = None,
+    over: str | None = None,
+    start: float | str | None = None,
+    stop: float | str | None = None,
+    points: int | None = None,
+    metric: str | None = None,
+    progress: bool | Report | None = None,
+) -> Comparison:
+    """Answer several questions and set them side by side, with ratios to one of them.
+
+    ``questions``: scenarios, each asked on every one of ``machines`` where these are given. ``baseline``: the label
+    (file or machine) or the place of the one that ratios are to; None: the first. Where models, objectives or units
+    differ, what is shared is compared, and ``Comparison.not_shared()`` says what is not.
+
+    ``over``: a number of the files (given.intensity, limits.time.max) along which each place is found where one
+    overtakes the baseline, enclosed to 1e-6 relative with what bounds prove on both sides (``Comparison.curve``). It
+    is searched from ``start`` to ``stop`` (numbers in SI units or texts; None: as a file's axis says) at ``points``
+    values (33); ``metric``: what is compared, None: the objective. What changes twice between two of these values is
+    not seen.
+
+    Raises ScenarioError.
+    """
+    from dse import side_by_side
+
+    asked = side_by_side.asked(questions, machines)
+    if over is None:
+        return side_by_side.compare(asked, baseline, progress)
+    from dse.break_even import Range
+
+    wanted = Range(over, start, stop, points)
+    return side_by_side.compare_along(asked, wanted, metric, baseline, progress)
 
 
 def export(

@@ -6,6 +6,7 @@ import click
 
 from dse import (
     commands,
+    compare_command,
     diff_command,
     export_command,
     fit_command,
@@ -48,6 +49,7 @@ for _command in (
     sweep_command.evaluate,
     store_commands.verify,
     commands.front,
+    compare_command.compare,
     report_command.report,
     export_command.export,
     diff_command.diff,

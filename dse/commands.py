@@ -12,6 +12,7 @@ import click
 
 from dse import sketch
 from dse.door import ANSWERED, FAILED, NO_ANSWER, WRONG, complain, folder_for
+from dse.machine_option import MACHINE
 from dse.search_options import searching
 from dse.streams import INTERRUPTED
 from dse.terminal import say_json, show
@@ -73,10 +74,11 @@ def mistakes(problem: ScenarioError) -> dict[str, Any]:
 
 @click.command()
 @SCENARIO
+@MACHINE
 @searching
 @AS_JSON
 @mistakes_as_json
-def solve(scenario: str, as_json: bool, search: dict[str, Any]) -> int:
+def solve(scenario: str, machine: str | None, as_json: bool, search: dict[str, Any]) -> int:
     """Answer one question.
 
     Shows the best design, what limits it, what relaxing a limit would buy, and a certificate.
@@ -86,7 +88,7 @@ def solve(scenario: str, as_json: bool, search: dict[str, Any]) -> int:
     """
     from dse import api
 
-    solution = api.solve(scenario, **search)
+    solution = api.solve(api.load(scenario, machine), **search)
     _show_solution(solution, as_json)
     return CODES[solution.status.value]
 
@@ -104,6 +106,7 @@ def _show_solution(solution: Solution, as_json: bool) -> None:
 
 @click.command()
 @SCENARIO
+@MACHINE
 @click.option(
     "-o",
     "--output",
@@ -119,6 +122,7 @@ def _show_solution(solution: Solution, as_json: bool) -> None:
 @mistakes_as_json
 def front(
     scenario: str,
+    machine: str | None,
     outputs: tuple[str, ...],
     points: int | None,
     tolerance: float | None,
@@ -138,7 +142,7 @@ def front(
     for output in outputs:
         if local(output).suffix != RECORD:
             formats.check(output)
-    asked = searched(api.load(scenario), search)
+    asked = searched(api.load(scenario, machine), search)
     if asked.sweep:
         return _fronts(asked, scenario, outputs, points, tolerance, as_json)
     found = fronts.find(asked, points, tolerance)

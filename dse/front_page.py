@@ -25,6 +25,7 @@ MANY, SOME = 100, 40
 SIGNS = {0.0: "○", 1.0: "●"}
 PART = "◐"
 NOTHING = 1e-9
+MOST_RATE = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +99,25 @@ def _exchange(found: Front, goals: Sequence[str]) -> list[Column]:
     """Return what a percent of the first of two objectives brings of the second, on the way to the next point."""
     if len(goals) != 2:
         return []
-    rates = exchange_rates(*both(found.points, goals))
+    values = both(found.points, goals)
+    rates = exchange_rates(*values)
     if not np.isfinite(rates).any():
         return []
-    cells = tuple("" if np.isnan(r) else f"{r:+.{'0f' if abs(r) >= 1000 else '3g'}} %" for r in rates)
+    cells = tuple(_rate(rate, [v[i : i + 2] for v in values]) for i, rate in enumerate(rates))
     about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, on average as far as the next point"
+    if any(" for " in cell for cell in cells):
+        about += f"; where the next point is much nearer than 1 % of {goals[0]}, the change as far as there"
     return [Column("exchange", cells, about)]
+
+
+def _rate(rate: float, steps: Sequence[Sequence[float]]) -> str:
+    """Write an exchange rate; one that no whole percent could have (above 100) as the step that it is the rate of."""
+    if np.isnan(rate):
+        return ""
+    if abs(rate) <= MOST_RATE:
+        return f"{rate:+.3g} %"
+    first, second = (100.0 * (after / before - 1.0) for before, after in steps)
+    return f"{second:+.3g} % for {first:+.2g} %"
 
 
 def _proofs(found: Front) -> list[Column]:

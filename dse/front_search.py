@@ -18,7 +18,7 @@ from dse.progress import Report
 from formulations.tolerances import TIE
 from results.hypervolume import Growth
 from results.solution import Solution, Status
-from scenarios.question import Objective, Question
+from scenarios.question import TIES, Objective, Question
 from solvers.answer import answer
 from solvers.batched import levels, restated
 from solvers.batched.levels import Found, Levels, Support
@@ -172,7 +172,7 @@ class Search:
         if goal.name not in self._ways:
             others = tuple(g for g in self.goals if g is not goal)
             # the tie rule does not see to it that a discrete design is best for the others too
-            settled = all(tie_goes_to(goal, g) for g in others)
+            settled = all(tie_goes_to(self.question, goal, g) for g in others)
             found = levels.levels(self.question, goal, others)
             self._ways[goal.name] = found if found is None or found.convex or settled else None
         return self._ways[goal.name]
@@ -184,7 +184,9 @@ class Search:
         others = [g for g in self.goals if g is not goal]
         if len(others) > 1:
             return True
-        return all(found.support.weight[g.name] > PULLED or tie_goes_to(goal, g) for g in others)
+        return all(
+            found.support.weight[g.name] > PULLED or tie_goes_to(self.question, goal, g) for g in others
+        )
 
     def _keep(self, goal: Objective, at_worst: Mapping[str, float], found: Solution) -> None:
         """Note what an answer proves about the front of two objectives."""
@@ -218,7 +220,7 @@ class Search:
     def _settled(self, goal: Objective, found: Solution) -> Solution:
         """Among the designs that are best for ``goal``, take the one best for the other objectives."""
         for other in self.goals:
-            if other is goal or not found.ranges or tie_goes_to(goal, other):
+            if other is goal or not found.ranges or tie_goes_to(self.question, goal, other):
                 continue
             kept = {g.name: loosened(g, found) for g in self.goals[: self.goals.index(other)]}
             settled = self.ask(other, kept | {goal.name: loosened(goal, found)})
@@ -240,7 +242,9 @@ class Search:
                 return near
             stated = self.ask(self.goals[0], {second.name: loosened(second, found)})
             return stated if stated.status in ANSWERED else found
-        return found if not found.ranges or tie_goes_to(first, second) else self._polished(found)
+        return (
+            found if not found.ranges or tie_goes_to(self.question, first, second) else self._polished(found)
+        )
 
     def _near(self, found: Solution) -> Solution | None:
         """The best design for the second objective, or one that is so within ``TIE``, with a slope to state it by."""
@@ -269,9 +273,10 @@ class Search:
         return stated if stated.status in ANSWERED else found
 
 
-def tie_goes_to(goal: Objective, other: Objective) -> bool:
-    """Whether ties of ``goal`` already go to ``other``: to least time, or of time to least energy."""
-    return not other.maximize and other.name == ("energy" if goal.name == "time" else "time")
+def tie_goes_to(question: Question, goal: Objective, other: Objective) -> bool:
+    """Whether ties of ``goal`` already go to ``other``, by the usual order of ties."""
+    first = next(name for name in TIES if name != goal.name)
+    return not question.ties and not other.maximize and other.name == first
 
 
 def loosened(goal: Objective, found: Solution) -> float:

@@ -14,6 +14,7 @@ import click
 
 from dse.commands import AS_JSON, SCENARIO, mistakes
 from dse.door import ANSWERED, WRONG, folder_for
+from dse.machine_option import MACHINE
 from dse.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -28,14 +29,15 @@ MOST_NAMES = 12
 
 @click.command()
 @SCENARIO
+@MACHINE
 @AS_JSON
-def check(scenario: str, as_json: bool) -> int:
+def check(scenario: str, machine: str | None, as_json: bool) -> int:
     """Check a scenario, and say what it asks."""
     from dse import api
     from scenarios import ScenarioError
 
     try:
-        asked = api.load(scenario)
+        asked = api.load(scenario, machine)
         told = _described(asked)
     except ScenarioError as problem:
         if not as_json:
@@ -181,12 +183,13 @@ def _for_file(command: str, file: str) -> str:
 
 @click.command()
 @SCENARIO
+@MACHINE
 @click.option(
     "--format", "form", type=click.Choice(["lp", "nl", "gams"]), help="Write the problem as a file."
 )
 @click.option("-o", "--output", metavar="FILE", help="Where to write it.")
 @click.option("--full", is_flag=True, help="Shorten no list, menu or sum.")
-def explain(scenario: str, form: str | None, output: str | None, full: bool) -> int:
+def explain(scenario: str, machine: str | None, form: str | None, output: str | None, full: bool) -> int:
     """Show a question as mathematics.
 
     Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
@@ -203,7 +206,7 @@ def explain(scenario: str, form: str | None, output: str | None, full: bool) -> 
 
     if bool(form) != bool(output):
         raise click.UsageError("--format and -o go together: --format nl -o problem.nl")
-    asked = api.load(scenario)
+    asked = api.load(scenario, machine)
     grid = scenarios.grid(asked)
     # limits within a share of an optimum are shown with their numbers
     asked_first = grid.question((0,) * len(grid.axes))

@@ -13,6 +13,7 @@ from dse import sweep_summary
 from dse.cluster_options import Place, client_at, somewhere
 from dse.commands import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
 from dse.door import ANSWERED, FAILED, complain, folder_for
+from dse.machine_option import MACHINE
 from dse.store_commands import audit_record, left_over, show_audit, tell_status
 from dse.streams import INTERRUPTED
 from dse.terminal import say, say_json
@@ -31,6 +32,7 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 @click.command()
 @click.argument("scenario", metavar="FILE", required=False)
 @click.option("-o", "--output", metavar="STORE", help="Zarr store to fill, or to continue.")
+@MACHINE
 @somewhere
 @METRICS
 @click.option(
@@ -39,6 +41,12 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
     metavar="N",
     help="Points to answer again by other means (default: 20, of 1000 and more that a fast way answered).",
 )
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    help="Also store ratios to this question: without axes, or with some of the same.",
+)
+@click.option("--baseline-machine", metavar="NAME", help="The baseline on another machine, as --machine.")
 @click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
 @click.option("--status", metavar="STORE", help="Only say how far a store is; needs no FILE.")
 @click.option(
@@ -54,9 +62,12 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 def sweep(
     scenario: str | None,
     output: str | None,
+    machine: str | None,
     place: Place,
     metrics: str | None,
     audit: int | None,
+    baseline: str | None,
+    baseline_machine: str | None,
     retry_failed: bool,
     status: str | None,
     summary: bool,
@@ -77,12 +88,14 @@ def sweep(
         return _summary(output, as_json)
     if scenario is None or output is None:
         raise click.UsageError("name a scenario FILE and, with -o, the STORE to fill (or --status STORE)")
+    if baseline is None and baseline_machine is not None:
+        baseline = scenario
     _check_store(output)
     if any(Path(p).suffix not in PICTURES for p in pictures):
         raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
     for picture in pictures:
         local(picture)
-    asked = api.load(scenario)
+    asked = api.load(scenario, machine)
     if pictures:
         _check_picture(asked)
     folder_for(output)
@@ -98,6 +111,7 @@ def sweep(
                 patience=place.patience,
                 audit=audit,
                 retry_failed=retry_failed,
+                baseline=None if baseline is None else api.load(baseline, baseline_machine),
             )
     except KeyboardInterrupt:
         complain(f"interrupted; {output} keeps what is done, and the same command continues")
@@ -222,13 +236,20 @@ def _show_store(store: str) -> None:
 @click.option(
     "-o", "--output", metavar="STORE", help="Zarr store to fill, or to continue; else only ranges are told."
 )
+@MACHINE
 @METRICS
 @somewhere
 @click.option("--summary", is_flag=True, help="With -o: also print the range of every metric.")
 @AS_JSON
 @mistakes_as_json
 def evaluate(
-    scenario: str, output: str | None, metrics: str | None, place: Place, summary: bool, as_json: bool
+    scenario: str,
+    output: str | None,
+    machine: str | None,
+    metrics: str | None,
+    place: Place,
+    summary: bool,
+    as_json: bool,
 ) -> int:
     """Compute the metrics of a question in which nothing is decided, over its grid.
 
@@ -237,7 +258,7 @@ def evaluate(
     """
     from dse import api
 
-    asked = api.load(scenario)
+    asked = api.load(scenario, machine)
     if output is None:
         dataset = api.evaluate(asked, metrics=_names(metrics))
     else:

@@ -13,7 +13,6 @@ from formulations.evaluation import RowKey
 from formulations.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
 from formulations.program import Program, is_linear, program
 from formulations.stated import Run
-from formulations.tolerances import TIES
 from scenarios.question import Decision, Question
 
 # why a question with maxima is no ratio of posynomials as it stands
@@ -236,7 +235,9 @@ def _cases(
     if not any(_holds_maximum(one) for one in stated):
         return ()
     pairs = [(one.numerator, one.denominator) for one in stated]
-    wished = [maxima.split((known[n].numerator, known[n].denominator)) for n in TIES if n in known]
+    wished = [
+        maxima.split((known[n].numerator, known[n].denominator)) for n in question.tie_order if n in known
+    ]
     ways = maxima.alternatives(taken, pairs, wished)
     ends = taken.ends({v.name: (v.low, v.high) for v in variables})
     return tuple(replace(_case(question, goal, rows, variables, way, ends), known=known) for way in ways)

@@ -10,7 +10,6 @@ from formulations import evaluation
 from formulations.affine import Linear, linear, symbol
 from formulations.evaluation import RowKey
 from formulations.posynomial import NotPosynomial
-from formulations.tolerances import TIES
 from scenarios.question import Question
 
 
@@ -53,7 +52,8 @@ def stated(question: Question, objective: int = 0, known: Run | None = None) -> 
     }
     goals = [_goal(question, x, at, i) for i in range(len(question.objectives))]
     goal, sign = goals.pop(objective) if goals else (None, 1)
-    ties = {n: at[n] for n in TIES if isinstance(at.get(n), Linear)}
+    known = {**x, **at}
+    ties = {n: known[n] for n in question.tie_order if isinstance(known.get(n), Linear)}
     return Stated(x, limits, goal, sign, ties, goals)
 
 

@@ -1,4 +1,4 @@
-"""The tolerances that every answer keeps, and the order of ties: what the word of a status rests on.
+"""The tolerances that every answer keeps: what the word of a status rests on.
 
 They are parts of what users are promised (``docs/certificates.md``). Numbers that only one numerical method needs stand
 beside that method, with the reason. The gap at which an answer is optimal can be asked for in a file: its default is
@@ -13,5 +13,3 @@ BINDS = 1e-7
 """A limit binds where its slack, relative to the limit, is at most this in size."""
 TIE = 1e-9
 """Objectives that differ by at most this, relative, are equal: the order of ties decides between their designs."""
-TIES = ("time", "energy", "cost")
-"""The metrics that ties go to, each to its least value, before the decided quantities in file order."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import checksums, identities, locks, markers, roots, seals, soundness
+from results import baselines, checksums, identities, locks, markers, roots, seals, soundness
 from results.checksums import UNSIGNED, along, checksum, region
 from results.chunks import ChunkIndex, chunk_shape
 from results.markers import DONE
@@ -391,4 +391,4 @@ def open(place: Place) -> xr.Dataset:
     with decoded(where):
         found = xr.open_zarr(_checked(where, document), consolidated=False, chunks=None).drop_encoding()
     found.attrs = roots.attributes(document)
-    return found[order]
+    return baselines.attached(found[order])

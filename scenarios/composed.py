@@ -7,27 +7,26 @@ is defined by its metrics. All of it is the arithmetic that models use, so whate
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from dse.models import arithmetic
-from dse.models.fitted import Function
 from dse.models.model import MACHINE_PREFIX, Model, ModelLimit
 from dse.quantities import Quantity, registry
-from scenarios import dimensions
+from scenarios.compiling import Lift, Run, arguments, compiled, plain_lift
 from scenarios.functions import Range, range_limits, ranges
-from scenarios.proofs import literal
-from scenarios.trees import Call, Chain, Expression, Literal, Name, Negative, Power
+from scenarios.trees import Chain, Expression, names
 
 SOURCE = "defined in the scenario"
 _CUT = len(MACHINE_PREFIX)
 _TINY = 1e-300
 NOT_NEGATIVE = ".not_negative"
-Run = Callable[[Mapping[str, Any]], Any]
-Lift = Callable[[float, str], Any]
+DEFINED = ".defined"
+# how far, as a part of its size, what has a value stays from where it has none: more than limits are granted
+MARGIN = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +48,19 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """A part of a definition, under a root or a logarithm, that is to stay where the definition has a value."""
+
+    name: str
+    tree: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class _Compiled:
     """The definitions as functions, in order: those before the base model runs and those behind it.
 
-    ``sizes``: of those that must not be negative and could be. ``ranges``: of fitted models that they ask, with what
+    ``sizes``: of those that must not be negative and could be. ``guards``: limits of what must not be either, so
+    that a definition has a value. ``ranges``: of fitted models that they ask, with what
     each of these is asked at.
     """
 
@@ -60,19 +68,26 @@ class _Compiled:
     after: tuple[tuple[str, Run], ...]
     sizes: tuple[tuple[str, Run], ...]
     ranges: tuple[tuple[Range, tuple[Run, ...]], ...]
+    guards: tuple[tuple[str, Run, Run], ...]
 
 
 class Equations:
     """The equations of a base model and of definitions, in one function; see the module."""
 
     def __init__(
-        self, base: Model, definitions: tuple[Definition, ...], before: frozenset[str], used: frozenset[str]
+        self,
+        base: Model,
+        definitions: tuple[Definition, ...],
+        before: frozenset[str],
+        used: frozenset[str],
+        guards: tuple[Guard, ...] = (),
     ) -> None:
         """``definitions``: in an order in which each needs only earlier ones; ``before``: those the base needs.
 
         ``used``: names of numbers and base metrics that definitions use.
         """
         self.base, self.definitions, self.before, self.used = base, definitions, before, used
+        self.guards = guards
         self.__doc__ = base.equations.__doc__
         self._inputs = tuple(n for n in used if not n.startswith(MACHINE_PREFIX))
         self._machine = tuple(n[_CUT:] for n in used if n.startswith(MACHINE_PREFIX))
@@ -82,20 +97,28 @@ class Equations:
             d.name for d in definitions if d.replaces is not None and not d.name.startswith(MACHINE_PREFIX)
         )
         self._new_machine = tuple(d.name for d in definitions if d.name.startswith(MACHINE_PREFIX))
-        self._plain = self._compiled(_plain)
+        self._plain = self._compiled(plain_lift)
         self.after = self._plain.after
         self.signed = frozenset(d.name for d in definitions if not d.positive)
 
     def __reduce__(self) -> Any:
-        return Equations, (self.base, self.definitions, self.before, self.used)
+        return Equations, (self.base, self.definitions, self.before, self.used, self.guards)
 
     def _compiled(self, lift: Lift) -> _Compiled:
         runs = [(d.name, _labelled(compiled(d.tree, lift), d.label, lift)) for d in self.definitions]
         return _Compiled(
             tuple(r for r in runs if r[0] in self.before),
             tuple(r for r in runs if r[0] not in self.before),
-            tuple((d.name, _size(d, lift)) for d in self.definitions if _must_not_be_negative(d)),
-            tuple((r, _arguments(r.function, r.of, lift)) for r in ranges(d.tree for d in self.definitions)),
+            tuple(
+                (d.name, _size(d.tree, d.metric.unit, lift))
+                for d in self.definitions
+                if _must_not_be_negative(d)
+            ),
+            tuple((r, arguments(r.function, r.of, lift)) for r in ranges(d.tree for d in self.definitions)),
+            tuple(
+                (name, compiled(g.tree, lift), _size(g.tree, None, lift))
+                for name, g in zip(guard_names(self.guards), self.guards, strict=True)
+            ),
         )
 
     def __call__(self, g: Any) -> dict[str, Any]:
@@ -122,6 +145,11 @@ class Equations:
             found[name] = at[name]
         for name, run in runs.sizes:
             found[name + NOT_NEGATIVE] = arithmetic.not_negative(at[name], partial(run, at))
+        for name, value, measure in runs.guards:
+            ratio = arithmetic.not_negative(value(at), partial(measure, at))
+            # a design is judged by what it is; a search keeps away from the end, which its tolerances would pass
+            plain = isinstance(ratio, float) or hasattr(ratio, "dtype")
+            found[name] = ratio if plain else ratio / (1.0 - MARGIN)
         for reach, of in runs.ranges:
             found |= reach.ratios([x(at) for x in of])
         return found
@@ -136,108 +164,6 @@ def _labelled(run: Run, label: str, lift: Lift) -> Run:
         return run
     unit = lift(1.0, label)
     return run if isinstance(unit, float) else lambda at: run(at) * unit
-
-
-def compiled(tree: Expression, lift: Lift) -> Run:
-    """Return an expression as a function of the numbers by name; ``lift`` makes a number of an SI value and a unit."""
-    match tree:
-        case Literal():
-            unit = dimensions.unit(dimensions.read(tree.unit)) if tree.unit else ""
-            number = literal(tree)
-            value = lift(number, unit) if unit else number
-            return lambda _at: value
-        case Name(name, _):
-            return lambda at: at[name]
-        case Negative(of, _):
-            inner = compiled(of, lift)
-            return lambda at: -inner(at)
-        case Chain(parts, _):
-            return _chained([(sign, compiled(x, lift)) for sign, x in parts])
-        case Power(base, exponent, _):
-            return _powered(compiled(base, lift), exponent, lift)
-        case Call(_, of, _, Function() as fitted, _):
-            return _measured(fitted, of, lift)
-        case Call(function, of, _):
-            return _called(function, [compiled(x, lift) for x in of])
-
-
-def _chained(parts: list[tuple[str, Run]]) -> Run:
-    if len(parts) == 2:
-        (_, a), (sign, b) = parts
-        match sign:
-            case "+":
-                return lambda at: a(at) + b(at)
-            case "-":
-                return lambda at: arithmetic.difference(a(at), b(at))
-            case "*":
-                return lambda at: a(at) * b(at)
-        return lambda at: a(at) / b(at)
-    first, rest = parts[0][1], parts[1:]
-
-    def run(at: Mapping[str, Any]) -> Any:
-        total = first(at)
-        for sign, part in rest:
-            if sign == "*":
-                total = total * part(at)
-            elif sign == "+":
-                total = total + part(at)
-            elif sign == "/":
-                total = total / part(at)
-            else:
-                total = arithmetic.difference(total, part(at))
-        return total
-
-    return run
-
-
-def _powered(base: Run, exponent: Expression, lift: Lift) -> Run:
-    to = compiled(exponent, lift)
-    if _constant(exponent):
-        number = to({})
-        fixed = int(number) if number.is_integer() else number
-        return lambda at: base(at) ** fixed
-    return lambda at: arithmetic.power(base(at), to(at))
-
-
-def _constant(tree: Expression) -> bool:
-    match tree:
-        case Literal():
-            return True
-        case Negative(of, _):
-            return _constant(of)
-        case Chain(parts, _):
-            return all(_constant(x) for _, x in parts)
-        case Power(base, exponent, _):
-            return _constant(base) and _constant(exponent)
-    return False
-
-
-def _called(function: str, of: list[Run]) -> Run:
-    first = of[0]
-    if function == "sqrt":
-        return lambda at: first(at) ** 0.5
-    how = getattr(arithmetic, function)
-    if len(of) == 1:
-        return lambda at: how(first(at))
-    return lambda at: how(*(x(at) for x in of))
-
-
-def _measured(function: Function, of: tuple[Expression, ...], lift: Lift) -> Run:
-    arguments, unit = _arguments(function, of, lift), lift(1.0, function.metric.unit)
-    if isinstance(unit, float):
-        return lambda at: function.at([x(at) for x in arguments])
-    return lambda at: function.at([x(at) for x in arguments]) * unit
-
-
-def _arguments(function: Function, of: tuple[Expression, ...], lift: Lift) -> tuple[Run, ...]:
-    """Return what a fitted model is asked at as plain SI numbers, which its coefficients belong to."""
-    return tuple(
-        _plain_number(compiled(x, lift), lift(1.0, c.unit)) for x, c in zip(of, function.takes, strict=True)
-    )
-
-
-def _plain_number(run: Run, unit: Any) -> Run:
-    return run if isinstance(unit, float) else lambda at: run(at) / unit
 
 
 def _domain_limits(d: Definition) -> tuple[ModelLimit, ...]:
@@ -255,15 +181,41 @@ def _must_not_be_negative(d: Definition) -> bool:
     return d.replaces is not None and d.replaces.minimum == 0 and not d.positive
 
 
-def _size(d: Definition, lift: Lift) -> Run:
-    """Return how large the parts of a sum are together: what a difference is measured against."""
-    sums = d.tree.parts if isinstance(d.tree, Chain) and d.tree.parts[0][0] == "+" else (("+", d.tree),)
+def guard_names(guards: Iterable[Guard]) -> list[str]:
+    """Name the limits: "clock.defined", of further parts of one definition "clock.defined.2" and so on."""
+    found: list[str] = []
+    for guard in guards:
+        name = f"{guard.name}{DEFINED}"
+        many = sum(n == name or n.startswith(f"{name}.") for n in found)
+        found.append(f"{name}.{many + 1}" if many else name)
+    return found
+
+
+def guarded(model: Model, guards: tuple[Guard, ...]) -> Model:
+    """Return the model of a scenario with limits that keep its definitions where they have a value."""
+    made = model.equations
+    assert isinstance(made, Equations), "only definitions are guarded"
+    formula = "0 <= what stands under a root or a logarithm"
+    limits = tuple(
+        ModelLimit(name, f"{formula} in {g.name}", f"{g.name} has a value", SOURCE)
+        for name, g in zip(guard_names(guards), guards, strict=True)
+    )
+    equations = Equations(made.base, made.definitions, made.before, made.used, guards)
+    return replace(model, equations=equations, limits=(*model.limits, *limits))
+
+
+def _size(tree: Expression, unit: str | None, lift: Lift) -> Run:
+    """Return how large the parts of a sum are together: what a difference is measured against.
+
+    ``unit``: of the sum; None where it is not known.
+    """
+    sums = tree.parts if isinstance(tree, Chain) and tree.parts[0][0] == "+" else (("+", tree),)
     runs = [compiled(x, lift) for _, x in sums]
     # nothing over nothing would be no number
-    nothing = lift(_TINY, d.metric.unit) if d.metric.unit else _TINY
+    nothing = None if unit is None and lift is not plain_lift else lift(_TINY, unit) if unit else _TINY
 
     def run(at: Mapping[str, Any]) -> Any:
-        size = nothing
+        size = 0.0 * runs[0](at) if nothing is None else nothing
         for part in runs:
             one = part(at)
             size = size + arithmetic.maximum(one, -one)
@@ -280,7 +232,7 @@ def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
     if not may_be_negative(model, name):
         return None
     found = next(d for d in definitions_of(model) if d.name == name)
-    return _size(found, _plain)(at)
+    return _size(found.tree, found.metric.unit, plain_lift)(at)
 
 
 def recomputed(model: Model, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,10 +248,6 @@ def recomputed(model: Model, at: Mapping[str, Any]) -> dict[str, Any]:
 def may_be_negative(model: Model, name: str) -> bool:
     """Tell whether a quantity is a definition that may be negative."""
     return isinstance(model.equations, Equations) and name in model.equations.signed
-
-
-def _plain(value: float, _unit: str) -> float:
-    return value
 
 
 def composed(base: Model, definitions: Iterable[Definition], own: Own, before: frozenset[str]) -> Model:
@@ -350,6 +298,16 @@ class Own:
 def _needed(q: Quantity, used: bool) -> Quantity:
     """A number that a definition uses must be there."""
     return replace(q, optional=False) if used and q.optional else q
+
+
+def optional_users(model: Model, parameter: str) -> list[str]:
+    """Return the definitions that use a machine parameter which the model itself can do without; else none."""
+    made = model.equations
+    if not isinstance(made, Equations) or any(
+        q.name == parameter and not q.optional for q in made.base.machine
+    ):
+        return []
+    return [d.name for d in made.definitions if MACHINE_PREFIX + parameter in names(d.tree)]
 
 
 def domain(model: Model, name: str) -> tuple[float | None, float | None]:

@@ -12,7 +12,7 @@ from dse import files
 from dse.models.model_files import KIND
 from dse.names import did_you_mean
 from dse.streams import controls, visible
-from scenarios import machine_files, shape
+from scenarios import machine_files, overriding, shape
 from scenarios.errors import Findings, Problem, ScenarioError, shown
 from scenarios.questions import check
 from scenarios.scenario import NAMELESS, Scenario, scenario
@@ -23,20 +23,26 @@ _TWICE = re.compile(r"Cannot declare \((.+)\) twice")
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
-def load(source: str | Path | Mapping[str, Any]) -> Scenario:
+def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None = None) -> Scenario:
     """Read and check a scenario.
 
-    ``source``: path of a TOML file, name of a library scenario, or a mapping shaped like the file. Raises
-    ScenarioError with every mistake found.
+    ``source``: path of a TOML file, name of a library scenario, a mapping shaped like the file, or a scenario.
+    ``machine``: another machine in place of the one named there, see ``scenarios.overriding``. Raises ScenarioError
+    with every mistake found.
     """
+    if isinstance(source, Scenario):
+        return source if machine is None else from_text(source.text, source.file, machine)
     if isinstance(source, Mapping):
-        return _checked(plain(source), NAMELESS, None)
+        data = plain(source)
+        if machine is not None:
+            data, _ = overriding.on_machine(data, None, machine, NAMELESS)
+        return _checked(data, NAMELESS, None)
     if not isinstance(source, str | Path):
         raise TypeError(f"a scenario is a path or a mapping, not {type(source).__name__}")
-    return from_text(_read(source), str(source))
+    return from_text(_read(source), str(source), machine)
 
 
-def from_text(text: str, file: str = NAMELESS) -> Scenario:
+def from_text(text: str, file: str = NAMELESS, machine: str | None = None) -> Scenario:
     """Read and check a scenario from a file's text; ``file`` names it in messages. Raises as ``load``."""
     try:
         data = files.toml(text)
@@ -45,7 +51,10 @@ def from_text(text: str, file: str = NAMELESS) -> Scenario:
     except files.Unreadable as error:
         place = f"line {error.line}" if error.line else ""
         raise ScenarioError([Problem(file, place, error.wrong, error.right)]) from None
-    return _checked(data, file, text)
+    told: str | None = text
+    if machine is not None:
+        data, told = overriding.on_machine(data, text, machine, file)
+    return _checked(data, file, told)
 
 
 def _checked(data: dict[str, Any], file: str, text: str | None) -> Scenario:

@@ -8,6 +8,7 @@ from typing import Any
 from dse import machines
 from dse.names import UnknownName
 from dse.quantities import examples
+from scenarios.composed import optional_users
 from scenarios.errors import Findings, meant, shown
 from scenarios.reading import Reader
 
@@ -100,6 +101,18 @@ def necessary(reader: Reader, chosen: Collection[str]) -> set[str]:
     }
 
 
+def _who(reader: Reader, lacking: Collection[str]) -> str:
+    """Say what asks for parameters: the model, or the definitions that use what the model does without."""
+    model = reader.model
+    users = [optional_users(model, reader.prefix + n) for n in lacking]
+    told = [f"define.{d}" for d in dict.fromkeys(d for some in users for d in some)]
+    if not told:
+        return f"{model.name} needs"
+    return f"{' and '.join(told)} use{'s' * (len(told) == 1)}" + (
+        "" if all(users) else f", or {model.name} needs"
+    )
+
+
 def complete(
     reader: Reader,
     key: str,
@@ -121,7 +134,7 @@ def complete(
     lacking = [n for n in reader.machine if n in wanted and f"{key}.{n}" not in reader.findings.broken]
     if not lacking:
         return
-    wrong = f"{label(spec)} has no {', '.join(lacking)}, which {reader.model.name} needs"
+    wrong = f"{label(spec)} has no {', '.join(lacking)}, which {_who(reader, lacking)}"
     reasons = dict.fromkeys(r for n in lacking if (r := chosen.get(prefix + n)))
     wrong += f" for {', or '.join(reasons)}" if reasons else ""
     decide = f'decide it: [decide] "machine.{prefix}{lacking[0]}" = {{ min = …, max = … }}'

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dse.models.model import MACHINE_PREFIX, Model
-from scenarios import axes
+from scenarios import axes, better
 from scenarios.axes import RESERVED, Target
 from scenarios.composed import NOT_NEGATIVE, definitions_of
 from scenarios.errors import meant, shown
@@ -38,6 +38,7 @@ class Roles:
     decide: Names
     limits: Names
     objectives: tuple[Objective, ...]
+    ties: tuple[str, ...]
     targets: Mapping[str, Target]
     machines: Mapping[str, tuple[str, ...]]
 
@@ -62,6 +63,7 @@ def resolve(reader: Reader, shape: Shape, *, swept: bool) -> Roles:
         decide,
         dict.fromkeys((*limits, *fresh)),
         _objectives(reader, shape),
+        _ties(reader, shape),
         targets,
         {n: _machines(reader, shape, n) for n in decide if reader.is_machine(n)},
     )
@@ -233,6 +235,24 @@ def _objectives(reader: Reader, shape: Shape) -> tuple[Objective, ...]:
             add(key, f"{name} is listed twice", "list every metric once")
         _ranked(reader, shape, key, name)
     return tuple(Objective(n, way == "maximize") for n in dict.fromkeys(asked))
+
+
+def _ties(reader: Reader, shape: Shape) -> tuple[str, ...]:
+    """Return the names that settle ties before the usual ones, noting those that cannot."""
+    asked = () if shape.objective is None or shape.objective.ties is None else shape.objective.ties
+    for i, name in enumerate(asked):
+        key = "objective.ties" + (f"[{i}]" if len(asked) > 1 else "")
+        if name in asked[:i]:
+            reader.findings.add(key, f"{name} is listed twice", "list every metric once")
+        elif name == HALVINGS.name:
+            right = "name a metric, or the machine parameters that are decided"
+            reader.findings.add(key, "halvings settle no ties", right)
+        elif name in reader.metrics and better.measured(name, reader.metrics[name].unit):
+            wrong = f"ties go to the least value, and {name} is better the larger it is"
+            reader.findings.add(key, wrong, f'name what it is the inverse of, or define it: "1 / {name}"')
+        else:
+            _ranked(reader, shape, key, name)
+    return asked
 
 
 def _ranked(reader: Reader, shape: Shape, key: str, name: str) -> None:

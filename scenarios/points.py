@@ -81,6 +81,7 @@ def _question(shape: Shape, roles: Roles, place: Place) -> Question:
         machines=place.machines,
         title=shape.title,
         search=search(shape),
+        ties=roles.ties,
     )
 
 

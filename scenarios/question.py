@@ -12,6 +12,9 @@ from dse.quantities import Quantity
 GAP = 1e-6
 """An answer is optimal where the proved bound is this near to its objective, relative; a file may ask for less."""
 
+TIES = ("time", "energy", "cost")
+"""What ties go to unless a file says otherwise: the least of each, before the decided quantities in file order."""
+
 HALVINGS = Quantity(
     "halvings", "h", "", "total log2 reduction of all decided machine parameters from their catalogue values"
 )
@@ -100,6 +103,7 @@ class Question:
     "machine.energy_per_flop"); decided ones are absent from it. ``objectives``: none (any feasible point),
     one, or several (a front). ``machines``: for a categorical choice of whole machines, each choice's
     parameters by name, under ``machine_key``. ``search``: None where it is answered with a proof if possible.
+    ``ties``: the names that the file's order of ties begins with (see ``tie_order``).
     ``reach``: how many times farther than the model's own ends a search goes where neither the user nor
     mathematics ends a decided quantity (see ``formulations.evaluation.box``).
     """
@@ -118,6 +122,16 @@ class Question:
     scenario_hash: str = ""
     search: Search | None = None
     reach: float = 1.0
+    ties: tuple[str, ...] = ()
+
+    @property
+    def tie_order(self) -> tuple[str, ...]:
+        """What ties go to, each to its least value: what the file names, then the rest of TIES.
+
+        After them come the decided quantities, in file order. Every method that hands out one of several designs that
+        are equally good goes by this.
+        """
+        return (*self.ties, *(name for name in TIES if name not in self.ties))
 
 
 def machine_key(decision: str, machine: str) -> str:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import black_boxes, clocks, definitions, names, points, searches, structure, weights
+from scenarios import (
+    black_boxes,
+    clocks,
+    definitions,
+    names,
+    points,
+    searches,
+    structure,
+    undefined,
+    weights,
+)
 from scenarios.errors import Findings, ScenarioError
 from scenarios.grids import Grid
 from scenarios.question import Question
@@ -27,7 +37,10 @@ def check(asked: Shape, findings: Findings, *, swept: bool = True) -> Grid | Non
     if reader is None:
         return None
     grid = points.build(shape, names.resolve(reader, shape, swept=swept))
-    return None if findings.problems else grid
+    if grid is None or findings.problems:
+        return None
+    found = undefined.kept_apart(grid, findings)
+    return None if findings.problems else found
 
 
 def grid(scenario: Scenario) -> Grid:

@@ -258,6 +258,9 @@ class Goal(Part):
     weights: Weights | None = None
     """Instead of minimize: the weight of each metric in a sum that is minimised, { energy = "1 1/J", time = "20 W/J" }.
     Each weight times its metric has the same unit. The sum is the metric "weighted"."""
+    ties: Names | None = None
+    """Which of several designs that are equally good is handed out: that with the least of these, one after the other;
+    metrics or decided quantities. After them come time, energy and cost, then the decided quantities in file order."""
     front: Front | None = None
     """How finely the Pareto front of several objectives is drawn."""
 

@@ -49,7 +49,6 @@ _TABLES = {
 _RESERVED = {
     ("", "uncertain"): "distributions",
     ("", "valid"): "the range in which a model was derived",
-    ("objective", "ties"): "the order in which ties are broken",
     ("objective", "measure"): "distributions",
     ("objective", "quantile"): "distributions",
     ("objective", "cvar"): "distributions",

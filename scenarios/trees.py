@@ -72,7 +72,7 @@ Expression = Literal | Name | Negative | Chain | Power | Call
 def names(tree: Expression) -> dict[str, int]:
     """Return the names that an expression uses, each with its first place, in the order in which they stand there."""
     found: dict[str, int] = {}
-    for part in _parts(tree):
+    for part in parts(tree):
         if isinstance(part, Name):
             found[part.name] = min(part.at, found.get(part.name, part.at))
     return dict(sorted(found.items(), key=lambda item: item[1]))
@@ -80,11 +80,12 @@ def names(tree: Expression) -> dict[str, int]:
 
 def fitted_calls(tree: Expression) -> list[Call]:
     """Return where an expression uses functions of fitted models, in the order in which they stand there."""
-    found = [p for p in _parts(tree) if isinstance(p, Call) and p.fitted is not None]
+    found = [p for p in parts(tree) if isinstance(p, Call) and p.fitted is not None]
     return sorted(found, key=lambda call: call.at)
 
 
-def _parts(tree: Expression) -> Iterator[Expression]:
+def parts(tree: Expression) -> Iterator[Expression]:
+    """Go through an expression and all that it is made of."""
     open_ones: list[Expression] = [tree]
     while open_ones:
         part = open_ones.pop()

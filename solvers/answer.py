@@ -18,6 +18,7 @@ from results import families
 from results.limits import base_name
 from results.solution import LimitState, Solution, Status
 from results.store import StoreError
+from scenarios.composed import definitions_of
 from scenarios.question import HALVINGS, Question
 from solvers import (
     anchors,
@@ -31,6 +32,7 @@ from solvers import (
     scan,
     structured,
     subsets,
+    ties,
     wider,
 )
 from solvers.outcome import Conflicts, Outcome
@@ -40,10 +42,12 @@ from solvers.wider import Tried
 AGREES = 1e-8
 
 
-def answer(question: Question, *, neighbours: bool = True) -> Solution:
+def answer(question: Question, *, neighbours: bool = True, brief: bool = False) -> Solution:
     """Answer a question with at most one objective.
 
     ``neighbours``: for integer problems also look for the limit values at which the answer next changes (slower).
+    ``brief``: only the objective, its bound and status are of interest: any of the best designs is handed out, and why
+    there is none is not told.
     Never raises for a well-formed question: what goes wrong becomes status ``error`` with its message. Only a
     database that is asked to keep the trials of a sampler, and cannot, is a StoreError.
     """
@@ -59,13 +63,17 @@ def answer(question: Question, *, neighbours: bool = True) -> Solution:
     try:
         # what overflows shows in the answer, or in its message
         with np.errstate(all="ignore"):
-            solution = _answer(question, neighbours)
+            solution = _answer(question, neighbours and not brief, brief=brief)
     except StoreError:
         raise
     except Exception as problem:
         solution = _failed(question, problem)
     held = wider.held(question, solution) if solution.status is Status.OPTIMAL else {}
-    solution = dataclasses.replace(solution, held=held, seconds=time.perf_counter() - began)
+    # what is as small as can be has one value, whatever rounding leaves it
+    ranges = {
+        n: ends for n, ends in solution.ranges.items() if n not in {o.name for o in question.objectives}
+    }
+    solution = dataclasses.replace(solution, held=held, ranges=ranges, seconds=time.perf_counter() - began)
     return called_by_name(question, solution, units(question))
 
 
@@ -135,10 +143,20 @@ def _answer(
     solution = _checked(question, outcome)
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
+    solution = _ties_told(tried.problem, solution)
     if isinstance(tried.found, programs.Settled):
         assert tried.problem.program is not None, "this is how programs are settled"
         return programs.explained(tried.problem.program, tried.found, solution, neighbours)
     return explanation.explained(tried.problem, solution, tried.found, neighbours)
+
+
+def _ties_told(problem: Problem, solution: Solution) -> Solution:
+    """Say which names in the file's order of ties settled nothing, since the method cannot go by them."""
+    left = ties.unsettled(problem, solution.solver)
+    if not left:
+        return solution
+    text = f"{solution.certificate}; ties were not settled by {', '.join(left)}: this method cannot go by it"
+    return dataclasses.replace(solution, certificate=text)
 
 
 def _tried(problem: Problem, *, brief: bool) -> Tried:
@@ -245,6 +263,12 @@ def _checked(question: Question, outcome: Outcome) -> Solution:
         return _mismatch(
             solution, f"{question.objectives[0].name} is infinite: are the costs that stand against it all 0?"
         )
+    lost = [d.name for d in definitions_of(question.model) if not math.isfinite(solution.metrics[d.name])]
+    if lost:
+        text = (
+            f"{', '.join(lost)} has no value at the design found: give a limit that keeps it where it has one"
+        )
+        return _mismatch(solution, text)
     closed = solution.gap is not None and solution.gap <= question.gap
     if solution.status is Status.FEASIBLE and closed and question.objectives:
         return dataclasses.replace(solution, status=Status.OPTIMAL)

@@ -11,7 +11,7 @@ import numpy as np
 
 from formulations import evaluation
 from formulations.problem import Problem
-from formulations.tolerances import TIE, TIES
+from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
 from solvers import branch, methods, scan, side_by_side, structured
@@ -147,9 +147,9 @@ def _ranges(
 
 
 def _precedes(question: Question, a: Mapping[str, float], b: Mapping[str, float]) -> bool:
-    """Whether the tie rule puts design a before b: less time, energy, cost, then smaller numbers in file order."""
+    """Whether the tie rule puts design a before b."""
     at = [{**x, **_metrics(question, x)} for x in (a, b)]
-    for name in (*TIES, *a):
+    for name in (*question.tie_order, *a):
         left, right = (float(m.get(name, 0.0)) for m in at)
         if not math.isclose(left, right, rel_tol=SAME):
             return left < right

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from formulations.tolerances import TIE
 from results.solution import Alternative, Solution, Status
 from scenarios.question import Question, combinations
 from solvers import side_by_side
 
 __all__ = ["best_of", "categorical", "combinations"]
 
+GOOD = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
 RANK = (Status.UNBOUNDED, Status.OPTIMAL, Status.ERROR, Status.INFEASIBLE)
 
 
@@ -40,6 +42,8 @@ def best_of(
         return RANK.index(proven), -value if maximize else value
 
     number = min(range(len(answered)), key=lambda k: order(answered[k]))
+    if question.ties:
+        number = _tied(question, [s for _, s in answered], number, lambda k: whole(asked[k][1]))
     choice, best = answered[number]
     unexplained = best.status is Status.INFEASIBLE and not best.conflicts
     if best.status in (Status.OPTIMAL, Status.FEASIBLE) or unexplained:
@@ -58,3 +62,28 @@ def best_of(
     text = f"best of {told_of}; {best.certificate}"
     variables = {**choice, **best.variables}
     return dataclasses.replace(best, status=status, variables=variables, alternatives=told, certificate=text)
+
+
+def _tied(
+    question: Question, answered: Sequence[Solution], best: int, whole: Callable[[int], Solution]
+) -> int:
+    """Return which of the choices that are as good as the best one the file's order of ties prefers."""
+    value = answered[best].objective
+    if value is None or answered[best].status not in GOOD:
+        return best
+    alike = [
+        k
+        for k, s in enumerate(answered)
+        if s.status in GOOD and s.objective is not None and abs(s.objective - value) <= TIE * abs(value)
+    ]
+    if len(alike) == 1:
+        return best
+    designs = {k: whole(k) for k in alike}
+    left = [k for k in alike if designs[k].status in GOOD]
+    for name in question.tie_order:
+        levels = {k: {**designs[k].variables, **designs[k].metrics}.get(name) for k in left}
+        known = {k: float(v) for k, v in levels.items() if v is not None and not isinstance(v, str)}
+        if len(known) == len(left) and known:
+            least = min(known.values())
+            left = [k for k in left if known[k] <= least + TIE * abs(least)]
+    return left[0] if left else best

@@ -1,6 +1,6 @@
 """Which of several optimal designs of a linear or mixed-integer program is handed out, and how far they range.
 
-Ties go to least time, then energy, then cost, then the smaller decided quantities in file order.
+Ties go by the question's ``tie_order``, then to the smaller decided quantities in file order.
 """
 
 from __future__ import annotations

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from results.solution import Status
 
+ENUMERATION = "enumeration"
+"""The solver of answers for which every design was tried."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.tolerances import TIE, TIES
+from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import FEASIBLE, Array, Space
-from solvers.outcome import Outcome
+from solvers.outcome import ENUMERATION, Outcome
 
 CHUNK = 100_000
 LARGEST = 50_000_000
 POOL = 500_000
-SOLVER = "enumeration"
+SOLVER = ENUMERATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +126,16 @@ class Tried:
     ranges: dict[str, tuple[float, float]]
 
 
-def scan(question: Question, tie_order: tuple[str, ...] = TIES) -> Outcome:
+def scan(question: Question) -> Outcome:
     """Try every combination: see ``tried``."""
-    return tried(question, tie_order).outcome
+    return tried(question).outcome
 
 
-def tried(question: Question, tie_order: tuple[str, ...] = TIES) -> Tried:
+def tried(question: Question) -> Tried:
     """Try every combination: the exact optimum of the first objective, or infeasible.
 
-    Ties (within 1e-9 relative) go to the least of the metrics in ``tie_order`` that the model has, then to
-    the smaller decided quantities in file order. Raises ValueError where the question is not enumerable (see
+    Ties (within 1e-9 relative) go by the question's ``tie_order``, then to the smaller decided quantities in file
+    order. Raises ValueError where the question is not enumerable (see
     ``enumerable``).
     """
     combinations = grid(question)
@@ -144,7 +144,7 @@ def tried(question: Question, tie_order: tuple[str, ...] = TIES) -> Tried:
     if combinations.size > CHUNK and question.objectives:
         combinations = grid(question, _target(question, combinations)) or combinations
     pool = np.empty((0, 0))
-    for levels in _chunks(question, combinations, tie_order):
+    for levels in _chunks(question, combinations):
         pool = levels if not pool.size else np.concatenate([pool, levels], axis=1)
         pool = pool[:, _least(pool[0])]
         if pool.shape[1] > POOL:
@@ -164,10 +164,10 @@ def tried(question: Question, tie_order: tuple[str, ...] = TIES) -> Tried:
     return Tried(Outcome(Status.OPTIMAL, x, bound, text, SOLVER), ranges)
 
 
-def _chunks(question: Question, combinations: Grid, tie_order: tuple[str, ...]) -> Iterator[Array]:
+def _chunks(question: Question, combinations: Grid) -> Iterator[Array]:
     """Yield, per chunk, the feasible combinations as columns: objective, tie breakers, decided values."""
-    own = {q.name for q in question.model.metrics}
-    order = [name for name in tie_order if name in own]
+    own = {*combinations.names, *(q.name for q in question.model.metrics)}
+    order = [name for name in question.tie_order if name in own]
     for start in range(0, combinations.size, CHUNK):
         points = combinations.at(np.arange(start, min(start + CHUNK, combinations.size)))
         x = dict(zip(combinations.names, points.T, strict=True))
@@ -178,7 +178,7 @@ def _chunks(question: Question, combinations: Grid, tie_order: tuple[str, ...]) 
                 held &= np.asarray(value) <= 1 + FEASIBLE
             goal = _signed(question, evaluation.objective(question, x, at)) if question.objectives else 0.0
         levels = np.stack(
-            [np.broadcast_to(v, held.shape) for v in [goal, *(at[n] for n in order), *points.T]]
+            [np.broadcast_to(v, held.shape) for v in [goal, *({**x, **at}[n] for n in order), *points.T]]
         )
         held &= ~np.isnan(levels[0])
         if held.any():

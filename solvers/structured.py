@@ -301,7 +301,7 @@ def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Cho
     if found.y is None or found.value < -PINNED:
         return None
     y, _ = _sharpened(rest, least, canon.canonical(rest, least), found.y)
-    return ties.choose(rest, least, y, [goal, *ties.tie_goals(problem, goal.name)])
+    return ties.choose(rest, least, y, [goal, *ties.tie_goals(problem, goal.name)], after=1)
 
 
 def _values(problem: Problem, c: Canonical, y: Array) -> dict[str, float]:

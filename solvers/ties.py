@@ -21,10 +21,11 @@ from formulations.evaluation import RowKey
 from formulations.maxima import names_in, split
 from formulations.posynomial import Posynomial
 from formulations.problem import Goal, Problem, Row, Variable, symbols
-from formulations.tolerances import TIE, TIES
+from formulations.tolerances import TIE
 from scenarios.question import Decision
 from solvers import branch, gp, multipliers, side_by_side
 from solvers.multipliers import Multipliers
+from solvers.outcome import ENUMERATION
 
 SAME = 1e-2
 NUDGE = 1e-7
@@ -45,19 +46,39 @@ class Chosen:
 
 
 def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
-    """What ties go to, in order: least time, energy, cost, then smaller decided quantities in file order."""
+    """What ties go to, in order (``Question.tie_order``), then smaller decided quantities in file order."""
     goals = []
     unknowns = {v.name for v in problem.variables}
     known = problem.known or symbols(problem.question)
-    for name in (*TIES, *(v.name for v in problem.variables)):
+    for name in dict.fromkeys((*problem.question.tie_order, *(v.name for v in problem.variables))):
         r = None if name == optimised else known.get(name)
-        if r is None or not r.numerator.terms:
+        if (
+            r is None
+            or not r.numerator.terms
+            or (name in problem.question.ties and not r.denominator.is_monomial)
+        ):
             continue
         pair = split((r.numerator, r.denominator))
         # a maximum that this problem does not hold decides no tie
         if names_in(pair) <= unknowns:
             goals.append(Goal(name, *pair))
     return goals
+
+
+def unsettled(problem: Problem, solver: str) -> tuple[str, ...]:
+    """Return the names in the file's order of ties by which ``solver`` could not settle the ties of this problem."""
+    question = problem.question
+    goal = question.objectives[0].name if question.objectives else ""
+    asked = [name for name in question.ties if name != goal]
+    if not asked or solver == ENUMERATION:
+        return ()
+    if problem.program is not None:
+        settled = {name for name, *_ in problem.program.ties}
+    elif problem.rows is None and not problem.cases:
+        settled = set()
+    else:
+        settled = {g.name for case in problem.cases or (problem,) for g in tie_goals(case, goal)}
+    return tuple(name for name in asked if name not in settled)
 
 
 def coordinate(name: str, power: float) -> Goal:
@@ -79,11 +100,13 @@ def choose(
     known: Multipliers | None = None,
     *,
     ranged: bool = True,
+    after: int = 0,
 ) -> Chosen:
     """Break ties among the designs that are as good as ``y``; ``stages``: what decides, by default the tie rule.
 
     ``known``: multipliers of the goal's optimum, where they are at hand. ``ranged``: whether anybody asks how far whole
-    numbers and forms range, each of which is two searches.
+    numbers and forms range, each of which is two searches. ``after``: ranges are those among the designs that are best
+    by so many of the stages (1 where the first one is the objective itself).
 
     Whole numbers and the forms that make a problem signomial are settled first by branching, the rest in the face.
     """
@@ -97,11 +120,13 @@ def choose(
     flat = _face(
         settled, y, multipliers.at(settled, y) if known is None or c.allowed or c.divisors else known
     )
-    if flat.shape[1]:
-        ranges |= _extent(problem, goal, fixed, y, flat)
     first = None
-    for stage in stages:
+    for number, stage in enumerate((*stages, None)):
         if flat.shape[1] == 0:
+            break
+        if number == after:
+            ranges |= _extent(problem, goal, fixed, y, flat, stages[:after])
+        if stage is None:
             break
         y, flat, bound = _descend(problem, goal, stage, fixed, y, flat)
         first = bound if first is None else first
@@ -208,10 +233,15 @@ def null(rows: Array) -> Array:
 
 
 def _reduced(
-    problem: Problem, goal: Goal | None, target: Goal | None, fixed: dict[str, float], y: Array, flat: Array
+    problem: Problem,
+    goals: Sequence[Goal],
+    target: Goal | None,
+    fixed: dict[str, float],
+    y: Array,
+    flat: Array,
 ) -> tuple[Canonical, Array, Array, NDArray[np.intp]]:
-    """Arrays in face coordinates t (y + flat t): target over the rows, the goal kept, the box as rows."""
-    c = canon.canonical(problem, target, extra=[] if goal is None else [_held(goal, problem, y)], fixed=fixed)
+    """Arrays in face coordinates t (y + flat t): target over the rows, the goals kept, the box as rows."""
+    c = canon.canonical(problem, target, extra=[_held(goal, problem, y) for goal in goals], fixed=fixed)
     a, b = canon.restriction(c, y[None])
     b = b + (a @ y)
     over = canon.values(c, y[None])[0, 1:]
@@ -225,6 +255,10 @@ def _reduced(
     b2 = np.concatenate([b[0], np.minimum(ends, -1e-11)])
     ptr = np.concatenate([c.ptr, c.ptr[-1] + np.arange(1, ends.size + 1)])
     return c, a2, b2, _without_constant_rows(a2, ptr, b2)
+
+
+def _one(goal: Goal | None) -> list[Goal]:
+    return [] if goal is None else [goal]
 
 
 def _held(goal: Goal, problem: Problem, y: Array) -> Row:
@@ -246,10 +280,15 @@ def _span(c: Canonical) -> float:
 
 
 def _extent(
-    problem: Problem, goal: Goal | None, fixed: dict[str, float], y: Array, flat: Array
+    problem: Problem,
+    goal: Goal | None,
+    fixed: dict[str, float],
+    y: Array,
+    flat: Array,
+    also: Sequence[Goal] = (),
 ) -> dict[str, tuple[float, float]]:
-    """Smallest and largest optimal value of each variable that the face leaves open."""
-    c, a, b, ptr = _reduced(problem, goal, None, fixed, y, flat)
+    """Smallest and largest optimal value of each variable that the face leaves open; ``also``: other goals kept."""
+    c, a, b, ptr = _reduced(problem, [*_one(goal), *also], None, fixed, y, flat)
     open_ones = [i for i in range(y.size) if np.abs(flat[i]).max() > 1e-9]
     goals = np.array([sign * flat[i] for i in open_ones for sign in (1.0, -1.0)])
     many = np.broadcast_to(a, (len(goals), *a.shape)).copy()
@@ -270,7 +309,7 @@ def _descend(
     problem: Problem, goal: Goal | None, stage: Goal, fixed: dict[str, float], y: Array, flat: Array
 ) -> tuple[Array, Array, float]:
     """Move inside the face to the least ``stage``; the new face is what it leaves open; the stage's proven bound."""
-    c, a, b, ptr = _reduced(problem, goal, stage, fixed, y, flat)
+    c, a, b, ptr = _reduced(problem, _one(goal), stage, fixed, y, flat)
     span = np.full((1, flat.shape[1]), _span(c))
     r = side_by_side.solve(a, b[None], ptr, -span, span)
     if r.status[0] != 0:

@@ -16,7 +16,6 @@ from formulations.forms import Atom, Entry
 from formulations.posynomial import Posynomial
 from formulations.problem import Goal, Problem, Variable, linear_goal, linear_rows, typical_size
 from formulations.program import Program
-from formulations.tolerances import TIES
 from results.solution import Status
 from scenarios.question import Decision
 from solvers import milp, programs, ties
@@ -81,7 +80,7 @@ def _program(problem: Problem, goal: Goal, sizes: Mapping[str, float]) -> Progra
         if v.decision.values is not None
     ]
     every = [*rows, *menus]
-    stages = [g for g in ties.tie_goals(problem, goal.name) if g.name in TIES and g.name not in sizes]
+    stages = [g for g in ties.tie_goals(problem, goal.name) if g.name in problem.question.tie_order]
     return Program(
         question=replace(
             problem.question, decide=tuple(_counted(d, sizes[d.name]) for d in problem.question.decide)

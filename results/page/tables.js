@@ -21,6 +21,7 @@ function exchange(i) {
   const rate = place ? place.exchange[i - place.first] : null;
   if (rate === null || rate === undefined) return "";
   const [a, b] = COLUMNS.filter((c) => c.role === "objective");
+  if (Math.abs(rate) > 100) return `to the next design ${b.label} changes ${Math.abs(rate)} times as much as ${a.label}, in percent`;
   return `to the next design, 1 % more ${a.label} brings ${Math.abs(rate)} % ${rate < 0 ? "less" : "more"} ${b.label}`;
 }
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.divided import Indices, at
-from formulations.tolerances import TIE, TIES
+from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers import boxes, gp
 from solvers.boxes import FEASIBLE, Array, Space
@@ -185,13 +185,14 @@ def _snapped(s: _State, now: _Boxes) -> _Boxes:
 
 
 def _settle(s: _State) -> None:
-    """Of allowed numbers that are tied, hand out the one with less time, energy, cost, and then the smaller one."""
+    """Of allowed numbers that are tied, hand out the first by the order of ties, and then the smaller one."""
     every = _joined(s.pool)
     best = s.value[every.point]
     every = every.take(every.key <= best + TIE * np.abs(best))
     with np.errstate(all="ignore"):
         metrics = evaluation.metrics(at(s.question, every.point), {s.where.names[0]: every.low})
-    levels = [np.broadcast_to(metrics[n], every.point.shape) for n in TIES if n in metrics]
+    known = {**metrics, s.where.names[0]: every.low}
+    levels = [np.broadcast_to(known[n], every.point.shape) for n in s.question.tie_order if n in known]
     left = np.ones(every.point.size, bool)
     for level in (*levels, every.low):
         values = np.where(left, level, np.inf)

@@ -36,6 +36,7 @@ NO_WAY = (
     "ratios of sums, tables of designs, whole numbers, linear programs, and one decided number"
 )
 SAMPLED = "a sampler searches at every point"
+TIED_CHOICES = "the order of ties in the file decides between names too, which is done point by point"
 
 
 def path(grid: Grid) -> Path | None:
@@ -48,6 +49,8 @@ def chosen(grid: Grid) -> Choice:
 
     Where the user asks for a search by sampling, or a model can only be run, what is decided is searched for.
     """
+    if any(q.ties and any(d.choices is not None for d in q.decide) for q in grid.bases.values()):
+        return Choice(reasons=(TIED_CHOICES,))
     sampled = any(q.search is not None or q.model.black_box for q in grid.bases.values())
     offers: list[Offer] = []
     with handover.collected() as tally:

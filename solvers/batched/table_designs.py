@@ -17,7 +17,7 @@ from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.many import Array, Many, plain
 from formulations.problem import formulate
-from formulations.tolerances import TIE, TIES
+from formulations.tolerances import TIE
 from scenarios.question import HALVINGS, Decision, Question, combinations
 from solvers import cases, scan
 from solvers.boxes import FEASIBLE
@@ -130,7 +130,8 @@ def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str
     question = t.question
     with np.errstate(all="ignore"):
         every = evaluation.metrics(near, t.x)
-        wanted = {*evaluation.bounds(question), *(x.name for x in question.model.limits), *TIES}
+        wanted = {*evaluation.bounds(question), *(x.name for x in question.model.limits)}
+        wanted |= {*question.tie_order}
         wanted |= {goal.name for goal in question.objectives}
         at = {n: _along(plain(v), which) for n, v in every.items() if n in wanted}
         return at, evaluation.ratios(question, t.x, at)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.many import Array, Differ, Points
-from formulations.tolerances import HOLDS, TIE, TIES
+from formulations.tolerances import HOLDS, TIE
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
@@ -179,15 +179,15 @@ def _judged(t: Table, near: Question, which: NDArray[np.intp], rule: Rule) -> Ju
 
 
 def _first(t: Table, at: Mapping[str, Any], reached: Array, low: Array, rule: Rule) -> Points:
-    """The design handed out at each point: of those tied by less time, energy, cost, then smaller numbers."""
+    """The design handed out at each point: of those tied by the order of ties, then smaller numbers."""
     with np.errstate(invalid="ignore"):
         pool = reached <= (low + TIE * np.abs(low))[:, None]
     tied = np.flatnonzero(pool.sum(axis=1) > 1)
     best: Points = np.argmin(reached, axis=1)
     if not len(tied):
         return best
-    left = pool[tied]
-    for level in (*(at[n] for n in TIES if n in at), *t.x.values()):
+    left, known = pool[tied], {**t.x, **at}
+    for level in (*(known[n] for n in t.question.tie_order if n in known), *t.x.values()):
         values = np.where(left, full(level, reached.shape)[tied], np.inf)
         first = values.min(axis=1)
         left &= values <= (first + TIE * np.abs(first) + rule.spare)[:, None]

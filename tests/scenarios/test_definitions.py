@@ -463,7 +463,6 @@ def test_every_block_on_the_page_about_definitions_can_be_asked():
     ("more", "key"),
     [
         ({"valid": True}, "valid"),
-        ({"objective": {"minimize": "time", "ties": ["energy"]}}, "objective.ties"),
     ],
 )
 def test_what_is_kept_for_later_is_refused_with_its_reason(more: dict[str, Any], key: str):

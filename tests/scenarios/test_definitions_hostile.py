@@ -7,7 +7,7 @@ import pytest
 
 import dse
 from scenarios import ScenarioError
-from scenarios.composed import compiled
+from scenarios.compiling import compiled
 from scenarios.errors import Problem
 from scenarios.expressions import MOST_CHARACTERS, MOST_LEVELS, MOST_TOKENS, ExpressionError, parse
 

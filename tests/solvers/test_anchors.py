@@ -128,3 +128,21 @@ def test_an_axis_needs_a_share_to_sweep():
     sweep = {"share": {"path": "limits.energy.within", "values": [0.1]}}
     with pytest.raises(ScenarioError, match="energy has no within to sweep"):
         dse.load({**QUESTION, "sweep": sweep})
+
+
+@pytest.mark.parametrize("limit", [{"within": 0}, {"max": 40.53417469626003 * (1 + 1e-12)}])
+def test_ranges_are_those_of_designs_that_are_best_by_the_objective_too(limit: dict[str, float]) -> None:
+    # the least energy leaves p free, and of these designs the least time has one alone
+    asked = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {"processors": {"max": 4096}, "memory": {}},
+        "objective": {"minimize": "time"},
+        "limits": {"energy": limit},
+    }
+    found = dse.solve(asked)
+    assert found.variables["processors"] == pytest.approx(663.9004, rel=1e-5)
+    assert found.ranges == {}
+    few = dse.solve({**asked, "objective": {"minimize": "processors"}})
+    assert "processors" not in few.ranges

@@ -1,0 +1,82 @@
+"""Definitions without a value: refused where they never have one, kept where they have one by a limit."""
+
+import math
+from typing import Any
+
+import pytest
+
+import dse
+from scenarios import ScenarioError
+
+NBODY: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e5, "flops_per_pair": 10},
+    "decide": {"processors": {"max": 4096}, "memory": {}},
+    "objective": {"minimize": "energy"},
+    "limits": {"time": {"max": "50 s"}},
+}
+
+
+def defined(text: str, goal: str = "energy", **more: Any) -> dict[str, Any]:
+    return {**NBODY, "define": {"odd": text}, "objective": {"minimize": goal}, **more}
+
+
+@pytest.mark.parametrize(
+    ("text", "goal", "told"),
+    [
+        ("1 / (processors - processors)", "energy", "divides by 0"),
+        ("sqrt(0.5 - processors)", "energy", "root or a logarithm"),
+        ("log(-processors)", "odd", "root or a logarithm"),
+        ("(0.2 - processors)**1.5", "energy", "root or a logarithm"),
+        ("1 / (processors - 64)", "odd", "no best value"),
+        ("2 + 1 / (64 - processors)", "odd", "no best value"),
+    ],
+)
+def test_what_never_has_a_value_or_a_best_one_is_refused(text: str, goal: str, told: str) -> None:
+    with pytest.raises(ScenarioError, match=told) as problem:
+        dse.load(defined(text, goal))
+    assert problem.value.problems[0].key == "define.odd"
+
+
+def test_without_decisions_the_one_value_counts() -> None:
+    fixed = {**NBODY, "decide": {}, "given": {**NBODY["given"], "processors": 8, "memory": 2e4}}
+    with pytest.raises(ScenarioError, match="has no value: it divides by 0"):
+        dse.load({**fixed, "define": {"odd": "1 / (processors - 8)"}})
+    with pytest.raises(ScenarioError, match="root or a logarithm"):
+        dse.load({**fixed, "define": {"odd": "sqrt(processors - 9)"}})
+
+
+def test_a_root_that_is_defined_for_some_designs_becomes_a_limit() -> None:
+    # the least energy is reached from 25.8 processors on: the definition leaves those from 64 on
+    found = dse.solve(
+        defined("sqrt(processors - 64)", objective={"minimize": "energy", "ties": ["processors"]})
+    )
+    assert found.status.value == "optimal"
+    assert found.limits["odd.defined"].binding
+    assert found.variables["processors"] == pytest.approx(64, rel=1e-6)
+    assert math.isfinite(found.metrics["odd"])
+
+
+def test_a_domain_that_no_design_meets_is_named_in_the_conflict() -> None:
+    short = defined("sqrt(64 - processors)", limits={"time": {"max": "100 ms"}})
+    found = dse.solve(short)
+    assert found.status.value == "infeasible"
+    assert "odd.defined" in found.conflict
+
+
+def test_what_has_a_value_everywhere_stays_as_it_is() -> None:
+    found = dse.solve(defined("(processors + 1)**0.5 / (memory / 1 word)"))
+    assert "odd.defined" not in found.limits
+    power = defined(
+        "((processors - 0.5) / 2)**1.3", decide={"processors": {"min": 1, "max": 64}, "memory": {}}
+    )
+    assert "odd.defined" not in dse.solve(power).limits
+
+
+def test_a_parameter_that_only_a_definition_needs_is_its_own_fault() -> None:
+    fixed = {**NBODY, "decide": {}, "given": {**NBODY["given"], "processors": 8, "memory": 2e4}}
+    with pytest.raises(ScenarioError, match=r"has no usable_power, which define\.y uses"):
+        dse.load({**fixed, "define": {"y": "machine.usable_power * time"}})
+    partial = {"base": "balanced", "time_per_flop": "1 ps/flop"}
+    assert dse.load({**fixed, "machine": partial}) is not None
