@@ -1,4 +1,4 @@
-"""Errors of forms on measured matrix products over several random halves of the shapes, as `dse reproduce gemm` has them.
+"""Errors of forms on measured matrix products over several random halves of the shapes.
 
     python -m benchmarks.gemm_halves [halves] [h100=FILE.csv a100=FILE.csv]
 

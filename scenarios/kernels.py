@@ -241,8 +241,10 @@ def _of_whole(shape: Shape, kernels: Sequence[Kernel], findings: Findings, *, sw
         having = [k.name for k in kernels if name in {q.name for q in k.model.metrics}]
         if name in untold:
             lacking, kernel = untold[name]
-            wrong = f"{kernel.model.name} does not say what {lacking} a run of {kernel.name} has, so the whole has no {name}"
-            right = f"ask for {' or '.join(whole)}, or fit {lacking} too: dse fit --also \"{lacking} [{_UNITS[lacking]}] = …\""
+            run = f"{kernel.model.name} does not say what {lacking} a run of {kernel.name} has"
+            fitted = f'dse fit --also "{lacking} [{_UNITS[lacking]}] = …"'
+            wrong = f"{run}, so the whole has no {name}"
+            right = f"ask for {' or '.join(whole)}, or fit {lacking} too: {fitted}"
             findings.add(key, wrong, right)
         elif having and name not in whole and name not in inputs:
             wrong = f"{name} is no metric of the whole, each kernel has its own"

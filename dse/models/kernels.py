@@ -14,8 +14,8 @@ That is the least time that any overlap can reach: every kernel is as fast as if
 exceeded together is held together: memory adds up against the capacity, and where the machine states a usable power
 the whole takes at least as long as all energy above the constant power needs under it.
 
-Which part of an energy is drawn over time, and with what, is read from a model's own ``sums``. Where one kernel does not
-say its energy, or its work, neither does the whole.
+Which part of an energy is drawn over time, and with what, is read from a model's own ``sums``. Where one kernel does
+not say its energy, or its work, neither does the whole.
 """
 
 from __future__ import annotations
@@ -133,7 +133,9 @@ class Equations:
             time, energy = _overlapped(runs)
         else:
             time = _sum(r.repeat * r.found["time"] for r in runs)
-            energy = _idling(runs, time) if self.idle else _all((r.repeat, r.found.get("energy")) for r in runs)
+            energy = (
+                _idling(runs, time) if self.idle else _all((r.repeat, r.found.get("energy")) for r in runs)
+            )
         found = totals(time, energy, _all((r.repeat, r.work()) for r in runs))
         held: dict[str, list[Any]] = {}
         for run in runs:

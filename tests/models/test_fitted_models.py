@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dse.models.fitted import Column, Derived, Facet, Fitted, Term, fit_of
 from dse.models.fitted import model as model_of
 from dse.models.model_files import ModelFileError, read, shipped
 from dse.models.model_text import written
+from dse.reproduction import clock_model
 from formulations import batch
 from formulations.evaluation import RowKey
 from formulations.intervals import Interval
@@ -308,3 +310,21 @@ def test_what_ships_can_be_asked_and_says_where_it_comes_from(name: str):
     from scenarios import template
 
     assert dse.solve(from_text(template(name))).status == "optimal"
+
+
+def test_the_clock_model_that_ships_is_the_fit_of_its_runs_and_near_them():
+    """Every run within 4 % of power, time and energy by the model; least energy within a step of where theirs is."""
+    lines = (files("dse.reproduction") / "data" / "clocks_a4000_fp32.csv").read_text().splitlines()[1:]
+    clock, time, power = np.array([line.split(",") for line in lines], float).T * [[1e6], [1e-3], [1.0]]
+    made = fit_of(models.get("fp32-a4000"))
+    again = clock_model.made().fitted
+    x = {"core_frequency": clock}
+    assert np.allclose(made.value(x), again.value(x), rtol=1e-6)
+    for name, measured in (("power", power), ("time", time), ("energy", time * power)):
+        assert np.allclose(made.metric(name, x), measured, rtol=0.04), name
+    best = dse.solve(
+        {"model": "fp32-a4000", "decide": {"core_frequency": {}}, "objective": {"minimize": "energy"}}
+    )
+    assert best.status == "optimal"
+    assert best.objective == pytest.approx((time * power).min(), rel=0.02)
+    assert abs(best.variables["core_frequency"] - clock[(time * power).argmin()]) < 195e6

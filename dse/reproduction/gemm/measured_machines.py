@@ -33,7 +33,7 @@ _FORM = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Parameters of one machine with their 95 % intervals (SI), and mean errors on halves of families held out (percent).
+    """Parameters of one machine with their 95 % intervals (SI), and mean errors on shapes held out (percent).
 
     ``fastest``: the highest rate of a run, launch and all (flop/s).
     """
