@@ -245,6 +245,20 @@ def test_a_given_value_beyond_the_runs_is_no_answer_and_named(tmp_path: Path):
     assert list(found.conflict) == ["measured_range.n.max"]
 
 
+@pytest.mark.parametrize("more", ["", 'n = "k - 1024"'])
+def test_a_fitted_model_is_not_asked_at_0(more: str, tmp_path: Path):
+    """A number that is given is refused at once; one that is computed is named."""
+    (tmp_path / "gemm.toml").write_text(written(fitted("softmax")), encoding="utf-8")
+    text = f'model = "./gemm.toml"\n[given]\nm = {int(bool(more))}\nk = 1024\n'
+    (tmp_path / "ask.toml").write_text(text + (f"[define]\n{more}\n" if more else "n = 5\n"))
+    if not more:
+        with pytest.raises(ScenarioError, match=r"given.m: 0 is outside its domain[\s\S]*m .* is above 0"):
+            load(tmp_path / "ask.toml")
+        return
+    answered = dse.solve(load(tmp_path / "ask.toml"))
+    assert answered.message == "n of gemm is 0, and it was fitted to numbers above 0"
+
+
 def test_the_hull_is_a_limit_of_its_own():
     fit = fitted("posynomial", hull=(Facet({"m": 1.0, "n": 1.0}, 1e6),))
     model = model_of(fit)
