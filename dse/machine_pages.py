@@ -29,6 +29,8 @@ def page(machine: Machine) -> RenderableType:
 
     head = [f"{machine.name}: {machine.title}", *pages.head(machine), *pages.served(machine)]
     parts: list[RenderableType] = [Text(visible("\n".join(head)))]
+    if (against := pages.beside(machine)) is not None:
+        parts += [table(*against, frozenset(against[0][1:])), Text("")]
     stated = pages.parameters(machine)
     if stated:
         parts.append(table(*pages.values("parameter", stated), frozenset({"value"})))

@@ -26,7 +26,7 @@ class Quantity:
     ``flags``: what the values 0, 1, 2 ... mean, for a metric that says which case holds. ``menu``: the names of
     the entries 1, 2, 3 ... that a whole number picks from. ``index``: which element of an indexed family this
     is, as (dimension, label) pairs; its name is then the family's with the labels behind, joined by dots.
-    A decided quantity whose ``floor`` is 0 may be 0.
+    A decided quantity whose ``floor`` is 0 may be 0. ``open``: the ``minimum`` itself is outside the domain.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Quantity:
     optional: bool = False
     flags: tuple[str, ...] = ()
     menu: tuple[str, ...] = ()
+    open: bool = False
     index: tuple[tuple[str, str], ...] = ()
 
     def at(self, **index: str) -> Quantity:

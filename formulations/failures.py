@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from dse.models.fitted import NotPositive
 from formulations import evaluation
 from scenarios.errors import Problem, ScenarioError
 from scenarios.question import Decision, Limit, Question
@@ -22,20 +23,22 @@ def in_words(question: Question, problem: Exception) -> str:
     Where numbers overflow, or underflow to 0 and something is divided by them, those farthest from 1 are named. Any
     other failure keeps the name of its exception.
     """
+    if isinstance(problem, NotPositive):
+        return str(problem)
     far = list(_far(question))
     named = ", ".join(far[:MOST]) + (f" and {len(far) - MOST} more" if len(far) > MOST else "")
     told = f"{type(problem).__name__}: {problem}"
     if isinstance(problem, OverflowError) or (far and isinstance(problem, ArithmeticError | ValueError)):
         how = "" if isinstance(problem, ArithmeticError) else f" ({told})"
-        return f"{OVERFLOW}: {named or 'a result'} is too far from 1 to be computed with{how}"
+        what = named or "a result, or a power on the way to it,"
+        return f"{OVERFLOW}: {what} is too far from 1 to be computed with{how}"
     return DIVIDES if isinstance(problem, ZeroDivisionError) else told
 
 
 def refused(file: str, question: Question, problem: Exception) -> ScenarioError:
     """Say of a question that cannot be computed that its numbers are wrong."""
-    return ScenarioError(
-        [Problem(file, "", in_words(question, problem), "write numbers that are nearer to 1")]
-    )
+    right = "keep it above 0" if isinstance(problem, NotPositive) else "write numbers that are nearer to 1"
+    return ScenarioError([Problem(file, "", in_words(question, problem), right)])
 
 
 def _far(question: Question) -> Iterator[str]:

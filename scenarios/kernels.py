@@ -24,6 +24,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORDS = frozenset({"machine", *Shape.model_fields, HALVINGS.name, STRETCH.name})
 _SIDE = re.compile(r"\.(min|max|max_halvings)")
 MOST = 100
+_UNITS = {q.name: q.unit for q in composing.WHOLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def _named(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
         able = [m.name for m in models.every() if not composing.refusal(m)]
         right = f"models that can be kernels: {', '.join(able)}"
         if fit_of(model) is not None:
-            right = "fit time as its target, and energy and performance with --also; or use it under [models]"
+            right = 'give it one, dse fit --also "time [s] = latency", or use it under [models]'
         findings.add(f"{key}.model", f"{name} {why}", right)
         return None
     return model
@@ -233,19 +234,29 @@ def _ways(shape: Shape, kernels: Sequence[Kernel], findings: Findings) -> None:
     elif shape.idle == "on" and not any(composing.leaks(k.model) for k in kernels):
         findings.add("idle", "none of these kernels has processors that leak", "leave it out")
     untold = [k.model.name for k in kernels if not composing.energy_terms(k.model)]
-    for key, asked in (("overlap", shape.overlap), ("idle", shape.idle == "on")):
+    # times alone overlap without them
+    timed = "energy" in composing.untold(kernels) and len(untold) == len(kernels)
+    for key, asked in (("overlap", shape.overlap and not timed), ("idle", shape.idle == "on")):
         if asked and untold:
             wrong = f"{untold[0]} does not say what its energy is made of, so what is drawn over time is not known"
             findings.add(key, wrong, "leave it out")
 
 
 def _of_whole(shape: Shape, kernels: Sequence[Kernel], findings: Findings, *, swept: bool) -> None:
-    """Note metrics asked of the whole that only its kernels have."""
-    whole = [q.name for q in composing.WHOLE]
+    """Note metrics asked of the whole that only its kernels have, or not all of them."""
+    untold = composing.untold(kernels)
+    whole = [q.name for q in composing.WHOLE if q.name not in untold]
     inputs = {q.name for k in kernels for q in k.model.inputs}
     for key, name in _said(shape, {}, swept=swept):
         having = [k.name for k in kernels if name in {q.name for q in k.model.metrics}]
-        if having and name not in whole and name not in inputs:
+        if name in untold:
+            lacking, kernel = untold[name]
+            run = f"{kernel.model.name} does not say what {lacking} a run of {kernel.name} has"
+            fitted = f'dse fit --also "{lacking} [{_UNITS[lacking]}] = …"'
+            wrong = f"{run}, so the whole has no {name}"
+            right = f"ask for {' or '.join(whole)}, or fit {lacking} too: {fitted}"
+            findings.add(key, wrong, right)
+        elif having and name not in whole and name not in inputs:
             wrong = f"{name} is no metric of the whole, each kernel has its own"
             each = " or ".join(f"{k}.{name}" for k in having)
             findings.add(key, wrong, f"write {each}; the whole has {', '.join(whole)}")

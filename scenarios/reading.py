@@ -108,7 +108,11 @@ class Reader:
             self.findings.add(key, f"{value:.12g} is no {_family(q)}", right)
         elif value < q.minimum:
             what = f"{value:.12g} is negative" if value < 0 <= q.minimum else f"{value:.12g} is too small"
-            self.findings.add(key, what, f"{about} is at least {show(q.minimum, q.unit)}")
+            least = "is above" if q.open else "is at least"
+            self.findings.add(key, what, f"{about} {least} {show(q.minimum, q.unit)}")
+        elif q.open and value == q.minimum:
+            right = f"{about} is above {show(q.minimum, q.unit)}"
+            self.findings.add(key, f"{value:.12g} is outside its domain", right)
         elif value > q.maximum:
             self.findings.add(
                 key, f"{value:.12g} is too large", f"{about} is at most {show(q.maximum, q.unit)}"

@@ -261,7 +261,8 @@ def _checked(question: Question, outcome: Outcome) -> Solution:
         return _mismatch(solution, "re-evaluation finds a value that is not allowed")
     if objective is not None and not math.isfinite(objective):
         return _mismatch(
-            solution, f"{question.objectives[0].name} is infinite: are the costs that stand against it all 0?"
+            solution,
+            f"{question.objectives[0].name} is infinite: it overflows, or the costs that stand against it are all 0",
         )
     lost = [d.name for d in definitions_of(question.model) if not math.isfinite(solution.metrics[d.name])]
     if lost:

@@ -79,9 +79,11 @@ def _bettering(falling: float, rising: float) -> float:
 def _slopes(question: Question, place: Place, d: Duals) -> dict[str, tuple[float, float]]:
     """Slopes of log(what is minimised) in the log of each given number, when that falls and when it rises."""
     names = [n for n, v in question.given.items() if not isinstance(v, str) and v > 0]
+    if not names:
+        return {}
     lagrangian = np.array([_gradient(question, place, n) for n in names])
     straight = lagrangian[:, 0] + lagrangian[:, 1:] @ d.value
-    if not names or not np.any(d.one_sided):
+    if not np.any(d.one_sided):
         return {n: (float(s), float(s)) for n, s in zip(names, straight, strict=True)}
     c = canon.canonical(place.case, place.case.goal)
     f, g, _ = derivatives(c, place.y)

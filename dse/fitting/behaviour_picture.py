@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +13,14 @@ from dse.fitting.picture import BLUE, GREY, LARGE, MEDIUM, SMALL, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 NAMED = 5
 MOST_PANELS = 5
 MOST_POINTS = 8000
+# shares of the axes that a name takes
+WIDE, HIGH = 0.2, 0.045
 
 
 def draw(fit: Behaviour) -> Figure:
@@ -44,8 +49,6 @@ def _shown(fit: Behaviour) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 
 
 def _against(axis: Axes, fit: Behaviour) -> None:
-    from matplotlib.ticker import EngFormatter
-
     shown = _shown(fit)
     measured, modelled = fit.measured[shown], fit.modelled[shown]
     ends = np.array([min(measured.min(), modelled.min()) / 1.2, max(measured.max(), modelled.max()) * 1.2])
@@ -58,16 +61,59 @@ def _against(axis: Axes, fit: Behaviour) -> None:
     axis.loglog(
         fit.measured[worst], fit.modelled[worst], "o", color=VERMILLION, markersize=7, label="worst runs"
     )
-    for i in worst:
-        at = (float(fit.measured[i]), float(fit.modelled[i]))
-        axis.annotate(fit.where(i), at, xytext=(6, -4), textcoords="offset points", fontsize=SMALL)
+    for label, at in _labels(fit, worst, ends):
+        right = math.log(at[0] / ends[0]) < (1 - WIDE) * math.log(ends[1] / ends[0])
+        axis.annotate(
+            label,
+            at,
+            xytext=(6 if right else -6, -4),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            fontsize=SMALL,
+            bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 1.0},
+        )
     axis.set_xlabel(f"measured {fit.fitted.target}", fontsize=MEDIUM, parse_math=False)
     axis.set_ylabel(f"{fit.fitted.target} by the model", fontsize=MEDIUM, parse_math=False)
-    if fit.fitted.unit:
-        for side in (axis.xaxis, axis.yaxis):
-            side.set_major_formatter(EngFormatter(fit.fitted.unit))
+    for side in (axis.xaxis, axis.yaxis):
+        _ticks(side, float(ends[1] / ends[0]), fit.fitted.unit)
     axis.legend(fontsize=SMALL)
     _plain(axis)
+
+
+def _labels(
+    fit: Behaviour, worst: list[int], ends: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Name runs where they lie; those whose names would lie on each other have one name together."""
+    far = math.log(ends[1] / ends[0])
+    groups: list[list[int]] = []
+    for i in sorted(worst):
+        near = (g for g in groups if any(_near(fit, i, j, far) for j in g))
+        group = next(near, None)
+        if group is None:
+            groups.append([i])
+        else:
+            group.append(i)
+    for group in groups:
+        first, *others = (fit.where(i) for i in group)
+        label = ", ".join([first.replace(" ", "s ", 1) if others else first, *(o.split()[1] for o in others)])
+        rightmost = max(group, key=lambda i: fit.measured[i])
+        yield label, (float(fit.measured[rightmost]), float(fit.modelled[group].mean()))
+
+
+def _near(fit: Behaviour, i: int, j: int, far: float) -> bool:
+    across, up = (abs(math.log(y[i] / y[j])) / far for y in (fit.measured, fit.modelled))
+    return across < WIDE and up < HIGH
+
+
+def _ticks(side: Axis, ratio: float, unit: str) -> None:
+    """Mark a logarithmic axis: at 1, 2 and 5 where its ends are less than two decades apart."""
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+    if ratio < 100:
+        side.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    if unit or ratio < 100:
+        side.set_major_formatter(EngFormatter(unit))
+    side.set_minor_formatter(NullFormatter())
 
 
 def _residuals(axis: Axes, fit: Behaviour, name: str) -> None:
@@ -78,7 +124,8 @@ def _residuals(axis: Axes, fit: Behaviour, name: str) -> None:
     axis.semilogx(fit.numbers[name][worst], missed[worst], "o", color=VERMILLION, markersize=7)
     axis.axhline(0.0, color=GREY, linestyle="--", linewidth=1.5)
     unit = next(c.unit for c in fit.fitted.columns if c.name == name)
-    axis.set_xlabel(f"{name} [{unit}]" if unit else name, fontsize=MEDIUM, parse_math=False)
+    axis.set_xlabel(name, fontsize=MEDIUM, parse_math=False)
+    _ticks(axis.xaxis, float(fit.numbers[name].max() / fit.numbers[name].min()), unit)
     axis.set_ylabel("model over measured [%]", fontsize=MEDIUM)
     _plain(axis)
 

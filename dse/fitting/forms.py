@@ -86,6 +86,15 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
+def _function(name: str, columns: frozenset[str]) -> str:
+    """Say why a name before a bracket is no function."""
+    if name in ("maximum", "Max", "MAX"):
+        return f"there is no function {name}: write max(…, …)"
+    if name in columns:
+        return f"{name} ( … ): a factor is missing between them: write {name} * ( … )"
+    return f"there is no function {name}: a form is made of + * / ^, max(…, …) and softmax(…, …)"
+
+
 class _Parser:
     """Recursive descent over sums, products, powers and one maximum."""
 
@@ -110,6 +119,8 @@ class _Parser:
 
     def whole(self) -> Written:
         terms = self._sum()
+        if self._next() == "(" and self.tokens[self.place - 1][0].isalpha():
+            raise _Wrong(_function(self.tokens[self.place - 1], self.columns))
         if self.place < len(self.tokens):
             raise _Wrong(f"{self.tokens[self.place]!r} is one too many")
         return Written(self.text, self.form, tuple(terms), ())

@@ -13,12 +13,14 @@ For the distributed machine of Demmel et al. the constant power is half the memo
 leakage, and a link at full rate draws what flops do. Of a node that draws N with n processors, O = N/n - T is what
 a processor's share of the host, the network and the cooling draws: half of it at full rate of the network, half
 always. Messages cost no energy beyond the power that is drawn anyway, as in the paper.
+
+What a file states itself, a measured time say, is kept, and stands in the rules in place of what figures say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dse.machines import carbon
 from dse.machines.figures import WORDS
@@ -55,18 +57,12 @@ class _Power:
     overhead: float
     whole: str
     least: str
+    constant: float
+    usable: float
 
     @property
     def varying(self) -> str:
         return f"({self.whole} - {self.least})" if self.idle else self.whole
-
-    @property
-    def constant(self) -> float:
-        return (self.idle + self.design) / 2
-
-    @property
-    def usable(self) -> float:
-        return self.design - self.constant
 
     @property
     def most(self) -> float:
@@ -80,24 +76,56 @@ def rate(figures: Figures) -> str:
     return next((name for name in wanted if name in figures), "")
 
 
-def parameters(figures: Figures, flop: str = "") -> dict[str, Value]:
+@dataclass(slots=True)
+class _Made:
+    """Parameters that follow, beside those that are ``stated`` (SI), which are kept."""
+
+    stated: Mapping[str, float]
+    found: dict[str, Value] = field(default_factory=dict)
+
+    def add(
+        self,
+        name: str,
+        value: float,
+        source: str,
+        interval: tuple[float, float] | None = None,
+        doubt: str = "",
+    ) -> float:
+        """Take a value unless one is stated, and return the one that holds."""
+        if name in self.stated:
+            return self.stated[name]
+        q = machine_parameter(name)
+        if q is None:
+            raise KeyError(name)
+        self.found[name] = Value(inside(q, value), q.unit, "derived", source, doubt, interval)
+        return value
+
+    def value(self, name: str) -> float | None:
+        """Return the value that holds, stated or made; None where there is none."""
+        return float(self.found[name].value) if name in self.found else self.stated.get(name)
+
+
+def parameters(
+    figures: Figures, flop: str = "", stated: Mapping[str, float] | None = None
+) -> dict[str, Value]:
     """Return the machine parameters that follow from figures, in the order of the models.
 
-    ``flop``: the figure whose flops are meant by ``time_per_flop`` (``rate`` says which by default). What lacks
-    a figure is left out; without any power only times follow. Raises ValueError where ``flop`` is no figure here,
-    and where the idle power is above the design power.
+    ``flop``: the figure whose flops are meant by ``time_per_flop`` (``rate`` says which by default). ``stated``:
+    parameters (SI) that are known: they are left out, and others follow from them. What lacks a figure is left out;
+    without any power only times follow. Raises ValueError where ``flop`` is no figure here, and where the idle power
+    is above the design power.
     """
-    made: dict[str, Value] = {}
+    made = _Made(stated or {})
     if flop and flop not in RATES:
         raise ValueError(f"rate = {flop!r} is no peak rate of flops{did_you_mean(flop, RATES)}")
     if flop and flop not in figures:
         raise ValueError(f"rate = {flop!r}: the figures have no {flop}")
     flop = flop or rate(figures)
-    power = _power(figures)
+    power = _power(figures, made.stated)
     _roofline(made, figures, flop, power)
     if flop:
         _distributed(made, figures, WORDS[flop.removeprefix("peak_")], power)
-    return made
+    return made.found
 
 
 def embodied_carbon(figures: Figures) -> Value | None:
@@ -140,39 +168,26 @@ def _number(figures: Figures, name: str) -> float:
     return float(figures[name].value)
 
 
-def _power(figures: Figures) -> _Power | None:
+def _power(figures: Figures, stated: Mapping[str, float]) -> _Power | None:
     idle = _number(figures, "idle_power") if "idle_power" in figures else 0.0
     least = "idle_power" if idle else "0"
-    whole = 0.0
+    share, of_node = 0.0, "node_power/processors_per_node"
     if "node_power" in figures and "processors_per_node" in figures:
-        whole = _number(figures, "node_power") / _number(figures, "processors_per_node")
+        share = _number(figures, "node_power") / _number(figures, "processors_per_node")
     if "thermal_design_power" in figures:
-        design = _number(figures, "thermal_design_power")
-        if idle > design:
-            raise ValueError(f"idle_power = {idle:g} W is above thermal_design_power = {design:g} W")
-        return _Power(idle, design, max(whole - design, 0.0), "thermal_design_power", least)
-    if whole:
-        if idle > whole:
-            raise ValueError(f"idle_power = {idle:g} W is above node_power/processors_per_node = {whole:g} W")
-        return _Power(idle, whole, 0.0, "node_power/processors_per_node", least)
-    return None
+        design, whole = _number(figures, "thermal_design_power"), "thermal_design_power"
+    elif share:
+        design, whole = share, of_node
+    else:
+        return None
+    if idle > design:
+        raise ValueError(f"idle_power = {idle:g} W is above {whole} = {design:g} W")
+    constant = min(stated.get("constant_power", (idle + design) / 2), design)
+    usable = stated.get("usable_power", design - constant)
+    return _Power(idle, design, max(share - design, 0.0), whole, least, constant, usable)
 
 
-def _add(
-    made: dict[str, Value],
-    name: str,
-    value: float,
-    source: str,
-    interval: tuple[float, float] | None = None,
-    doubt: str = "",
-) -> None:
-    q = machine_parameter(name)
-    if q is None:
-        raise KeyError(name)
-    made[name] = Value(inside(q, value), q.unit, "derived", source, doubt, interval)
-
-
-def _roofline(made: dict[str, Value], figures: Figures, flop: str, power: _Power | None) -> None:
+def _roofline(made: _Made, figures: Figures, flop: str, power: _Power | None) -> None:
     kinds = {
         "time_per_flop": flop,
         "time_per_byte": "memory_bandwidth",
@@ -187,17 +202,17 @@ def _roofline(made: dict[str, Value], figures: Figures, flop: str, power: _Power
             where = "vector" if figure == "peak_fp64" else "matrix"
             kind = figure.removeprefix("peak_").partition("_")[0]
             doubt = f"{kind} on {where} units, not single precision"
-        time = 1.0 / _number(figures, figure)
-        _add(made, name, time, f"1/{figure}", doubt=doubt)
+        time = made.add(name, 1.0 / _number(figures, figure), f"1/{figure}", doubt=doubt)
         if power is not None:
-            source = f"usable_power/2/{figure}; at most {power.varying}/{figure}"
+            of = f" x {name}" if name in made.stated else f"/{figure}"
+            source = f"usable_power/2{of}; at most {power.varying}{of}"
             to = name.replace("time", "energy")
-            _add(made, to, power.usable * time / 2, source, (0.0, power.most * time), doubt)
+            made.add(to, power.usable * time / 2, source, (0.0, power.most * time), doubt)
     if power is not None:
         source = f"the middle of {power.least} and {power.whole}"
-        _add(made, "constant_power", power.constant, source, (power.idle, power.design))
+        made.add("constant_power", power.constant, source, (power.idle, power.design))
         source = f"{power.whole} - constant_power"
-        _add(made, "usable_power", power.usable, source, (0.0, power.most))
+        made.add("usable_power", power.usable, source, (0.0, power.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,39 +227,39 @@ _NODE = _Link("node_bandwidth", "node_latency")
 _NETWORK = _Link("network_bandwidth", "network_latency")
 
 
-def _distributed(made: dict[str, Value], figures: Figures, size: int, power: _Power | None) -> None:
+def _distributed(made: _Made, figures: Figures, size: int, power: _Power | None) -> None:
     """Add the parameters of the distributed machine, over the network where its figures are known."""
-    _add(made, "word_size", size, "bytes of a number of the flops' type")
+    made.add("word_size", size, "bytes of a number of the flops' type")
     if "memory_size" in figures:
         words = _number(figures, "memory_size") / size
-        _add(made, "memory_capacity", words, f"memory_size/({size} byte)")
+        made.add("memory_capacity", words, f"memory_size/({size} byte)")
         if power is not None:
             most = (power.design + power.overhead) / words
             source = "constant_power/2 over memory_capacity; at most all power"
-            _add(made, "memory_power_per_word", power.constant / 2 / words, source, (0.0, most))
+            made.add("memory_power_per_word", power.constant / 2 / words, source, (0.0, most))
     links = [link for link in (_NETWORK, _NODE) if link.rate in figures and link.latency in figures]
     if power is None or not links:
         return
     most = power.design + power.overhead
     source = "constant_power/2" + (" + half of the node's overhead" if power.overhead else "")
     leaking = power.constant / 2 + power.overhead / 2
-    _add(made, "leakage_power", leaking, f"{source}; at most all power", (0.0, most))
+    made.add("leakage_power", leaking, f"{source}; at most all power", (0.0, most))
     _link(made, "", figures, links[0], size, power)
     if len(links) == 2 and "processors_per_node" in figures and "memory_size" in figures:
         count = _number(figures, "processors_per_node")
         _link(made, "node_", figures, _NETWORK, size, power, count)
         _link(made, "core_", figures, _NODE, size, power)
-        held = made["memory_power_per_word"]
+        held, words = made.value("memory_power_per_word") or 0.0, made.value("memory_capacity") or 0.0
+        ends = made.found["memory_power_per_word"].interval if "memory_power_per_word" in made.found else None
         for level, many, what in (("node_", count, "all memories of a node"), ("core_", 1.0, "one memory")):
             source = f"memory_power_per_word: {what}"
-            _add(made, f"{level}memory_power_per_word", float(held.value), source, held.interval)
-            capacity = many * float(made["memory_capacity"].value)
+            made.add(f"{level}memory_power_per_word", held, source, ends)
             doubt = "the memory of a node is that of its processors: both levels together have no more"
-            _add(made, f"{level}memory_capacity", capacity, f"{what}, in words", doubt=doubt)
+            made.add(f"{level}memory_capacity", many * words, f"{what}, in words", doubt=doubt)
 
 
 def _link(
-    made: dict[str, Value],
+    made: _Made,
     level: str,
     figures: Figures,
     link: _Link,
@@ -255,24 +270,22 @@ def _link(
     """Add what a link costs: a word, a message, and the largest message; ``many`` processors share a node's."""
     time = size / _number(figures, link.rate)
     shared = f"/{many:g} processors that send together" if many > 1.0 else ""
-    _add(made, f"{level}time_per_word", time / many, f"({size} byte)/{link.rate}{shared}")
+    made.add(f"{level}time_per_word", time / many, f"({size} byte)/{link.rate}{shared}")
     if link is _NETWORK and power.overhead:
         draws, most = power.overhead / 2, power.overhead + power.most
         source = f"half of the node's overhead x ({size} byte)/{link.rate}; at most all power"
     else:
         draws, most = power.usable / 2, power.most
         source = f"usable_power/2 x ({size} byte)/{link.rate}; at most all power"
-    _add(made, f"{level}energy_per_word", draws * time, source, (0.0, most * time))
+    made.add(f"{level}energy_per_word", draws * time, source, (0.0, most * time))
     latency = figures[link.latency]
-    _add(made, f"{level}time_per_message", _number(figures, link.latency), link.latency, latency.interval)
+    made.add(f"{level}time_per_message", _number(figures, link.latency), link.latency, latency.interval)
     longest = latency.interval[1] if latency.interval else _number(figures, link.latency)
     source = "no more than the power that is drawn anyway, as in Demmel et al. 2013"
-    _add(made, f"{level}energy_per_message", 0.0, source, (0.0, (power.most + power.overhead) * longest))
+    made.add(f"{level}energy_per_message", 0.0, source, (0.0, (power.most + power.overhead) * longest))
     if link is _NETWORK and "largest_message" in figures:
         largest = _number(figures, "largest_message") / size
-        _add(made, f"{level}max_message", largest, f"largest_message/({size} byte)")
-    elif "memory_capacity" in made:
+        made.add(f"{level}max_message", largest, f"largest_message/({size} byte)")
+    elif (words := made.value("memory_capacity")) is not None:
         doubt = "no limit is published: the whole memory, so that messages cost next to nothing"
-        _add(
-            made, f"{level}max_message", float(made["memory_capacity"].value), "memory_capacity", doubt=doubt
-        )
+        made.add(f"{level}max_message", words, "memory_capacity", doubt=doubt)

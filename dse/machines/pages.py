@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dse.machines import catalogue, serving
+from dse.machines import catalogue, derivation, serving
 from dse.machines.figures import FIGURES
 from dse.machines.machine import Machine
 from dse.machines.settings import QUANTITIES
@@ -18,8 +18,10 @@ Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 # a model that lacks more than this is not named one parameter at a time
 _FEW = 4
-# digits of an interval's ends
+# digits of an interval's ends, and of measured values beside a data sheet's
 _DIGITS = 4
+# kinds of evidence of what was measured
+_MEASURED = frozenset({"measured", "measured on a noisy machine", "fitted to measurements"})
 
 
 def parameters(machine: Machine) -> dict[str, Value]:
@@ -90,6 +92,28 @@ def _between(low: float, high: float, unit: str) -> str:
     return f"{number if alike else first} to {last}"
 
 
+def beside(machine: Machine) -> Table | None:
+    """Return measured times beside those of the data sheet's figures; None where a machine has not both."""
+    known = machine_parameters()
+    own = {n: v for n, v in machine.parameters.items() if machine.evidence.get(n) in _MEASURED}
+    if not own or not machine.figures:
+        return None
+    sheet = derivation.parameters(machine.figures, machine.rate)
+    rows = []
+    for name, value in own.items():
+        printed = float(sheet[name].value) if name in sheet else 0.0
+        told = (_with_rate(printed, known[name].unit), f"{value / printed:.3g}") if printed else ("–", "")
+        rows.append((name, _with_rate(value, known[name].unit), *told))
+    return ("measured", "value", "by the data sheet", "times as much"), rows
+
+
+def _with_rate(value: float, unit: str) -> str:
+    """Return a value, and the rate that it is the time of: 1.3e-15 s/flop, 771 TFLOPS."""
+    told = show(value, unit, _DIGITS)
+    counted = unit.removeprefix("s/")
+    return f"{told}, {show(1 / value, f'{counted}/s', _DIGITS)}" if value and counted != unit else told
+
+
 def settings(menu: Sequence[Mapping[str, Any]]) -> Table:
     """Return the table of a machine's settings: clocks, voltages and constant power, unknown values empty.
 
@@ -105,6 +129,8 @@ def settings(menu: Sequence[Mapping[str, Any]]) -> Table:
 def page(machine: Machine) -> str:
     """Return a machine's page in Markdown."""
     parts = [f"# {machine.name}: {machine.title}", *head(machine), *served(machine)]
+    if (against := beside(machine)) is not None:
+        parts += ["## Beside the data sheet", _markdown(against)]
     stated = parameters(machine)
     if stated:
         parts += ["## Parameters", _markdown(values("parameter", stated))]

@@ -34,6 +34,7 @@ _MORE = {
     "price": "30000 USD",
 }
 _DIGITS = 12
+_MEASURED = "# Some parameters were measured: all are stated below, and none follows from the figures anew."
 _ABOUT = (
     "# Parameters of the models follow from the figures when the file is read: `dse machines ./FILE` shows them.",
     "# A value may be a table: { value = …, evidence = …, source = …, interval = […, …], doubt = … }.",
@@ -59,14 +60,17 @@ def _with_meaning(line: str, name: str) -> str:
 
 
 def _of_machine(machine: Machine) -> str:
-    """Return a file with a machine's figures, or with its parameters where they do not follow from figures."""
+    """Return a file with a machine's figures, and with its parameters where not all follow from figures."""
     lines = [f"title  = {json.dumps(f'{machine.title}, changed', ensure_ascii=False)}"]
     lines += [f"source = {json.dumps(machine.source, ensure_ascii=False)}"]
     lines += [f"year   = {machine.year}"] if machine.year is not None else []
     lines += [f'rate   = "{machine.rate}"'] if machine.rate else []
     figures = {n: v for n, v in machine.figures.items() if n != "embodied_carbon"}
+    own = any(kind != "derived" for kind in machine.evidence.values())
     if figures:
-        return "\n".join([*lines, "", *_ABOUT, "[figures]", *_entries(figures)]) + "\n"
+        lines += ["", *([_MEASURED] if own else _ABOUT), "[figures]", *_entries(figures)]
+        if not own:
+            return "\n".join(lines) + "\n"
     stated = pages.parameters(machine)
     lines += ["", "[parameters]", *_entries(stated)] if stated else []
     for setting in machine.settings:

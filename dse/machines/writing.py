@@ -18,7 +18,8 @@ _DIGITS = 12
 def completed(text: str, name: str = "machine") -> str:
     """Return a machine file's text with all that follows from its figures; what stood below the mark is replaced.
 
-    The file's ``rate`` names the figure whose flops are meant. A file without figures, or without the mark and with
+    The file's ``rate`` names the figure whose flops are meant. A parameter that stands above the mark is kept, and
+    others follow from it. A file without figures, or without the mark and with
     parameters of its own, is returned as it is. Raises ValueError where the part above the mark is no machine file.
     """
     head, mark, _ = text.partition(MARK)
@@ -27,7 +28,8 @@ def completed(text: str, name: str = "machine") -> str:
         return text
     head = head if mark else head.rstrip() + "\n\n"
     machine = catalogue.parse(name, head)
-    made = derivation.parameters(machine.figures, machine.rate)
+    stated = machine.parameters if "parameters" in data else {}
+    made = derivation.parameters(machine.figures, machine.rate, stated)
     carbon = derivation.embodied_carbon(machine.figures)
     lines = [] if carbon is None else list(_entry("figures.embodied_carbon", carbon))
     for parameter, value in made.items():

@@ -29,6 +29,10 @@ PROMISES = {
 ELSEWHERE = "divided by, limited below or maximised, the question is answered by branch and bound"
 
 
+class NotPositive(ZeroDivisionError):
+    """A fitted function was asked at 0; the message says of which column."""
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """c times a product of powers: ``exponents`` by column; ``group`` 0: a plain term; ``interval`` of c."""
@@ -113,6 +117,9 @@ class Fitted:
 
     def value(self, x: Mapping[str, Any]) -> Any:
         """Return the target (SI) at columns ``x`` (SI) on any arithmetic: the fitted function itself."""
+        zero = next((n for n, v in x.items() if isinstance(v, int | float) and v == 0), None)
+        if zero is not None:
+            raise NotPositive(f"{zero} of {self.name} is 0, and it was fitted to numbers above 0")
         return _value(self.terms, self.sharpness, x, self.centre())
 
     def equations(self, g: Any) -> Mapping[str, Any]:
@@ -216,6 +223,7 @@ def model(fitted: Fitted) -> Model:
             source,
             floor=c.least / FARTHER,
             ceiling=c.greatest * FARTHER,
+            open=True,
         )
         for c in fitted.columns
     )

@@ -14,7 +14,8 @@ That is the least time that any overlap can reach: every kernel is as fast as if
 exceeded together is held together: memory adds up against the capacity, and where the machine states a usable power
 the whole takes at least as long as all energy above the constant power needs under it.
 
-Which part of an energy is drawn over time, and with what, is read from a model's own ``sums``.
+Which part of an energy is drawn over time, and with what, is read from a model's own ``sums``. Where one kernel does
+not say its energy, or its work, neither does the whole.
 """
 
 from __future__ import annotations
@@ -53,8 +54,14 @@ WHOLE = (
     Quantity("efficiency", "η", "flop/J", "flops of all kernels per joule of the whole", SOURCE),
     Quantity("energy_delay", "ET", "J*s", "energy of the whole times its time", SOURCE),
 )
-# what a model must say of a run to be a kernel
-NEEDED = ("time", "energy", "performance")
+# what a metric of the whole takes of every kernel, beside its time
+TAKEN = {
+    "energy": ("energy",),
+    "power": ("energy",),
+    "performance": ("performance",),
+    "efficiency": ("energy", "performance"),
+    "energy_delay": ("energy",),
+}
 PROCESSORS, LEAKAGE, USABLE_POWER = "processors", MACHINE_PREFIX + "leakage_power", "usable_power"
 LABELS = ("flop", "word", "message", "instruction")
 
@@ -98,10 +105,12 @@ class _Run:
             return self.machine.get(name.removeprefix(MACHINE_PREFIX))
         return self.found.get(name, self.given.get(name))
 
-    def work(self) -> Any:
-        """Return the flops of one run."""
+    def work(self) -> Any | None:
+        """Return the flops of one run; None where the model does not say."""
         stated = self.product(self.kernel.model.work) if self.kernel.model.work else None
-        return self.found["performance"] * self.found["time"] if stated is None else stated
+        if stated is None and "performance" in self.found:
+            return self.found["performance"] * self.found["time"]
+        return stated
 
     def spent(self) -> Any | None:
         """Return the energy of one run that is not drawn over time."""
@@ -124,8 +133,10 @@ class Equations:
             time, energy = _overlapped(runs)
         else:
             time = _sum(r.repeat * r.found["time"] for r in runs)
-            energy = _idling(runs, time) if self.idle else _sum(r.repeat * r.found["energy"] for r in runs)
-        found = totals(time, energy, _sum(r.repeat * r.work() for r in runs))
+            energy = (
+                _idling(runs, time) if self.idle else _all((r.repeat, r.found.get("energy")) for r in runs)
+            )
+        found = totals(time, energy, _all((r.repeat, r.work()) for r in runs))
         held: dict[str, list[Any]] = {}
         for run in runs:
             for name, value in run.found.items():
@@ -183,6 +194,12 @@ def _sum(numbers: Iterable[Any]) -> Any | None:
     """Return a sum that begins with its first term, as a 0 has no unit; None of nothing."""
     listed = list(numbers)
     return reduce(add, listed) if listed else None
+
+
+def _all(parts: Iterable[tuple[Any, Any | None]]) -> Any | None:
+    """Return the sum of products; None where one is not known."""
+    listed = list(parts)
+    return None if any(x is None for _, x in listed) else _sum(repeat * x for repeat, x in listed)
 
 
 def _largest(numbers: Mapping[str, Any]) -> Any:
@@ -279,8 +296,19 @@ def refusal(model: Model) -> str:
         return "runs on a map of machines; a kernel runs on the one machine of the question"
     if lists is not None:
         return "is asked about lists; a kernel is a model of single inputs on one machine"
-    lacking = [n for n in NEEDED if n not in {q.name for q in model.metrics}]
-    return f"does not say what {' and '.join(lacking)} a run has" if lacking else ""
+    return "" if "time" in {q.name for q in model.metrics} else "does not say what time a run has"
+
+
+def untold(kernels: Sequence[Kernel]) -> dict[str, tuple[str, Kernel]]:
+    """Return the metrics that the whole has not: of each what is not said, and by which kernel first."""
+    found: dict[str, tuple[str, Kernel]] = {}
+    for k in kernels:
+        said = {q.name for q in k.model.metrics}
+        for metric, needed in TAKEN.items():
+            lacking = next((n for n in needed if n not in said), None)
+            if lacking is not None:
+                found.setdefault(metric, (lacking, k))
+    return found
 
 
 def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = False) -> Model:
@@ -296,13 +324,15 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
     inputs = [(k.at(q.name), k, q) for k in every for q in k.model.inputs]
     metrics = (_renamed(q, f"{k.name}.{q.name}", k) for k in every for q in k.model.metrics)
     sources = dict.fromkeys(k.model.source for k in every)
+    lacking = untold(every)
+    added = () if overlap else ("time",) if idle or "energy" in lacking else ("time", "energy")
     return Model(
         name=f"{named}{way}",
         title=f"{', '.join(f'{k.name} ({k.model.name})' for k in every)} on one machine{way}",
         source="; ".join(sources),
         machine=_union((q.name, q) for k in every for q in k.model.machine),
         inputs=(*(_of(REPEAT, k) for k in every), *_inputs(inputs)),
-        metrics=(*WHOLE, *metrics),
+        metrics=(*(q for q in WHOLE if q.name not in lacking), *metrics),
         limits=tuple(_limits(every, overlap)),
         equations=Equations(every, overlap, idle),
         notes=__doc__ or "",
@@ -313,7 +343,7 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
         unknowns=tuple(_unknowns(every)),
         black_box=next((k.model.black_box for k in every if k.model.black_box), ""),
         further=tuple(dict.fromkeys(_further(every))),
-        sums=tuple(_sums(every, () if overlap else ("time",) if idle else ("time", "energy"))),
+        sums=tuple(_sums(every, added)),
     )
 
 

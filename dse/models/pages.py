@@ -113,7 +113,7 @@ def domain(q: Quantity, unknown: Unknown | None = None) -> str:
     elif math.isfinite(q.maximum):
         text = f"{q.minimum:g} to {q.maximum:g}"
     else:
-        text = f"at least {q.minimum:g}"
+        text = f"{'above' if q.open else 'at least'} {q.minimum:g}"
     if q.default is not None:
         text += f"; default {q.default if isinstance(q.default, str) else format(q.default, '.6g')}"
     if unknown is not None:

@@ -8,12 +8,15 @@ from dse.models.arithmetic import per
 
 
 def totals(time: Any, energy: Any, work: Any) -> dict[str, Any]:
-    """Return the metrics of a run of ``time`` (s) and ``energy`` (J) that does ``work`` (flops), on any arithmetic."""
-    return {
-        "time": time,
-        "energy": energy,
-        "power": per(energy, time),
-        "performance": per(work, time),
-        "efficiency": per(work, energy),
-        "energy_delay": energy * time,
-    }
+    """Return the metrics of a run of ``time`` (s) and ``energy`` (J) that does ``work`` (flops), on any arithmetic.
+
+    Where energy or work is not known (None), what needs it is left out.
+    """
+    found = {"time": time}
+    if energy is not None:
+        found |= {"energy": energy, "power": per(energy, time)}
+    if work is not None:
+        found["performance"] = per(work, time)
+    if energy is not None and work is not None:
+        found["efficiency"] = per(work, energy)
+    return found if energy is None else {**found, "energy_delay": energy * time}

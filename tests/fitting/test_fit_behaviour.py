@@ -220,6 +220,20 @@ def test_from_measurements_to_an_answer(gemm_csv: Path, tmp_path: Path):
     assert "geometric program" in " ".join(shown.output.split())
 
 
+def test_names_of_worst_runs_do_not_lie_on_each_other():
+    """Twins far from the model are named together; no two names touch in the picture."""
+    x = np.geomspace(1, 100, 60)
+    y = 3e-3 * x
+    y[[10, 11, 30]] *= [2.0, 2.02, 1.9]
+    fit = fit_behaviour({"x": x, "time [s]": y}, "time", "x", form="a * x")
+    figure = fit.plot()
+    figure.draw_without_rendering()
+    boxes = {t.get_text(): t.get_window_extent() for t in figure.axes[0].texts}
+    assert any(n.startswith("runs 11, 12") for n in boxes)
+    assert "run 31" in boxes
+    assert not any(a.overlaps(b) for n, a in boxes.items() for m, b in boxes.items() if n < m)
+
+
 def test_json_says_what_python_gets(gemm_csv: Path):
     told = json.loads(dse_("fit", gemm_csv, *ASK, "--form", FORM, "--json").stdout)
     assert told["held_out"]["mean"] == pytest.approx(NOISE * 0.8, rel=0.3)

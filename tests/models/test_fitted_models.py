@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dse.models.fitted import Column, Derived, Facet, Fitted, Term, fit_of
 from dse.models.fitted import model as model_of
 from dse.models.model_files import ModelFileError, read, shipped
 from dse.models.model_text import written
+from dse.reproduction import clock_model
 from formulations import batch
 from formulations.evaluation import RowKey
 from formulations.intervals import Interval
@@ -243,6 +245,20 @@ def test_a_given_value_beyond_the_runs_is_no_answer_and_named(tmp_path: Path):
     assert list(found.conflict) == ["measured_range.n.max"]
 
 
+@pytest.mark.parametrize("more", ["", 'n = "k - 1024"'])
+def test_a_fitted_model_is_not_asked_at_0(more: str, tmp_path: Path):
+    """A number that is given is refused at once; one that is computed is named."""
+    (tmp_path / "gemm.toml").write_text(written(fitted("softmax")), encoding="utf-8")
+    text = f'model = "./gemm.toml"\n[given]\nm = {int(bool(more))}\nk = 1024\n'
+    (tmp_path / "ask.toml").write_text(text + (f"[define]\n{more}\n" if more else "n = 5\n"))
+    if not more:
+        with pytest.raises(ScenarioError, match=r"given.m: 0 is outside its domain[\s\S]*m .* is above 0"):
+            load(tmp_path / "ask.toml")
+        return
+    answered = dse.solve(load(tmp_path / "ask.toml"))
+    assert answered.message == "n of gemm is 0, and it was fitted to numbers above 0"
+
+
 def test_the_hull_is_a_limit_of_its_own():
     fit = fitted("posynomial", hull=(Facet({"m": 1.0, "n": 1.0}, 1e6),))
     model = model_of(fit)
@@ -308,3 +324,21 @@ def test_what_ships_can_be_asked_and_says_where_it_comes_from(name: str):
     from scenarios import template
 
     assert dse.solve(from_text(template(name))).status == "optimal"
+
+
+def test_the_clock_model_that_ships_is_the_fit_of_its_runs_and_near_them():
+    """Every run within 4 % of power, time and energy by the model; least energy within a step of where theirs is."""
+    lines = (files("dse.reproduction") / "data" / "clocks_a4000_fp32.csv").read_text().splitlines()[1:]
+    clock, time, power = np.array([line.split(",") for line in lines], float).T * [[1e6], [1e-3], [1.0]]
+    made = fit_of(models.get("fp32-a4000"))
+    again = clock_model.made().fitted
+    x = {"core_frequency": clock}
+    assert np.allclose(made.value(x), again.value(x), rtol=1e-6)
+    for name, measured in (("power", power), ("time", time), ("energy", time * power)):
+        assert np.allclose(made.metric(name, x), measured, rtol=0.04), name
+    best = dse.solve(
+        {"model": "fp32-a4000", "decide": {"core_frequency": {}}, "objective": {"minimize": "energy"}}
+    )
+    assert best.status == "optimal"
+    assert best.objective == pytest.approx((time * power).min(), rel=0.02)
+    assert abs(best.variables["core_frequency"] - clock[(time * power).argmin()]) < 195e6

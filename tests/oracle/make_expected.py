@@ -17,6 +17,7 @@ from typing import Any
 
 import oracle_blocks
 import oracle_checkpoints
+import oracle_clock
 import oracle_definitions
 import oracle_functions
 import oracle_gemm
@@ -42,6 +43,7 @@ LISTED = {
     "exabounds": oracle_systems,
     "gemm-h100": oracle_gemm,
     "gemm-a100": oracle_gemm,
+    "fp32-a4000": oracle_clock,
 }
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 COLUMNS = (

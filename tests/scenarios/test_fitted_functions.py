@@ -379,7 +379,53 @@ time = { max = "10 min" }
     path.write_text(question.text.replace("m = 100,", "m = 3,"))
     far = dse.solve(scenarios.load(path))
     assert list(far.conflict) == ["product.measured_range.m.min"]
-    (folder / "gemm.toml").write_text(GEMM.replace('name = "energy"', 'name = "joules"'))
-    path.write_text(path.read_text().partition("# model file")[0])
-    with pytest.raises(ScenarioError, match="does not say what energy a run has"):
+
+
+WITHOUT_ENERGY = """
+[[kernels]]
+name = "small"
+model = "./gemm.toml"
+given = { m = 100, n = 200, wait = "1 ms" }
+repeat = 3
+[[kernels]]
+name = "large"
+model = "./gemm.toml"
+given = { m = 1000, n = 2000, wait = "1 ms" }
+"""
+
+
+def test_a_kernel_that_says_no_energy_is_asked_for_its_time(folder: Path):
+    """By hand: times add up, or overlap to the longest; what would need the energy is not there."""
+    without = GEMM.replace('name = "energy"', 'name = "joules"')
+    (folder / "gemm.toml").write_text(without)
+    path = folder / "kernels.toml"
+    path.write_text(WITHOUT_ENERGY)
+    found = dse.solve(scenarios.load(path))
+    small, large = by_hand(100, 200, 1e-3), by_hand(1000, 2000, 1e-3)
+    assert found.metrics["time"] == pytest.approx(3 * small + large, rel=1e-13)
+    flops = 3 * 2 * 100 * 200**2 + 2 * 1000 * 2000**2
+    assert found.metrics["performance"] == pytest.approx(flops / found.metrics["time"], rel=1e-12)
+    assert not {"energy", "power", "efficiency", "energy_delay"} & found.metrics.keys()
+    path.write_text("overlap = true\n" + WITHOUT_ENERGY)
+    assert dse.solve(scenarios.load(path)).metrics["time"] == pytest.approx(max(3 * small, large), rel=1e-13)
+    for more, said in {
+        '[objective]\nminimize = "energy"': "does not say what energy a run of small has, so the whole has no energy",
+        '[limits]\npower = { max = "1 W" }': "so the whole has no power",
+        '[define]\nbill = "2 * efficiency"\n[objective]\nminimize = "bill"': "efficiency",
+    }.items():
+        path.write_text(WITHOUT_ENERGY + more)
+        with pytest.raises(ScenarioError, match=said):
+            scenarios.load(path)
+    path.write_text('idle = "on"\n' + WITHOUT_ENERGY)
+    with pytest.raises(ScenarioError, match="does not say what its energy is made of"):
+        scenarios.load(path)
+    (folder / "gemm.toml").write_text(without.replace('name = "performance"', 'name = "rate"'))
+    path.write_text(WITHOUT_ENERGY)
+    assert "performance" not in dse.solve(scenarios.load(path)).metrics
+    (folder / "gemm.toml").write_text(
+        without.replace('name = "time"', 'name = "lag"')
+        .replace("time = -1", "lag = -1")
+        .replace("time = 1", "lag = 1")
+    )
+    with pytest.raises(ScenarioError, match="does not say what time a run has"):
         scenarios.load(path)

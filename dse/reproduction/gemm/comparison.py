@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse import models
+from dse import machines, models
 from dse.fitting import Behaviour, fit_behaviour, forms, ways
 from dse.fitting.held_out import folds
 from dse.fitting.logfit import log_value
@@ -20,6 +20,7 @@ from dse.reproduction.rows import Rows
 from dse.reproduction.sources import table
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 PAPER = "gemm"
 ROWS = Rows(PAPER)
 NAMES = {"h100": "H100", "a100": "A100"}
@@ -39,12 +40,14 @@ FOUND = {"e_sum": ways.Way(POSYNOMIAL, 10), "e_softmax": ways.Way(SOFTMAX, 8)}
 # of mean errors in percent: at most this, by statement and machine
 BOUNDS: Mapping[str, Mapping[str, float]] = {
     "e_roofline": {"h100": 60.0, "a100": 60.0},
-    "e_launch": {"h100": 15.0, "a100": 17.0},
-    "e_soft": {"h100": 14.5, "a100": 14.5},
-    "e_three": {"h100": 17.0, "a100": 17.0},
-    "e_sum": {"h100": 11.0, "a100": 11.0},
-    "e_softmax": {"h100": 8.0, "a100": 8.5},
+    "e_launch": {"h100": 14.0, "a100": 16.0},
+    "e_soft": {"h100": 13.0, "a100": 13.0},
+    "e_three": {"h100": 16.0, "a100": 16.0},
+    "e_sum": {"h100": 10.0, "a100": 10.0},
+    "e_softmax": {"h100": 7.0, "a100": 8.2},
 }
+# how often the families are cut in halves at random
+HALVES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class Sample:
         """Logarithms of the columns (runs, 3)."""
         return np.log(np.column_stack([self.columns[c] for c in COLUMNS]))
 
-    def rows(self, which: NDArray[np.bool_]) -> dict[str, Array]:
+    def rows(self, which: Mask) -> dict[str, Array]:
         """Return some runs as a mapping of columns, as ``dse.fit_behaviour`` takes it."""
         return {c: v[which] for c, v in self.columns.items()} | {"latency [s]": self.latency[which]}
 
@@ -68,20 +71,24 @@ class Sample:
 @cache
 def sample(machine: str) -> Sample:
     """Read the runs of a machine."""
-    lines = table(f"gemm_{machine}_sxm_bf16")
+    return sample_of(table(f"gemm_{machine}_sxm_bf16"), "latency [ms]")
+
+
+def sample_of(lines: Sequence[Mapping[str, str]], latency: str) -> Sample:
+    """Return runs from the lines of a table; ``latency``: the column of times (ms)."""
     columns = {c: np.array([float(line[c]) for line in lines]) for c in COLUMNS}
     family = np.unique(np.column_stack([columns["n"], columns["k"]]), axis=0, return_inverse=True)[1].ravel()
-    return Sample(columns, np.array([float(line["latency [ms]"]) for line in lines]) * 1e-3, family)
+    return Sample(columns, np.array([float(line[latency]) for line in lines]) * 1e-3, family)
 
 
-def halves(found: Sample) -> NDArray[np.bool_]:
-    """Return which runs are held out: half of the families, drawn once."""
-    return np.asarray(folds(found.family, 2, seed=0) == 0)
+def halves(found: Sample, seed: int = 0) -> Mask:
+    """Return which runs are held out: half of the families, drawn at random."""
+    return np.asarray(folds(found.family, 2, seed=seed) == 0)
 
 
-def sheet(machine: str) -> Array:
-    """Times by the data sheet's roofline: the longer of flops and bytes."""
-    c, (flops, bandwidth) = sample(machine).columns, SHEET[machine]
+def sheet(found: Sample, rates: tuple[float, float]) -> Array:
+    """Times by a data sheet's rates (flops and bytes a second): the longer of flops and bytes."""
+    c, (flops, bandwidth) = found.columns, rates
     moved = 2 * (c["m"] * c["k"] + c["k"] * c["n"] + c["m"] * c["n"])
     return np.maximum(2 * c["m"] * c["n"] * c["k"] / flops, moved / bandwidth)
 
@@ -92,12 +99,16 @@ def missed(modelled: Array, measured: Array) -> float:
 
 
 @cache
-def error(machine: str, which: str) -> float:
-    """Mean error in percent on the half of the families that is held out; ``which``: a statement."""
+def errors_of(machine: str, which: str) -> Array:
+    """Mean errors in percent on halves of the families held out, one for each; ``which``: a statement."""
     found = sample(machine)
-    out = halves(found)
+    return np.array([error(found, which, halves(found, seed), SHEET[machine]) for seed in range(HALVES)])
+
+
+def error(found: Sample, which: str, out: Mask, rates: tuple[float, float]) -> float:
+    """Mean error in percent on the runs held ``out`` of a form fitted to the others, or of the data sheet's rates."""
     if which == "e_sheet":
-        return missed(sheet(machine)[out], found.latency[out])
+        return missed(sheet(found, rates)[out], found.latency[out])
     way = FOUND.get(which)
     if way is None:
         written = forms.parse(WRITTEN[which], COLUMNS)
@@ -108,14 +119,16 @@ def error(machine: str, which: str) -> float:
     return missed(np.exp(log_value(form, x[out])), found.latency[out])
 
 
-@cache
-def fitted(machine: str, group: str, of: int = 2) -> tuple[Behaviour, float, float]:
-    """A softmax of eight terms without one of several parts of whole groups; its error and coverage there, percent."""
-    found = sample(machine)
+def apart(found: Sample, group: str, of: int, seed: int = 0) -> Mask:
+    """Return which runs are held out: one of several parts of whole values of "n, k" or of "k"."""
     labels = found.family if group == "n, k" else np.unique(found.columns["k"], return_inverse=True)[1]
-    out = np.asarray(folds(np.asarray(labels, np.intp), of, seed=0) == 0)
+    return np.asarray(folds(np.asarray(labels, np.intp), of, seed=seed) == 0)
+
+
+def softmax(found: Sample, group: str, out: Mask, name: str) -> tuple[Behaviour, float, float]:
+    """Fit a softmax of eight terms to the runs not held ``out``; its error and coverage on the others, percent."""
     made = fit_behaviour(
-        found.rows(~out), "latency", "m, n, k", form="softmax", terms=8, group=group, name=machine
+        found.rows(~out), "latency", "m, n, k", form="softmax", terms=8, group=group, name=name
     )
     modelled = np.asarray(made.fitted.value({c: v[out] for c, v in found.columns.items()}))
     ratio = found.latency[out] / modelled
@@ -123,19 +136,28 @@ def fitted(machine: str, group: str, of: int = 2) -> tuple[Behaviour, float, flo
     return made, missed(modelled, found.latency[out]), 100 * inside
 
 
+@cache
+def fitted(machine: str, group: str, of: int = 2) -> tuple[Behaviour, float, float]:
+    """A softmax of eight terms without one of several parts of whole groups; its error and coverage there, percent."""
+    found = sample(machine)
+    return softmax(found, group, apart(found, group, of), machine)
+
+
 def errors() -> list[Row]:
-    """The table of errors: half of the families (n, k) held out."""
+    """The table of errors: half of the families (n, k) held out, mean of HALVES random halves."""
     found = []
     for machine, name in NAMES.items():
-        off = error(machine, "e_sheet")
-        found.append(ROWS.holds("e_sheet", name, ours=off >= 40.0, remark=f"{off:.1f} % on average"))
+        off = errors_of(machine, "e_sheet")
+        found.append(ROWS.holds("e_sheet", name, ours=off.mean() >= 40.0, remark=_told(off)))
     for which, bounds in BOUNDS.items():
         for machine, name in NAMES.items():
-            off = error(machine, which)
-            found.append(
-                ROWS.holds(which, name, ours=off <= bounds[machine], remark=f"{off:.1f} % on average")
-            )
+            off = errors_of(machine, which)
+            found.append(ROWS.holds(which, name, ours=off.mean() <= bounds[machine], remark=_told(off)))
     return found
+
+
+def _told(off: Array) -> str:
+    return f"{off.mean():.1f} %; {off.min():.1f} to {off.max():.1f} % in {off.size} halves"
 
 
 def intervals() -> list[Row]:
@@ -150,6 +172,18 @@ def intervals() -> list[Row]:
         said = f"{off:.1f} % off, {inside:.1f} % inside"
         found.append(ROWS.holds("i_inner", name, ours=off <= 16.0 and inside >= 85.0, remark=said))
     return found
+
+
+def elsewhere() -> list[Row]:
+    """Ask the measured machine for products that another project measured on such a machine."""
+    found = sample_of(table("llmcompass_matmul_a100"), "latency [ms]")
+    fit = machines.get("a100-sxm-80gb-measured").parameters
+    rates = (1 / fit["time_per_flop"], 1 / fit["time_per_byte"])
+    ours = missed(fit["launch_time"] + sheet(found, rates), found.latency)
+    theirs = missed(sheet(found, SHEET["a100"]), found.latency)
+    said = f"fitted {ours:.0f} %, data sheet {theirs:.0f} %"
+    holds = all(25.0 <= off <= 35.0 for off in (ours, theirs))
+    return [ROWS.holds("e_elsewhere", "A100", ours=holds, remark=said)]
 
 
 def questions() -> list[Row]:

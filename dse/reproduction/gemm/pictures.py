@@ -30,11 +30,13 @@ def draw(folder: Path) -> tuple[Picture, ...]:
 
 def _errors(folder: Path) -> Picture:
     figure, (axis,) = drawing.canvas(
-        "Measured matrix products: half of the families (n, k) held out", "", "mean error (%)"
+        f"Measured matrix products: half of the families (n, k) held out, mean of {comparison.HALVES} halves",
+        "",
+        "mean error (%)",
     )
     place = np.arange(len(LABELS))
     for shift, (machine, name), colour in zip((-0.2, 0.2), NAMES.items(), (BLUE, ORANGE), strict=True):
-        off = [comparison.error(machine, which) for which in LABELS]
+        off = [float(comparison.errors_of(machine, which).mean()) for which in LABELS]
         bars = axis.bar(place + shift, off, 0.38, color=colour, label=name)
         axis.bar_label(bars, [f"{v:.1f}" for v in off], fontsize=12)
     axis.set_xticks(place, list(LABELS.values()))
@@ -53,7 +55,7 @@ def _against(folder: Path) -> Picture:
         made, off, inside = comparison.fitted(machine, "n, k")
         modelled = np.asarray(made.fitted.value({c: v[out] for c, v in found.columns.items()}))
         measured = found.latency[out]
-        sheet = comparison.sheet(machine)[out]
+        sheet = comparison.sheet(found, comparison.SHEET[machine])[out]
         axis.loglog(1e3 * measured, sheet / measured, ".", color=ORANGE, alpha=0.4, label="data sheet")
         axis.loglog(1e3 * measured, modelled / measured, ".", color=BLUE, alpha=0.5, label="softmax of 8")
         axis.axhspan(1 / made.held.high, 1 / made.held.low, color=GREEN, alpha=0.2, label="90 % interval")

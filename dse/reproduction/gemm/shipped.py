@@ -14,10 +14,12 @@ MEANINGS = {
     "m": "rows of the result (tokens in flight)",
     "n": "columns of the result",
     "k": "inner length",
+    "time": "the latency, as a kernel calls it",
     "performance": "flops per second, 2 m n k / latency",
     "traffic": "bytes of both factors and the result, two for each entry",
 }
 ALSO = (
+    "time [s] = latency",
     "performance [flop/s] = 2 * m * n * k / latency",
     "traffic [byte] = 2 * m * k + 2 * k * n + 2 * m * n",
 )
