@@ -62,7 +62,7 @@ def chosen(grid: Grid) -> Choice:
             )
     exceptions = tuple(tally.unexpected)
     if offer.path is not None:
-        return Choice(offer.path, exceptions=exceptions)
+        return Choice(offer.path, exceptions=exceptions, left=1.0 - offer.share)
     reasons = [SAMPLED] if sampled else [o.reason for o in offers if o.reason]
     return Choice(None, tuple(reasons or [NO_WAY]), exceptions)
 

@@ -20,15 +20,14 @@ from formulations.tolerances import HOLDS, TIE, TIES
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
+from solvers import work
 from solvers.batched import blocks, table_conflicts, table_designs
 from solvers.batched.blocks import Block
-from solvers.batched.offers import OTHER_KIND, Offer, too_few
+from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, too_few
 from solvers.batched.table_designs import LARGEST, Rule, Table, full
 from solvers.batched.told import Designs, Told
 
 KIND = "table of designs"
-FEWEST = 20
-"""Points of a grid below which nothing is gained."""
 CELLS = 400_000
 """Designs times points that are evaluated together."""
 SURE = 1e-7
@@ -50,7 +49,7 @@ def way(grid: Grid) -> Offer:
             Offer(reason=f"{KIND}: there are more than {LARGEST} designs") if _listed(asked) else OTHER_KIND
         )
     if grid.size < FEWEST:
-        return too_few(FEWEST, KIND)
+        return too_few(KIND)
     return blocks.offered(Tables(grid), Tables(blocks.thinned(grid)))
 
 
@@ -70,6 +69,14 @@ class Tables:
     grid: Grid
     method: str = "a table of all designs, evaluated at every point"
     kind: str = "batch"
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: its designs evaluated (once for all that differ in limits only) and compared."""
+        numbers = work.metrics(next(iter(self.grid.bases.values())))
+        cell = work.seconds("table metric", numbers * work.given_share(self.grid)) + work.seconds("table cell")
+        designs = max((table_designs.size(q) or 1 for q in blocks.kinds(self.grid)), default=1)
+        return work.seconds("table point") + designs * cell
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
