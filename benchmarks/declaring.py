@@ -57,7 +57,7 @@ class Seen:
 
 
 def asked(name: str, points: int) -> Grid:
-    """Return a grid over a factor of ten around two numbers of a ready question: a limit, what is given, a machine's."""
+    """Return a grid over a factor of ten around two numbers of a ready question: a limit, an input, a machine's."""
     source = dict(scenarios.ready(name).raw) if hasattr(scenarios, "ready") else _raw(name)
     source.pop("sweep", None)
     question = scenarios.grid(dse.load(source)).question(())
@@ -153,17 +153,25 @@ def write(found: Mapping[str, float]) -> None:
 def main() -> None:
     """Measure, print what is declared beside what was measured, and write it where that is asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.declaring", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="QUESTION", help="ready questions (default: a choice of them)")
+    parser.add_argument(
+        "names", nargs="*", metavar="QUESTION", help="ready questions (default: a choice of them)"
+    )
     parser.add_argument("--write", action="store_true", help=f"write solvers/{work.TABLE}")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     every = []
     names = options.names or QUESTIONS
-    for name, points in [*((n, 1000) for n in names), *((n, MANY) for n in LARGE if n in names or not options.names)]:
+    for name, points in [
+        *((n, 1000) for n in names),
+        *((n, MANY) for n in LARGE if n in names or not options.names),
+    ]:
         for s in seen(name, points, 6 if points < MANY else 60):
             every.append(s)
             declared = sum(work.declared()[n] * u for n, u in s.units.items())
-            print(f"{s.name:50} took {s.seconds:.1e}, declared {declared:.1e} ({', '.join(s.units)})", flush=True)
+            print(
+                f"{s.name:50} took {s.seconds:.1e}, declared {declared:.1e} ({', '.join(s.units)})",
+                flush=True,
+            )
     found = {n: c for n, c in fitted(every).items() if n not in KEPT}
     for name, one in found.items():
         print(f"{name:34} {one:.1e} s, declared {work.declared()[name]:.1e}")

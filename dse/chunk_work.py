@@ -47,7 +47,7 @@ KINDS = 8
 """Questions along axes of names of which the dearest is taken for what a point costs."""
 LEFT_OVER = "left_over"
 FRONT = "the exact front along a limit"
-TIED = "a limit within a share of an optimum needs that optimum first, at each point"
+TIED = "a limit within a share of an optimum needs that optimum first; with a number in its place it may go at once"
 RUN = "each design is run or searched for by itself"
 NO_REASON = "no reason was kept"
 METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
@@ -326,13 +326,11 @@ class Line:
 
 
 def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
-    """Cut a block of points into lines along the longest axis of the grid that changes a limit on a metric, else into points."""
+    """Cut a block into lines along the longest axis of the grid that changes a limit on a metric, else into points."""
     long = [
         i
         for i, t in enumerate(grid.targets)
-        if t.kind == "limit"
-        and t.side in {"min", "max"}
-        and len(grid.axes[i].values) >= series.FEWEST
+        if t.kind == "limit" and t.side in {"min", "max"} and len(grid.axes[i].values) >= series.FEWEST
     ]
     if not long:
         yield from (Line((place,)) for place in places(region))

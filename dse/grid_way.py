@@ -49,7 +49,9 @@ def seconds(at: Ready, on: int) -> float:
     """Return about how long a sweep into a new store takes on so many cores, its audit included."""
     shape = at.plan.shape
     chunks = math.prod(-(-n // c) for n, c in zip(shape, chunk_shape(at), strict=True))
-    spent = (math.prod(shape) * at.work + chunks * work.seconds("chunk variable", len(at.plan.variables))) / on
+    spent = (
+        math.prod(shape) * at.work + chunks * work.seconds("chunk variable", len(at.plan.variables))
+    ) / on
     again = audits.wanted(at, None)
     return spent + (work.seconds("audit") + work.seconds("audit point", again) if again else 0.0)
 

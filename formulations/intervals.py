@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake
 
 Array = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ HAIR = 1e-6
 class Interval:
     """All numbers from ``lo`` to ``hi``, element by element (arrays of one shape or scalars).
 
-    A comparison of intervals has no single answer and raises TypeError. Where an operation has no finite
+    A comparison of intervals has no single answer and raises CannotTake. Where an operation has no finite
     answer (division by an interval around zero) the ends are infinite: wide, never wrong.
     """
 
@@ -47,7 +48,7 @@ class Interval:
         return f"Interval({self.lo!r}, {self.hi!r})"
 
     def __bool__(self) -> bool:
-        raise TypeError("a comparison of intervals has no single answer")
+        raise CannotTake("a comparison of intervals has no single answer")
 
     def __lt__(self, other: Any) -> bool:
         return bool(self)
@@ -183,7 +184,7 @@ def _at_least(value: Interval, bound: Any) -> Interval:
 
 def _none_positive(bound: Any) -> Any:
     if np.any(np.asarray(bound) > 0):
-        raise ValueError("limits above 0 and others read differently: ask for them apart")
+        raise CannotTake("limits above 0 and others read differently: ask for them apart")
     return bound
 
 

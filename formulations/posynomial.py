@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake
 
 Key = tuple[tuple[str, float], ...]
 TINY = 1e-300
@@ -26,7 +27,7 @@ MOST_PRODUCTS = 20_000
 larger: ContextVar[Callable[..., Ratio] | None] = ContextVar("larger", default=None)
 
 
-class NotPosynomial(ArithmeticError):
+class NotPosynomial(CannotTake):
     """An operation leaves the ratios of posynomials; the text says which."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake
 from formulations import intervals
 from formulations.intervals import Array, Interval
 
@@ -64,7 +65,7 @@ class Slope:
         return Slope(constant, constant, (ZERO,) * len(self.slopes), self.reach)
 
     def __bool__(self) -> bool:
-        raise TypeError("a comparison of intervals has no single answer")
+        raise CannotTake("a comparison of intervals has no single answer")
 
     def __lt__(self, other: Any) -> bool:
         return bool(self)

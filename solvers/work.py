@@ -64,7 +64,9 @@ def terms(problem: Problem | None) -> int:
     """Return how many terms objective and limits of a problem have; 1 where they have none."""
     if problem is None or problem.rows is None:
         return 1
-    sums = [r.numerator for r in problem.rows] + ([problem.goal.numerator] if problem.goal is not None else [])
+    sums = [r.numerator for r in problem.rows] + (
+        [problem.goal.numerator] if problem.goal is not None else []
+    )
     return max(sum(len(s.terms) for s in sums), 1)
 
 
@@ -74,7 +76,7 @@ def metrics(question: Question) -> int:
 
 
 def given_share(grid: Grid) -> float:
-    """Return for how many of the points, as a share, what is given differs: limits and bounds are only compared with."""
+    """Return the share of points at which what is given differs: limits and bounds are only compared with."""
     aims = zip(grid.shape, grid.targets, strict=True)
     return 1.0 / math.prod(n for n, t in aims if t.kind in {"limit", "decide"})
 

@@ -14,6 +14,14 @@ from typing import Any
 
 import numpy as np
 
+
+class CannotTake(ArithmeticError, TypeError, ValueError):
+    """An arithmetic, or a way to an answer, does not take what it is given, and says so: no mistake in a program.
+
+    Where Python has a type for it (a comparison: TypeError, a number: ValueError) it is one of that type, too.
+    """
+
+
 # shares, counts and rates of this size are rounding
 NONE = 1e-7
 

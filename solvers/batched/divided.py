@@ -21,7 +21,7 @@ from solvers.batched import blocks
 from solvers.batched.divided_answers import answered
 from solvers.batched.geometric import threads
 from solvers.batched.geometric_ties import Solver
-from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, cut_up, too_few
+from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.batched.told import Told
 
 WAY = "ratios of sums searched together"
@@ -30,8 +30,6 @@ OF_A_STRUCTURE = 8
 """Points that have one structure, on average, from which setting up a block of them is worth it."""
 PIECE = 2048
 """Points of a piece: each has a dozen nodes open, with exponents of their own."""
-COMPILED = 5000
-"""Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
 
 
 def way(grid: Grid) -> Offer:
@@ -40,7 +38,9 @@ def way(grid: Grid) -> Offer:
         return OTHER_KIND
     if grid.size < FEWEST:
         return too_few(KIND)
-    found = Divided(batch.apart(grid, divided.divided), grid.size >= COMPILED)
+    found = Divided(
+        batch.apart(grid, divided.divided), pays(Divided(over_grid.spread(grid), compiled=False), grid)
+    )
     if found.spread.runs * OF_A_STRUCTURE > grid.size:
         # most of the work would be in setting up blocks of a few points
         return cut_up(KIND)

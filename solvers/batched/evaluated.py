@@ -66,7 +66,11 @@ def _takes_arrays(spread: Spread) -> bool:
     with np.errstate(all="ignore"):
         try:
             plain = evaluation.metrics(spread.grid.question((0,) * len(region)), {})
-        except ARITHMETIC:  # what happens at this point is no reason to refuse the others
+        except (
+            ArithmeticError,
+            TypeError,
+            ValueError,
+        ):  # what happens at this point is no reason to refuse the others
             return True
         try:
             found = evaluation.metrics(spread.question(region), {})

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, evaluation, handover
+from formulations import batch, evaluation, handover, over_grid
 from formulations.batch import Batch
 from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
@@ -33,7 +33,7 @@ from solvers.batched.evaluated import blank
 from solvers.batched.geometric_answers import OTHER_TIES, Answers, answered, binding, elasticity
 from solvers.batched.geometric_near import Anchors, Found
 from solvers.batched.geometric_ties import Solver, Stages
-from solvers.batched.offers import OTHER_KIND, Offer, cut_up, too_few
+from solvers.batched.offers import OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.gp_terms import Array
 
 WAY = "geometric programs solved together"
@@ -42,8 +42,6 @@ FEWEST = 2
 """Points from which a grid is solved together."""
 OF_A_STRUCTURE = 8
 """Points that have one structure, on average, from which setting up a block of them is worth it."""
-COMPILED = 20_000
-"""Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
 PIECE = 50_000
 """Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk."""
 FEWEST_NEAR = 8
@@ -56,7 +54,7 @@ def way(grid: Grid) -> Offer:
         return OTHER_KIND
     if grid.size < FEWEST:
         return too_few(KIND, FEWEST)
-    found = Geometric(batch.apart(grid), grid.size >= COMPILED)
+    found = Geometric(batch.apart(grid), pays(Geometric(over_grid.spread(grid), compiled=False), grid))
     if found.spread.runs * OF_A_STRUCTURE > max(grid.size, 1):
         # most of the work would be in setting up blocks of a few points
         return cut_up(KIND)

@@ -79,7 +79,9 @@ class Linear:
         """Declared seconds of a point: so much for each number of its program's rows."""
         problem = work.first_problem(self.grid)
         p = None if problem is None else problem.program
-        return work.seconds("linear number", 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p))
+        return work.seconds(
+            "linear number", 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
+        )
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""

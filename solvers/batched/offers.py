@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from results.dataset import Arrays, Layout
+from scenarios.grids import Grid
 
 
 class Path(Protocol):
@@ -69,8 +70,15 @@ class Choice:
 
 FEWEST = 12
 """Points of a grid from which a way is tried: a few points are tried beforehand, and trying costs about as many."""
+COMPILED = 20.0
+"""Declared seconds in NumPy from which a way is compiled: the compiler takes up to a minute, but once."""
 OTHER_KIND = Offer()
 """The question is not of the kind that a way answers."""
+
+
+def pays(uncompiled: Path, grid: Grid) -> bool:
+    """Tell whether a grid is worth a compiler, by the grid alone: not by what was compiled before."""
+    return uncompiled.work * grid.size >= COMPILED
 
 
 def too_few(kind: str, fewest: int = FEWEST) -> Offer:

@@ -70,7 +70,7 @@ class Sums:
 
     @property
     def work(self) -> float:
-        """Declared seconds of a point: the designs of its given numbers found, by the numbers decided, and looked up."""
+        """Declared seconds of a point: the designs of its given numbers found, for each number, and looked up."""
         decided = max(len(q.decide) for q in blocks.kinds(self.grid))
         found = work.seconds("sums found", decided * work.given_share(self.grid))
         return work.seconds("sums point") + found

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations.many import Array, Differ, Points
 from formulations.tolerances import HOLDS, TIE, TIES
 from results.dataset import Arrays, Layout
@@ -46,7 +47,11 @@ def way(grid: Grid) -> Offer:
     sizes = [table_designs.size(q) for q in asked]
     if any(size is None for size in sizes):
         return (
-            Offer(reason=f"{KIND}: there are more than {LARGEST} designs") if _listed(asked) else OTHER_KIND
+            Offer(
+                reason=f"{KIND}: there are more than {LARGEST} designs; with shorter lists it would go at once"
+            )
+            if _listed(asked)
+            else OTHER_KIND
         )
     if grid.size < FEWEST:
         return too_few(KIND)
@@ -74,7 +79,9 @@ class Tables:
     def work(self) -> float:
         """Declared seconds of a point: its designs evaluated (once for all that differ in limits only) and compared."""
         numbers = work.metrics(next(iter(self.grid.bases.values())))
-        cell = work.seconds("table metric", numbers * work.given_share(self.grid)) + work.seconds("table cell")
+        cell = work.seconds("table metric", numbers * work.given_share(self.grid)) + work.seconds(
+            "table cell"
+        )
         designs = max((table_designs.size(q) or 1 for q in blocks.kinds(self.grid)), default=1)
         return work.seconds("table point") + designs * cell
 
@@ -129,7 +136,7 @@ def answered(told: Told, question: Question, block: Block, points: Points, listi
     plain = next(asked for _, asked in combinations(block.grid.question(block.place(int(points[0])))))
     rule = table_designs.rule(plain)
     if rule is None:
-        raise ValueError("this is no question that a list of designs answers")
+        raise CannotTake("this is no question that a list of designs answers")
     every, wide, near = (
         list(combinations(q)) for q in (question, block.question(points, 1), block.question(points[first], 1))
     )
