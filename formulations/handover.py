@@ -2,8 +2,8 @@
 
 A *hand-over* is a point that a vectorised way leaves to the next one for a reason that it knows: it says so, or raises
 one of ``ARITHMETIC``. A *fallback* is a point that is left because of an exception that nobody expected: a mistake in a
-program. Both are answered in the end, point by point, and both are counted here. In strict mode (the environment variable ``DSE_STRICT``, which helper
-processes inherit) a fallback is raised instead; the tests run in strict mode.
+program. Both are answered in the end, point by point, and both are counted here. In strict mode (the environment
+variable ``DSE_STRICT``, which helper processes inherit) a fallback is raised instead; the tests run in strict mode.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
-from dse.models.arithmetic import CannotTake
+from dse.models.arithmetic import CannotTake, number
 
 Array = NDArray[np.float64]
 
@@ -104,7 +104,7 @@ class Interval:
     def __pow__(self, exponent: Any) -> Interval:
         if isinstance(exponent, Interval):
             return exp(exponent * log(self))
-        e = float(exponent)
+        e = number(exponent)
         if e == 0:
             return Interval(np.ones_like(self.lo), np.ones_like(self.hi))
         if e == 1:
@@ -119,7 +119,7 @@ class Interval:
         return _even_power(self, found)
 
     def __rpow__(self, base: Any) -> Interval:
-        return exp(self * float(np.log(base)))
+        return exp(self * number(np.log(base)))
 
 
 def _even_power(x: Interval, ends: Interval) -> Interval:
@@ -198,8 +198,8 @@ arithmetic.register_reaches(Interval)(reaches)
 def _pick(which: Interval, values: Sequence[Any]) -> Interval:
     """From the least to the largest entry whose number lies in the interval."""
     lo, hi = np.full(which.lo.shape, np.inf), np.full(which.lo.shape, -np.inf)
-    for number, value in enumerate(values, start=1):
-        entry, inside = Interval.of(value), (which.lo - HAIR <= number) & (number <= which.hi + HAIR)
+    for n, value in enumerate(values, start=1):
+        entry, inside = Interval.of(value), (which.lo - HAIR <= n) & (n <= which.hi + HAIR)
         lo = np.where(inside, np.minimum(lo, entry.lo), lo)
         hi = np.where(inside, np.maximum(hi, entry.hi), hi)
     # between two numbers there is none to pick

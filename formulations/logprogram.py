@@ -15,7 +15,7 @@ from functools import wraps
 from typing import Any
 
 from dse.models import arithmetic
-from dse.models.arithmetic import CannotTake
+from dse.models.arithmetic import CannotTake, number
 from formulations import evaluation
 from formulations.intervals import Interval
 from formulations.intervals import exp as interval_exp
@@ -169,7 +169,7 @@ class Expression:
         """``x`` as an Expression of the same program."""
         if isinstance(x, Expression):
             return x
-        c = float(x)
+        c = number(x)
         return Expression(
             self.program, () if c == 0 else (Term(math.copysign(1.0, c), math.log(abs(c)), {}),)
         )
@@ -208,7 +208,7 @@ class Expression:
     def __pow__(self, exponent: Any) -> Expression:
         if isinstance(exponent, Expression):
             return exp(exponent * log(self))
-        e = float(exponent)
+        e = number(exponent)
         if e.is_integer() and 0 <= e <= 2:
             return self.of(1.0) if e == 0 else self if e == 1 else self * self
         (t,) = self.monomial().terms

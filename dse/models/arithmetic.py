@@ -22,6 +22,14 @@ class CannotTake(ArithmeticError, TypeError, ValueError):
     """
 
 
+def number(x: Any) -> float:
+    """Return a plain number as a float; raises CannotTake for numbers of many points, symbols and the like."""
+    try:
+        return float(x)
+    except (TypeError, ValueError) as problem:
+        raise CannotTake(f"one number is wanted: {problem}") from problem
+
+
 # shares, counts and rates of this size are rounding
 NONE = 1e-7
 

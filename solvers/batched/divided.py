@@ -21,13 +21,11 @@ from solvers.batched import blocks
 from solvers.batched.divided_answers import answered
 from solvers.batched.geometric import threads
 from solvers.batched.geometric_ties import Solver
-from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, cut_up, pays, too_few
+from solvers.batched.offers import FEWEST, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.batched.told import Told
 
 WAY = "ratios of sums searched together"
 KIND = "ratios of sums"
-OF_A_STRUCTURE = 8
-"""Points that have one structure, on average, from which setting up a block of them is worth it."""
 PIECE = 2048
 """Points of a piece: each has a dozen nodes open, with exponents of their own."""
 

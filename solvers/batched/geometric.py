@@ -33,15 +33,11 @@ from solvers.batched.evaluated import blank
 from solvers.batched.geometric_answers import OTHER_TIES, Answers, answered, binding, elasticity
 from solvers.batched.geometric_near import Anchors, Found
 from solvers.batched.geometric_ties import Solver, Stages
-from solvers.batched.offers import OTHER_KIND, Offer, cut_up, pays, too_few
+from solvers.batched.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.gp_terms import Array
 
 WAY = "geometric programs solved together"
 KIND = "geometric program"
-FEWEST = 2
-"""Points from which a grid is solved together."""
-OF_A_STRUCTURE = 8
-"""Points that have one structure, on average, from which setting up a block of them is worth it."""
 PIECE = 50_000
 """Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk."""
 FEWEST_NEAR = 8
@@ -52,8 +48,8 @@ def way(grid: Grid) -> Offer:
     """Return this way if every point's question is a geometric program."""
     if not _structured(grid):
         return OTHER_KIND
-    if grid.size < FEWEST:
-        return too_few(KIND, FEWEST)
+    if grid.size < OF_A_STRUCTURE:
+        return too_few(KIND, OF_A_STRUCTURE)
     found = Geometric(batch.apart(grid), pays(Geometric(over_grid.spread(grid), compiled=False), grid))
     if found.spread.runs * OF_A_STRUCTURE > max(grid.size, 1):
         # most of the work would be in setting up blocks of a few points

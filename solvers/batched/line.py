@@ -23,14 +23,12 @@ from scenarios.question import HALVINGS, Question
 from solvers import boxes, work
 from solvers.batched import blocks
 from solvers.batched.line_answers import answered
-from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, cut_up, too_few
+from solvers.batched.offers import FEWEST, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, too_few
 from solvers.batched.told import Told
 
 WAY = "intervals over boxes of many points"
 UNSURE = "a search over intervals that ended without a proof"
 KIND = "one decided number"
-OF_A_STRUCTURE = 8
-"""Points that have one structure, on average, from which setting up a block of them is worth it."""
 PIECE = 4096
 """Points of a piece: each has a few boxes open."""
 
