@@ -35,7 +35,7 @@ from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
 from scenarios.kernels import model_names
 from scenarios.question import Search
-from solvers import anchors, batched, series
+from solvers import anchors, batched, series, work
 from solvers.answer import answer
 from solvers.batched import would_do
 from solvers.program_front import ProgramFront
@@ -43,9 +43,11 @@ from solvers.program_front import ProgramFront
 Told = Callable[[int], None]
 """What is called with the number of points of a chunk that are solved so far."""
 FRONTS = 100
+KINDS = 8
+"""Questions along axes of names of which the dearest is taken for what a point costs."""
 LEFT_OVER = "left_over"
 FRONT = "the exact front along a limit"
-TIED = "a limit within a share of an optimum needs that optimum first, at each point"
+TIED = "a limit within a share of an optimum needs that optimum first; with a number in its place it may go at once"
 RUN = "each design is run or searched for by itself"
 NO_REASON = "no reason was kept"
 METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
@@ -94,7 +96,7 @@ class Ready:
 
     ``plan``: the layout of its dataset. ``path``: the way that answers a whole block at once, None: point by point.
     ``front``: the exact front along a limit, asked for once for each line. ``spread``: the grid as arrays.
-    ``choice``: why this way was chosen.
+    ``choice``: why this way was chosen. ``work``: what a point costs, in declared seconds (see ``solvers.work``).
     """
 
     grid: scenarios.Grid
@@ -103,6 +105,12 @@ class Ready:
     front: Callable[[tuple[int, ...], RowKey], ProgramFront | None]
     spread: Spread
     choice: batched.Choice = field(default_factory=batched.Choice)
+    work: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """How the grid is cut into chunks (see ``results.chunks.chunk_shape``)."""
+        return "point" if self.path is None else self.path.kind
 
 
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
@@ -123,7 +131,17 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     plan = results.dataset.layout(grid, {"method": searched or (METHOD if path is None else path.method)})
     if only is not None:
         plan = results.dataset.only(plan, only)
-    return Ready(grid, plan, path, lru_cache(maxsize=FRONTS)(front), over_grid.spread(grid), choice)
+    fronts = lru_cache(maxsize=FRONTS)(front)
+    return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, _declared(grid, choice))
+
+
+def _declared(grid: scenarios.Grid, choice: batched.Choice) -> float:
+    """Return what a point costs, in declared seconds: by the way, and by itself as far as that leaves points over."""
+    left = 1.0 if choice.path is None else choice.left
+    named = [1 if a.numeric else n for a, n in zip(grid.axes, grid.shape, strict=True)]
+    kinds = itertools.islice(itertools.product(*map(range, named)), KINDS)
+    alone = max(work.alone(grid.question(place)) for place in kinds) if left else 0.0
+    return (choice.path.work if choice.path is not None else 0.0) + left * alone
 
 
 def _searched(grid: scenarios.Grid) -> str:
@@ -308,18 +326,17 @@ class Line:
 
 
 def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
-    """Cut a block of points into lines along its longest axis that changes a limit on a metric, else into points."""
+    """Cut a block into lines along the longest axis of the grid that changes a limit on a metric, else into points."""
     long = [
         i
         for i, t in enumerate(grid.targets)
-        if t.kind == "limit"
-        and t.side in {"min", "max"}
-        and region[i].stop - region[i].start >= series.FEWEST
+        if t.kind == "limit" and t.side in {"min", "max"} and len(grid.axes[i].values) >= series.FEWEST
     ]
     if not long:
         yield from (Line((place,)) for place in places(region))
         return
-    i = max(long, key=lambda k: region[k].stop - region[k].start)
+    # by the whole grid: how a point is answered must not depend on how the grid is cut
+    i = max(long, key=lambda k: len(grid.axes[k].values))
     steps = range(region[i].start, region[i].stop)
     key = RowKey(grid.targets[i].name, grid.targets[i].side)
     values = tuple(float(grid.axes[i].values[k]) for k in steps)

@@ -30,8 +30,6 @@ from results.dataset import Layout
 if TYPE_CHECKING:
     import xarray as xr
 
-FEW_POINTS = 100
-
 
 def sweep(
     scenario: scenarios.Scenario,
@@ -93,9 +91,8 @@ def run(
     if not grid.axes:
         raise _nothing_swept(scenario)
     ready = chunk_work.ready(grid, only)
-    announce(progress, f"{grid.size} points go {grid_way.words(grid_way.told(ready))}")
-    kind = "point" if ready.path is None else ready.path.kind
-    with Target(ready, scenario, store, kind, retry=retry_failed) as where:
+    announce(progress, f"{grid.size} points go {grid_way.words(grid_way.told(ready, workers, client))}")
+    with Target(ready, scenario, store, ready.kind, retry=retry_failed) as where:
         study = Study(
             scenario.text,
             scenario.file,
@@ -150,10 +147,7 @@ class _Here:
         self, study: Study, todo: list[ChunkIndex], tally: _Tally, report: Report
     ) -> Iterator[Finished]:
         """Go through the chunks as they are done."""
-        # a block at once is computed by threads: helper processes would only share the cores with them
-        array = self.at.path is not None and self.at.path.kind != "point"
-        few = array or tally.total < FEW_POINTS
-        crowd = _crowd(self.client, 1 if self.workers is None and few else self.workers, len(todo))
+        crowd = _crowd(self.client, grid_way.processes(self.at, self.workers), len(todo))
         if not todo:
             return
 
@@ -184,14 +178,10 @@ def _nothing_swept(scenario: scenarios.Scenario) -> scenarios.ScenarioError:
     return scenarios.ScenarioError([scenarios.Problem(scenario.file, "sweep", "no axis is swept", right)])
 
 
-def _crowd(client: Any, workers: int | None, chunks: int) -> int:
+def _crowd(client: Any, workers: int, chunks: int) -> int:
     """How many processes to use beside the calling one; 0: none."""
     if client is not None:
         return 1
-    if workers is None:
-        from dask.system import CPU_COUNT
-
-        workers = CPU_COUNT
     wanted = min(workers, chunks)
     return wanted if wanted > 1 else 0
 

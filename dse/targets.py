@@ -79,12 +79,12 @@ class Target:
         self.retry: list[ChunkIndex] = []
         self._damaged: Mapping[ChunkIndex, Mapping[str, str]] = {}
         if store is None:
-            self._memory = results.memory.Memory(at.plan, kind)
+            self._memory = results.memory.Memory(at.plan, kind, at.work)
             self.chunks = self._memory.chunks
             return
         # workers may have another working directory
         self.path = results.storage.absolute(store)
-        self.chunks = results.store.create(self.path, at.plan, identity(scenario, at), kind)
+        self.chunks = results.store.create(self.path, at.plan, identity(scenario, at), kind, at.work)
         self._damaged = results.store.damaged_chunks(self.path)
         self.done = results.store.done(self.path) - self._damaged.keys()
         if retry:

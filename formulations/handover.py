@@ -1,9 +1,9 @@
 """Why points are not answered by the way that was to answer them: counted by reason, never silent.
 
-A *hand-over* is a point that a vectorised way leaves to the next one for a reason that it knows. A *fallback* is a
-point that is left because of an exception that nobody expected: a mistake in a program. Both are answered in the end,
-point by point, and both are counted here. In strict mode (the environment variable ``DSE_STRICT``, which helper
-processes inherit) a fallback is raised instead; the tests run in strict mode.
+A *hand-over* is a point that a vectorised way leaves to the next one for a reason that it knows: it says so, or raises
+one of ``ARITHMETIC``. A *fallback* is a point that is left because of an exception that nobody expected: a mistake in a
+program. Both are answered in the end, point by point, and both are counted here. In strict mode (the environment
+variable ``DSE_STRICT``, which helper processes inherit) a fallback is raised instead; the tests run in strict mode.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
 STRICT = "DSE_STRICT"
-ARITHMETIC = (ArithmeticError, TypeError, ValueError)
-"""What a model's equations raise where they know plain numbers only, or divide by zero somewhere."""
+ARITHMETIC = (ArithmeticError,)
+"""What is no mistake in a program: a division by zero, an overflow, and what an arithmetic, a way or a model's
+equations cannot take (``dse.models.arithmetic.CannotTake``). Any other TypeError or ValueError is a mistake."""
 LONGEST = 200
 """Characters of a reason: the message of an exception may hold a whole array."""
 MOST = 20

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake, number
 
 Array = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ HAIR = 1e-6
 class Interval:
     """All numbers from ``lo`` to ``hi``, element by element (arrays of one shape or scalars).
 
-    A comparison of intervals has no single answer and raises TypeError. Where an operation has no finite
+    A comparison of intervals has no single answer and raises CannotTake. Where an operation has no finite
     answer (division by an interval around zero) the ends are infinite: wide, never wrong.
     """
 
@@ -47,7 +48,7 @@ class Interval:
         return f"Interval({self.lo!r}, {self.hi!r})"
 
     def __bool__(self) -> bool:
-        raise TypeError("a comparison of intervals has no single answer")
+        raise CannotTake("a comparison of intervals has no single answer")
 
     def __lt__(self, other: Any) -> bool:
         return bool(self)
@@ -103,7 +104,7 @@ class Interval:
     def __pow__(self, exponent: Any) -> Interval:
         if isinstance(exponent, Interval):
             return exp(exponent * log(self))
-        e = float(exponent)
+        e = number(exponent)
         if e == 0:
             return Interval(np.ones_like(self.lo), np.ones_like(self.hi))
         if e == 1:
@@ -118,7 +119,7 @@ class Interval:
         return _even_power(self, found)
 
     def __rpow__(self, base: Any) -> Interval:
-        return exp(self * float(np.log(base)))
+        return exp(self * number(np.log(base)))
 
 
 def _even_power(x: Interval, ends: Interval) -> Interval:
@@ -183,7 +184,7 @@ def _at_least(value: Interval, bound: Any) -> Interval:
 
 def _none_positive(bound: Any) -> Any:
     if np.any(np.asarray(bound) > 0):
-        raise ValueError("limits above 0 and others read differently: ask for them apart")
+        raise CannotTake("limits above 0 and others read differently: ask for them apart")
     return bound
 
 
@@ -197,8 +198,8 @@ arithmetic.register_reaches(Interval)(reaches)
 def _pick(which: Interval, values: Sequence[Any]) -> Interval:
     """From the least to the largest entry whose number lies in the interval."""
     lo, hi = np.full(which.lo.shape, np.inf), np.full(which.lo.shape, -np.inf)
-    for number, value in enumerate(values, start=1):
-        entry, inside = Interval.of(value), (which.lo - HAIR <= number) & (number <= which.hi + HAIR)
+    for n, value in enumerate(values, start=1):
+        entry, inside = Interval.of(value), (which.lo - HAIR <= n) & (n <= which.hi + HAIR)
         lo = np.where(inside, np.minimum(lo, entry.lo), lo)
         hi = np.where(inside, np.maximum(hi, entry.hi), hi)
     # between two numbers there is none to pick

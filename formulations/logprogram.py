@@ -15,6 +15,7 @@ from functools import wraps
 from typing import Any
 
 from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake, number
 from formulations import evaluation
 from formulations.intervals import Interval
 from formulations.intervals import exp as interval_exp
@@ -168,7 +169,7 @@ class Expression:
         """``x`` as an Expression of the same program."""
         if isinstance(x, Expression):
             return x
-        c = float(x)
+        c = number(x)
         return Expression(
             self.program, () if c == 0 else (Term(math.copysign(1.0, c), math.log(abs(c)), {}),)
         )
@@ -207,7 +208,7 @@ class Expression:
     def __pow__(self, exponent: Any) -> Expression:
         if isinstance(exponent, Expression):
             return exp(exponent * log(self))
-        e = float(exponent)
+        e = number(exponent)
         if e.is_integer() and 0 <= e <= 2:
             return self.of(1.0) if e == 0 else self if e == 1 else self * self
         (t,) = self.monomial().terms
@@ -216,7 +217,7 @@ class Expression:
         )
 
     def __bool__(self) -> bool:
-        raise TypeError("a comparison of unknowns has no answer")
+        raise CannotTake("a comparison of unknowns has no answer")
 
     def __lt__(self, other: Any) -> bool:
         return bool(self)
@@ -342,7 +343,7 @@ def log_program(question: Question, box: Mapping[str, tuple[float, float]] | Non
     """Write a question as sums of exponentials by running its model's own equations.
 
     ``box``: SI bounds of decided variables where they are known to be tighter than domain and user's bounds.
-    Raises ValueError where a decided variable is a choice among names, and NotPosynomial where the question
+    Raises CannotTake where a decided variable is a choice among names, and NotPosynomial where the question
     turns on a step (which of two quantities is the larger, as a number).
     """
     program = _Builder()
@@ -396,7 +397,7 @@ def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[Log
 
 def _variable(question: Question, d: Decision, known: tuple[float, float] | None) -> LogVariable:
     if d.choices is not None:
-        raise ValueError(f"{d.name} is a choice among names: fix it first")
+        raise CannotTake(f"{d.name} is a choice among names: fix it first")
     box = evaluation.box(question, d.name)
     low, high = known or (box.low, box.high)
     if known is None and d.minimum is not None and d.minimum > 0:

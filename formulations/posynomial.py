@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake, number
 
 Key = tuple[tuple[str, float], ...]
 TINY = 1e-300
@@ -26,7 +27,7 @@ MOST_PRODUCTS = 20_000
 larger: ContextVar[Callable[..., Ratio] | None] = ContextVar("larger", default=None)
 
 
-class NotPosynomial(ArithmeticError):
+class NotPosynomial(CannotTake):
     """An operation leaves the ratios of posynomials; the text says which."""
 
 
@@ -200,7 +201,7 @@ class Ratio:
 
     @_refusing
     def __pow__(self, exponent: Any) -> Any:
-        e = float(exponent)
+        e = number(exponent)
         if e < 0:
             return self.inverse() ** -e
         if self.numerator.is_monomial and self.denominator.is_monomial:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake, number
 from formulations import intervals
 from formulations.intervals import Array, Interval
 
@@ -64,7 +65,7 @@ class Slope:
         return Slope(constant, constant, (ZERO,) * len(self.slopes), self.reach)
 
     def __bool__(self) -> bool:
-        raise TypeError("a comparison of intervals has no single answer")
+        raise CannotTake("a comparison of intervals has no single answer")
 
     def __lt__(self, other: Any) -> bool:
         return bool(self)
@@ -116,12 +117,12 @@ class Slope:
     def __pow__(self, exponent: Any) -> Slope:
         if isinstance(exponent, Slope):
             return exp(exponent * log(self))
-        e = float(exponent)
+        e = number(exponent)
         slopes = tuple(s if s is ZERO else s * e for s in self.slopes)
         return Slope(self.value**e, self.centre**e, slopes, self.reach)
 
     def __rpow__(self, base: Any) -> Slope:
-        return exp(self * float(np.log(base)))
+        return exp(self * number(np.log(base)))
 
 
 def _reach(lo: Array, centre: Array, hi: Array) -> Interval:

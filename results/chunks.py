@@ -13,25 +13,31 @@ ROOM = {"point": 500, "search": 5_000, "batch": 100_000, "array": 1_000_000}
 BYTES = 64_000_000
 FEWEST_SOLVES = 20
 PARTS = 16
+SECONDS = 2.0
+"""Declared work of a chunk, at most: so often does progress move, and so much is lost where a sweep is interrupted."""
 
 ChunkIndex = tuple[int, ...]
 
 
-def chunk_shape(shape: Sequence[int], kind: str = "point", width: int = 1) -> tuple[int, ...]:
+def chunk_shape(
+    shape: Sequence[int], kind: str = "point", width: int = 1, work: float = 0.0
+) -> tuple[int, ...]:
     """Points of a chunk along each axis.
 
-    ``kind`` "point": each point is a solve of its own (about 500 to a chunk; on a small grid fewer, but at
-    least 20, so that several workers have something to do); "search": points are searched together (at most
-    5000, a second or two of work, so that little is lost and many can share); "batch": they are solved together
-    (at most 1e5, for the same reason); "array": they are only evaluated (at most 1e6). ``width`` is the length of
-    the longest further dimension (limits): no variable of a chunk exceeds 64 MB of float64. Raises ValueError for
-    another kind.
+    ``work``: what a point costs, in declared seconds (see ``solvers.work``); a chunk is at most 2 s of it, or one
+    point. ``kind`` sets further ends: "point": each point is a solve of its own (at most 500 to a chunk; on a small
+    grid fewer, but at least 20 as far as the work allows, so that several workers have something to do); "search":
+    points are searched together (at most 5000); "batch": they are solved together (at most 1e5); "array": they are
+    only evaluated (at most 1e6). ``width`` is the length of the longest further dimension (limits): no variable of a
+    chunk exceeds 64 MB of float64. Raises ValueError for another kind.
     """
     if kind not in ROOM:
         raise ValueError(f"kind is one of {', '.join(ROOM)}, not {kind!r}")
     room = min(ROOM[kind], BYTES // (8 * max(width, 1)))
     if kind == "point":
         room = min(room, max(FEWEST_SOLVES, math.prod(shape) // PARTS))
+    if work > 0.0:
+        room = min(room, math.ceil(SECONDS / work))
     chunks, parts = list(shape), [1] * len(shape)
     while math.prod(chunks) > room:
         # split where the chunk is longest, so that chunks stay compact in every direction

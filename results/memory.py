@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """Collects the chunks of a sweep in arrays of the whole grid (``kind``: see ``chunk_shape``)."""
+    """Collects the chunks of a sweep in arrays of the whole grid (``kind``, ``work``: see ``chunk_shape``)."""
 
-    def __init__(self, plan: Layout, kind: str = "point") -> None:
+    def __init__(self, plan: Layout, kind: str = "point", work: float = 0.0) -> None:
         self.plan = plan
-        self.chunks = chunk_shape(plan.shape, kind, plan.width)
+        self.chunks = chunk_shape(plan.shape, kind, plan.width, work)
         self._arrays = blank(plan)
         self._done: set[ChunkIndex] = set()
 

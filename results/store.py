@@ -74,17 +74,18 @@ __all__ = [
 CHUNKS = "chunks"
 
 
-def create(place: Place, plan: Layout, identity: Mapping[str, Any], kind: str = "point") -> tuple[int, ...]:
+def create(
+    place: Place, plan: Layout, identity: Mapping[str, Any], kind: str = "point", work: float = 0.0
+) -> tuple[int, ...]:
     """Create an empty store, or accept the one that is there if it belongs to the same question.
 
-    ``identity``: what makes a sweep this sweep (say scenario hash and dse version), JSON values by name;
-    grid and chunks are added here. ``kind``: see ``chunk_shape``. Damaged metadata of a store of the same question
-    are written anew. Returns the chunk shape. Raises StoreError for a store of another identity (naming what
-    differs), for a place that holds something else (which is never touched), and for a target that is read-only
-    or full.
+    ``identity``: what makes a sweep this sweep (say scenario hash and dse version), JSON values by name; grid and
+    chunks are added here. ``kind``, ``work``: see ``chunk_shape``. Damaged metadata of a store of the same question
+    are written anew. Returns the chunk shape. Raises StoreError for a store of another identity (naming what differs),
+    for a place that holds something else (which is never touched), and for a target that is read-only or full.
     """
     where = folder(place)
-    chunks = chunk_shape(plan.shape, kind, plan.width)
+    chunks = chunk_shape(plan.shape, kind, plan.width, work)
     mine = identities.complete(identity, plan, chunks)
     if not exists(place):
         with explained(where, "create"):

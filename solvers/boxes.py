@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.slopes import Slope
@@ -109,10 +110,10 @@ def _slack(x: Array) -> Array:
 
 
 def space(question: Question) -> Space:
-    """Draw the box of a question; raises ValueError where a decided variable is a choice among names."""
+    """Draw the box of a question; raises CannotTake where a decided variable is a choice among names."""
     named = [d.name for d in question.decide if d.choices is not None]
     if named:
-        raise ValueError(f"{named[0]} is a choice among names: fix it before a box is drawn")
+        raise CannotTake(f"{named[0]} is a choice among names: fix it before a box is drawn")
     boxes = [_box(question, d) for d in question.decide]
     found = Space(
         tuple(d.name for d in question.decide),

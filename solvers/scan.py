@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.tolerances import TIE
 from results.solution import Status
@@ -135,12 +136,12 @@ def tried(question: Question) -> Tried:
     """Try every combination: the exact optimum of the first objective, or infeasible.
 
     Ties (within 1e-9 relative) go by the question's ``tie_order``, then to the smaller decided quantities in file
-    order. Raises ValueError where the question is not enumerable (see
+    order. Raises CannotTake where the question is not enumerable (see
     ``enumerable``).
     """
     combinations = grid(question)
     if combinations is None or combinations.size > LARGEST:
-        raise ValueError("the decided quantities are not few whole numbers or listed values")
+        raise CannotTake("the decided quantities are not few whole numbers or listed values")
     if combinations.size > CHUNK and question.objectives:
         combinations = grid(question, _target(question, combinations)) or combinations
     pool = np.empty((0, 0))

@@ -36,6 +36,7 @@ NOISE = (  # what differs from run to run
         r"\1 …",
     ),
     (r"(optimal   +)\d[\d.]*e[-+]\d+", r"\1…"),
+    (r"about (?:a second|[\d.e+]+ \w+) on \d+ cores?\b", "about …"),  # as many cores as there are
     (r"\([\d.]+ MB\)", "(… MB)"),
     (r"(identity ).*", r"\1…"),
     (r"\([0-9a-f]{12}…, asked [0-9a-f]{12}…\)", "(…, asked …)"),
@@ -122,6 +123,13 @@ def test_commands_and_options_in_the_text_exist(page: Path) -> None:
         assert command, f"dse {said[0]}"
         options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
         assert set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", said[1].split(" | ")[0])) <= options, said
+
+
+def test_every_file_that_the_page_about_the_engine_names_exists() -> None:
+    page = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|csv))`", page))
+    assert len(named) > 50
+    assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

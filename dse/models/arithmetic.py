@@ -14,6 +14,22 @@ from typing import Any
 
 import numpy as np
 
+
+class CannotTake(ArithmeticError, TypeError, ValueError):
+    """An arithmetic, or a way to an answer, does not take what it is given, and says so: no mistake in a program.
+
+    Where Python has a type for it (a comparison: TypeError, a number: ValueError) it is one of that type, too.
+    """
+
+
+def number(x: Any) -> float:
+    """Return a plain number as a float; raises CannotTake for numbers of many points, symbols and the like."""
+    try:
+        return float(x)
+    except (TypeError, ValueError) as problem:
+        raise CannotTake(f"one number is wanted: {problem}") from problem
+
+
 # shares, counts and rates of this size are rounding
 NONE = 1e-7
 

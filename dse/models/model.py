@@ -123,4 +123,22 @@ def _run(model: Model, values: Mapping[str, Any], labels: Mapping[str, Any]) -> 
     machine = {n[cut:]: v for n, v in values.items() if n.startswith(MACHINE_PREFIX)}
     inputs = {n: v for n, v in values.items() if not n.startswith(MACHINE_PREFIX)}
     counted = {"flop": 1.0, "word": 1.0, "message": 1.0, "instruction": 1.0} | dict(labels)
-    return model.equations(SimpleNamespace(machine=SimpleNamespace(**machine), **inputs, **counted))
+    try:
+        return model.equations(SimpleNamespace(machine=SimpleNamespace(**machine), **inputs, **counted))
+    except (TypeError, ValueError) as problem:
+        if isinstance(problem, ArithmeticError) or not _refused(problem, values):
+            raise
+        from dse.models.arithmetic import CannotTake  # with NumPy
+
+        raise CannotTake(f"{type(problem).__name__}: {problem}") from problem
+
+
+def _refused(problem: Exception, values: Mapping[str, Any]) -> bool:
+    """Whether equations, not what computes with them, refuse values that are no plain numbers."""
+    if all(isinstance(v, int | float | str) for v in values.values()):
+        return False
+    at = problem.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    home = str(at.tb_frame.f_globals.get("__name__", "")) if at is not None else ""
+    return home.partition(".")[0] not in {"formulations", "solvers", "results"}

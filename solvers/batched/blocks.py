@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations import handover
 from formulations.many import Differ, Many, Points
 from results.dataset import layout
@@ -222,7 +223,7 @@ def _with(asked: Question, aim: Target, values: Many) -> Question:
         return replace(asked, limits=tuple(_bound(x, aim, number) for x in asked.limits))
     if aim.kind == "decide" and aim.side in {"min", "max"}:
         return replace(asked, decide=tuple(_bound(d, aim, number) for d in asked.decide))
-    raise ValueError(f"an axis that changes {aim.kind} {aim.side} is no number")
+    raise CannotTake(f"an axis that changes {aim.kind} {aim.side} is no number")
 
 
 def _bound(held: Held, aim: Target, number: Any) -> Held:

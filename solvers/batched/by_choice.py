@@ -84,6 +84,16 @@ class ByChoice:
         """As its parts are cut, the smallest chunks if they differ."""
         return "search" if any(p.path.kind == "search" for p in self.parts) else "batch"
 
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: those of all combinations."""
+        return sum(p.path.work for p in self.parts)
+
+    @property
+    def threads(self) -> bool:
+        """Whether several threads may use all of its parts at once."""
+        return all(getattr(p.path, "threads", False) for p in self.parts)
+
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         answered = [p.path.solve(plan, region) for p in self.parts]

@@ -6,13 +6,19 @@ Importing this module imports numba; nothing does so before a grid is large enou
 from __future__ import annotations
 
 import hashlib
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
 
+_log = logging.getLogger("dse")
+COMPILES = (
+    "compiling the solver for large grids: up to a minute of processor time, once after an installation"
+)
 F = TypeVar("F", bound=Callable[..., Any])
 
 # never nnan or ninf: -inf is the logarithm of a term that is not there; numpy's error model, in which a division by
@@ -33,12 +39,34 @@ def loop(function: F) -> F:
     What is kept is found again by the loop's own file and its closure only: let it close over ``stamp`` of all files
     that it is compiled from.
     """
-    how: dict[str, Any] = {"fastmath": FAST, "error_model": "numpy", "nogil": True}
+    return kept(function, fastmath=FAST, nogil=True)
+
+
+def kept(function: F, **how: Any) -> F:
+    """Compile a function and keep it on disk: beside the code, else in the user's cache, wherever one may write."""
     try:
-        made: F = numba.njit(cache=True, **how)(function)
-    except RuntimeError:  # nowhere to keep it: neither beside the code nor in the user's cache
-        made = numba.njit(**how)(function)
+        made: F = numba.njit(cache=True, error_model="numpy", **how)(function)
+    except RuntimeError:  # nowhere to keep it
+        made = numba.njit(error_model="numpy", **how)(function)
     return made
+
+
+class _Said(event.Listener):
+    """Says once that something is compiled, and not found on disk."""
+
+    def on_start(self, event: Any) -> None:
+        """Say so, and no more after that."""
+        if not self.said:
+            self.said = True
+            _log.warning(COMPILES)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is said of the end."""
+
+    said = False
+
+
+event.register("numba:compile", _Said())
 
 
 def stamp(*modules: str) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations.many import Array
 
 WORK = 4e8
@@ -15,7 +16,7 @@ WORK = 4e8
 Mask = NDArray[np.bool_]
 
 
-class TooMany(ValueError):
+class TooMany(CannotTake):
     """More designs than can be kept are better than all others in something."""
 
 

@@ -16,22 +16,18 @@ from formulations import batch, divided, handover, over_grid
 from formulations.over_grid import Region, Spread
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
-from solvers import gp
+from solvers import gp, work
 from solvers.batched import blocks
 from solvers.batched.divided_answers import answered
 from solvers.batched.geometric import threads
 from solvers.batched.geometric_ties import Solver
-from solvers.batched.offers import OTHER_KIND, Offer, cut_up, too_few
+from solvers.batched.offers import FEWEST, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.batched.told import Told
 
 WAY = "ratios of sums searched together"
 KIND = "ratios of sums"
-FEWEST = 50
-"""Points from which a grid is solved together."""
 PIECE = 2048
 """Points of a piece: each has a dozen nodes open, with exponents of their own."""
-COMPILED = 5000
-"""Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
 
 
 def way(grid: Grid) -> Offer:
@@ -39,9 +35,11 @@ def way(grid: Grid) -> Offer:
     if not _structured(grid):
         return OTHER_KIND
     if grid.size < FEWEST:
-        return too_few(FEWEST, KIND)
-    found = Divided(batch.apart(grid, divided.divided), grid.size >= COMPILED)
-    if found.spread.runs * FEWEST > grid.size:
+        return too_few(KIND)
+    found = Divided(
+        batch.apart(grid, divided.divided), pays(Divided(over_grid.spread(grid), compiled=False), grid)
+    )
+    if found.spread.runs * OF_A_STRUCTURE > grid.size:
         # most of the work would be in setting up blocks of a few points
         return cut_up(KIND)
     few = Divided(batch.apart(blocks.thinned(grid), divided.divided), compiled=False)
@@ -62,6 +60,7 @@ class Divided:
     spread: Spread
     compiled: bool
     kind: str = "search"
+    threads: bool = True
 
     @property
     def grid(self) -> Grid:
@@ -73,6 +72,12 @@ class Divided:
         """How, in words."""
         how = "compiled interior point" if self.compiled else "interior point"
         return f"branch and bound with monomial secants, {how} over all nodes of all points of a chunk"
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: so much for each term of its relaxations."""
+        how = "compiled" if self.compiled else "numpy"
+        return work.seconds(f"divided {how} term", work.terms(work.first_problem(self.grid)))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""

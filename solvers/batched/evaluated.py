@@ -25,6 +25,7 @@ from results.solution import Status
 from results.variables import Variable
 from scenarios.grids import Grid
 from scenarios.question import Question
+from solvers import work
 from solvers.batched.offers import OTHER_KIND, Offer
 
 EXTREME = "no number with arrays"
@@ -65,7 +66,11 @@ def _takes_arrays(spread: Spread) -> bool:
     with np.errstate(all="ignore"):
         try:
             plain = evaluation.metrics(spread.grid.question((0,) * len(region)), {})
-        except ARITHMETIC:  # what happens at this point is no reason to refuse the others
+        except (
+            ArithmeticError,
+            TypeError,
+            ValueError,
+        ):  # what happens at this point is no reason to refuse the others
             return True
         try:
             found = evaluation.metrics(spread.question(region), {})
@@ -85,6 +90,11 @@ class Evaluated:
     method: str = "evaluated as arrays; nothing was decided"
     kind: str = "array"
     threads: bool = True
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: so much for each metric."""
+        return work.seconds("evaluated metric", work.metrics(next(iter(self.spread.grid.bases.values()))))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Evaluate a block: only the variables that are in ``plan``.

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, evaluation, handover
+from formulations import batch, evaluation, handover, over_grid
 from formulations.batch import Batch
 from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
@@ -27,21 +27,17 @@ from results.limits import base_name
 from results.solution import Status
 from results.variables import Variable
 from scenarios.grids import Grid
-from solvers import gp
+from solvers import gp, work
 from solvers.batched import geometric_near, geometric_ties, relaxed_limits
 from solvers.batched.evaluated import blank
 from solvers.batched.geometric_answers import OTHER_TIES, Answers, answered, binding, elasticity
 from solvers.batched.geometric_near import Anchors, Found
 from solvers.batched.geometric_ties import Solver, Stages
-from solvers.batched.offers import OTHER_KIND, Offer, cut_up, too_few
+from solvers.batched.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.gp_terms import Array
 
 WAY = "geometric programs solved together"
 KIND = "geometric program"
-FEWEST = 500
-"""Points from which a grid is solved together: below, the path of a single question is quick enough and says more."""
-COMPILED = 20_000
-"""Points from which the kernel is compiled: the compiler takes as long as NumPy for about so many, but once."""
 PIECE = 50_000
 """Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk."""
 FEWEST_NEAR = 8
@@ -52,10 +48,10 @@ def way(grid: Grid) -> Offer:
     """Return this way if every point's question is a geometric program."""
     if not _structured(grid):
         return OTHER_KIND
-    if grid.size < FEWEST:
-        return too_few(FEWEST, KIND)
-    found = Geometric(batch.apart(grid), grid.size >= COMPILED)
-    if found.spread.runs * COMPILED > max(grid.size, 1) * FEWEST:
+    if grid.size < OF_A_STRUCTURE:
+        return too_few(KIND, OF_A_STRUCTURE)
+    found = Geometric(batch.apart(grid), pays(Geometric(over_grid.spread(grid), compiled=False), grid))
+    if found.spread.runs * OF_A_STRUCTURE > max(grid.size, 1):
         # most of the work would be in setting up blocks of a few points
         return cut_up(KIND)
     return Offer(found)
@@ -82,6 +78,14 @@ class Geometric:
         """How, in words."""
         how = "compiled interior point" if self.compiled else "interior point"
         return f"{how} over all points of a chunk, each with its own bound; what that leaves over one by one"
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: so much for each term of its program."""
+        problem = work.first_problem(self.spread.grid)
+        whole = problem is not None and any(v.discrete for v in problem.variables)
+        how = "compiled" if self.compiled else "numpy"
+        return work.seconds(f"geometric {how}{' whole' * whole} term", work.terms(problem))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""

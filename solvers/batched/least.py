@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations.many import Array, plain
 from formulations.tolerances import TIE
 
@@ -31,7 +32,7 @@ Mask = NDArray[np.bool_]
 Form = Mapping[str, Any]
 
 
-class NotLeast(ValueError):
+class NotLeast(CannotTake):
     """There is no least design to be found this way."""
 
 

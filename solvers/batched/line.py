@@ -20,17 +20,15 @@ from formulations.program import is_linear
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import HALVINGS, Question
-from solvers import boxes
+from solvers import boxes, work
 from solvers.batched import blocks
 from solvers.batched.line_answers import answered
-from solvers.batched.offers import OTHER_KIND, Offer, cut_up, too_few
+from solvers.batched.offers import FEWEST, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, too_few
 from solvers.batched.told import Told
 
 WAY = "intervals over boxes of many points"
 UNSURE = "a search over intervals that ended without a proof"
 KIND = "one decided number"
-FEWEST = 50
-"""Points from which a grid is solved together."""
 PIECE = 4096
 """Points of a piece: each has a few boxes open."""
 
@@ -40,9 +38,9 @@ def way(grid: Grid) -> Offer:
     if not all(_alone(question) for question in blocks.kinds(grid)):
         return OTHER_KIND
     if grid.size < FEWEST:
-        return too_few(FEWEST, KIND)
+        return too_few(KIND)
     found = Line(batch.apart(grid, _made))
-    if found.spread.runs * FEWEST > grid.size:
+    if found.spread.runs * OF_A_STRUCTURE > grid.size:
         return cut_up(KIND)
     return blocks.offered(found, Line(batch.apart(blocks.thinned(grid), _made)))
 
@@ -79,6 +77,11 @@ class Line:
     def grid(self) -> Grid:
         """The grid that is answered."""
         return self.spread.grid
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point."""
+        return work.seconds("line point")
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""

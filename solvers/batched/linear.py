@@ -7,6 +7,7 @@ that is only there to have one) is left to be solved point by point.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from formulations.program import Program, branch_count, branches, is_linear, pro
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question
-from solvers import milp, milp_ties
+from solvers import milp, milp_ties, work
 from solvers.batched import blocks, linear_conflicts, lp
 from solvers.batched.blocks import Block
 from solvers.batched.ends import FOUND, INFEASIBLE
@@ -48,7 +49,7 @@ def way(grid: Grid) -> Offer:
     if not any(_plain(q) for q in blocks.kinds(grid)):
         return OTHER_KIND
     if grid.size < FEWEST:
-        return too_few(FEWEST, KIND)
+        return too_few(KIND, FEWEST)
     return blocks.offered(Linear(grid), Linear(blocks.thinned(grid)))
 
 
@@ -72,6 +73,15 @@ class Linear:
     grid: Grid
     method: str = "linear programs solved together by the dual simplex method; bounds from their multipliers"
     kind: str = "batch"
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: so much for each number of its program's rows."""
+        problem = work.first_problem(self.grid)
+        p = None if problem is None else problem.program
+        return work.seconds(
+            "linear number", 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
+        )
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""

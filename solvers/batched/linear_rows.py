@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations.many import Array
 from formulations.program import Program
 
@@ -13,7 +14,7 @@ GAP = 1e-9
 Mask = NDArray[np.bool_]
 
 
-class NotLinear(ValueError):
+class NotLinear(CannotTake):
     """The question is no linear program that can be solved for many points at once."""
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from results.dataset import Arrays, Layout
+from scenarios.grids import Grid
 
 
 class Path(Protocol):
@@ -26,6 +27,10 @@ class Path(Protocol):
     @property
     def kind(self) -> str:
         """How the grid is cut into chunks."""
+
+    @property
+    def work(self) -> float:
+        """What a point costs, in declared seconds of one core (see ``solvers.work``); fixed by the grid alone."""
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
@@ -53,19 +58,32 @@ class Offer:
 class Choice:
     """The way that was chosen (None: each point is solved by itself), and what the others said against themselves.
 
-    ``exceptions``: why some way could not even be tried: what nobody expected.
+    ``exceptions``: why some way could not even be tried: what nobody expected. ``left``: of the points that were
+    tried, the share that the way leaves over.
     """
 
     path: Path | None = None
     reasons: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
+    left: float = 0.0
 
 
+FEWEST = 12
+"""Points of a grid from which a way is tried: a few points are tried beforehand, and trying costs about as many."""
+OF_A_STRUCTURE = 8
+"""Points that have one structure, on average, from which setting up a block of them is worth it."""
+COMPILED = 20.0
+"""Declared seconds in NumPy from which a way is compiled: the compiler takes up to a minute, but once."""
 OTHER_KIND = Offer()
 """The question is not of the kind that a way answers."""
 
 
-def too_few(fewest: int, kind: str) -> Offer:
+def pays(uncompiled: Path, grid: Grid) -> bool:
+    """Tell whether a grid is worth a compiler, by the grid alone: not by what was compiled before."""
+    return uncompiled.work * grid.size >= COMPILED
+
+
+def too_few(kind: str, fewest: int = FEWEST) -> Offer:
     """Refuse a grid of fewer points than are worth solving together."""
     return Offer(reason=f"{kind}: solved together from {fewest} points on")
 

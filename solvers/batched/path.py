@@ -10,6 +10,7 @@ from formulations import handover
 from scenarios.grids import Grid
 from solvers.batched import by_choice, divided, evaluated, geometric, line, linear, sums, tables, whole
 from solvers.batched.offers import OTHER_KIND, Choice, Offer, Path
+from solvers.batched.table_designs import LARGEST
 
 Way = Callable[[Grid], Offer]
 WAYS: tuple[Way, ...] = (
@@ -32,8 +33,9 @@ def _by_choice(grid: Grid) -> Offer:
 SHARE = 0.5
 """Of points tried, those that a way must answer to be taken before the ways after it."""
 NO_WAY = (
-    "no way for many points at once takes this kind of question: these are for nothing decided, geometric programs, "
-    "ratios of sums, tables of designs, whole numbers, linear programs, and one decided number"
+    "no way for many points at once takes this kind of question; it would go at once if at most one decided "
+    f"number were whole or from a list, if all were from lists of at most {LARGEST} combinations, or if only one "
+    "were decided"
 )
 SAMPLED = "a sampler searches at every point"
 TIED_CHOICES = "the order of ties in the file decides between names too, which is done point by point"
@@ -65,7 +67,7 @@ def chosen(grid: Grid) -> Choice:
             )
     exceptions = tuple(tally.unexpected)
     if offer.path is not None:
-        return Choice(offer.path, exceptions=exceptions)
+        return Choice(offer.path, exceptions=exceptions, left=1.0 - offer.share)
     reasons = [SAMPLED] if sampled else [o.reason for o in offers if o.reason]
     return Choice(None, tuple(reasons or [NO_WAY]), exceptions)
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
 
+from solvers.batched.compiled import kept
 from solvers.batched.ends import FAILED, FOUND, INFEASIBLE
 
 PIVOT = 1e-9
@@ -41,11 +42,7 @@ def parallel(function: F) -> F:
 
 
 def _compile(function: F, *, parallel: bool) -> F:
-    try:
-        made: Any = numba.njit(cache=True, parallel=parallel, error_model="numpy")(function)
-    except RuntimeError:  # nowhere to keep it
-        made = numba.njit(parallel=parallel, error_model="numpy")(function)
-    return cast("F", made)
+    return kept(function, parallel=parallel)
 
 
 @compiled

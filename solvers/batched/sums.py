@@ -18,16 +18,15 @@ from formulations.program import is_linear
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
+from solvers import work
 from solvers.batched import blocks, separable, sums_conflicts, table_designs, tables, undominated
 from solvers.batched.blocks import Block
-from solvers.batched.offers import OTHER_KIND, Offer, too_few
+from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, too_few
 from solvers.batched.tables import Listing
 from solvers.batched.terms import NotSums
 from solvers.batched.told import Told
 
 KIND = "whole numbers in sums"
-FEWEST = 20
-"""Points of a grid below which nothing is gained."""
 PIECE = 4096
 """Points that are looked up together."""
 REMEMBERED = 4096
@@ -44,7 +43,7 @@ def way(grid: Grid) -> Offer:
     if not asked or not all(_whole(q) for q in asked):
         return OTHER_KIND
     if grid.size < FEWEST:
-        return too_few(FEWEST, KIND)
+        return too_few(KIND)
     return blocks.offered(Sums(grid), Sums(blocks.thinned(grid)))
 
 
@@ -68,6 +67,13 @@ class Sums:
     method: str = "the designs that may be the best at any limit, found once for each set of given numbers"
     kind: str = "search"
     known: dict[object, Mapping[str, Array]] = field(default_factory=dict, compare=False)
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: the designs of its given numbers found, for each number, and looked up."""
+        decided = max(len(q.decide) for q in blocks.kinds(self.grid))
+        found = work.seconds("sums found", decided * work.given_share(self.grid))
+        return work.seconds("sums point") + found
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations.evaluation import RowKey
 from formulations.many import Array, Points
 from formulations.stated import Run, run
@@ -63,13 +64,13 @@ def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
 
 
 def _names(question: Question, ratios: Collection[RowKey]) -> tuple[str, ...]:
-    """Names of the limits that may be in conflict; raises ValueError where what is decided may be."""
+    """Names of the limits that may be in conflict; raises CannotTake where what is decided may be."""
     model = question.model
     kept = {limit.name for limit in model.limits if limit.always}
     nature = {u.name for u in model.unknowns}
     for d in question.decide:
         if d.name not in nature or d.minimum is not None or d.maximum is not None:
-            raise ValueError("what the user says of a decided quantity may be in conflict")
+            raise CannotTake("what the user says of a decided quantity may be in conflict")
     return tuple(dict.fromkeys(k.name for k in ratios if k.name not in kept))
 
 

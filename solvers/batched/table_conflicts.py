@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations.evaluation import RowKey
 from formulations.many import Array, Many, Points
 from formulations.problem import formulate
@@ -46,7 +47,7 @@ class Asked:
 def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
     """Tell why points ``own`` have no design: the first minimal set of limits of each; tells for which."""
     if not asked.rule.scanned or not asked.first.x:
-        raise ValueError("why there is no design is told of each point by itself")
+        raise CannotTake("why there is no design is told of each point by itself")
     names = _names(asked)
     t = Table(asked.first.chosen, blocks.some(asked.first.question, own, len(points)), asked.first.x)
     kinds, which = np.unique(asked.which[own], return_inverse=True)
@@ -100,7 +101,7 @@ def _names(asked: Asked) -> tuple[str, ...]:
     """Names of the limits that may be in conflict."""
     names = subsets.limit_names(asked.plain)
     if is_linear(asked.plain) and any(d.name in names for d in asked.plain.decide):
-        raise ValueError("what the user says of a decided quantity may be in conflict")
+        raise CannotTake("what the user says of a decided quantity may be in conflict")
     return names
 
 

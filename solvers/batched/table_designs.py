@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.many import Array, Many, plain
@@ -66,12 +67,12 @@ class Table:
 def tables(question: Question) -> Iterator[Table]:
     """Go through the combinations of names, each with its table; the last quantity changes fastest.
 
-    Raises ValueError where something decided is no short list.
+    Raises CannotTake where something decided is no short list.
     """
     for chosen, asked in combinations(question):
         found = _every(asked)
         if found is None or found.size > LARGEST:
-            raise ValueError("something decided is no short list")
+            raise CannotTake("something decided is no short list")
         rows = found.at(np.arange(found.size)).T if found.names else ()
         yield Table(chosen, asked, dict(zip(found.names, rows, strict=True)))
 

@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations.many import Array, Differ, Points
 from formulations.tolerances import HOLDS, TIE
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
+from solvers import work
 from solvers.batched import blocks, table_conflicts, table_designs
 from solvers.batched.blocks import Block
-from solvers.batched.offers import OTHER_KIND, Offer, too_few
+from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, too_few
 from solvers.batched.table_designs import LARGEST, Rule, Table, full
 from solvers.batched.told import Designs, Told
 
 KIND = "table of designs"
-FEWEST = 20
-"""Points of a grid below which nothing is gained."""
 CELLS = 400_000
 """Designs times points that are evaluated together."""
 SURE = 1e-7
@@ -47,10 +47,14 @@ def way(grid: Grid) -> Offer:
     sizes = [table_designs.size(q) for q in asked]
     if any(size is None for size in sizes):
         return (
-            Offer(reason=f"{KIND}: there are more than {LARGEST} designs") if _listed(asked) else OTHER_KIND
+            Offer(
+                reason=f"{KIND}: there are more than {LARGEST} designs; with shorter lists it would go at once"
+            )
+            if _listed(asked)
+            else OTHER_KIND
         )
     if grid.size < FEWEST:
-        return too_few(FEWEST, KIND)
+        return too_few(KIND)
     return blocks.offered(Tables(grid), Tables(blocks.thinned(grid)))
 
 
@@ -70,6 +74,16 @@ class Tables:
     grid: Grid
     method: str = "a table of all designs, evaluated at every point"
     kind: str = "batch"
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: its designs evaluated (once for all that differ in limits only) and compared."""
+        numbers = work.metrics(next(iter(self.grid.bases.values())))
+        cell = work.seconds("table metric", numbers * work.given_share(self.grid)) + work.seconds(
+            "table cell"
+        )
+        designs = max((table_designs.size(q) or 1 for q in blocks.kinds(self.grid)), default=1)
+        return work.seconds("table point") + designs * cell
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
@@ -122,7 +136,7 @@ def answered(told: Told, question: Question, block: Block, points: Points, listi
     plain = next(asked for _, asked in combinations(block.grid.question(block.place(int(points[0])))))
     rule = table_designs.rule(plain)
     if rule is None:
-        raise ValueError("this is no question that a list of designs answers")
+        raise CannotTake("this is no question that a list of designs answers")
     every, wide, near = (
         list(combinations(q)) for q in (question, block.question(points, 1), block.question(points[first], 1))
     )

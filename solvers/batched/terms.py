@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.forms import Affine, Atom, Entry, Maximum, Some
 from formulations.many import Array
@@ -16,7 +17,7 @@ from solvers.batched.criteria import Stage
 HAIR = 1e-9
 
 
-class NotSums(ValueError):
+class NotSums(CannotTake):
     """The question is no sum over what is decided, or nothing ends it."""
 
 

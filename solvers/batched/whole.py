@@ -8,6 +8,7 @@ enumeration or by a linear program.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,18 +24,16 @@ from formulations.tolerances import HOLDS
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
-from solvers import conflicts, wider
+from solvers import conflicts, wider, work
 from solvers.batched import blocks, counts, lp, would_do
 from solvers.batched.blocks import Block
 from solvers.batched.counts import Best, Counts, Limit
 from solvers.batched.ends import INFEASIBLE
 from solvers.batched.least import NotLeast
-from solvers.batched.offers import OTHER_KIND, Offer, too_few
+from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, too_few
 from solvers.batched.told import Designs, Told
 
 KIND = "whole numbers"
-FEWEST = 20
-"""Points of a grid below which nothing is gained."""
 PIECE = 16_384
 """Points answered together."""
 SURE = 1e-7
@@ -50,7 +49,7 @@ def way(grid: Grid) -> Offer:
     if not any(_counted(q) for q in blocks.kinds(grid)):
         return OTHER_KIND
     if grid.size < FEWEST:
-        return too_few(FEWEST, KIND)
+        return too_few(KIND)
     return blocks.offered(Whole(grid), Whole(blocks.thinned(grid)))
 
 
@@ -69,6 +68,13 @@ class Whole:
     grid: Grid
     method: str = "whole numbers: every set of things that may be there, the least design of each"
     kind: str = "batch"
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: so much for each number, in each combination of names."""
+        first = next(blocks.kinds(self.grid))
+        names = math.prod(len(d.choices) for d in first.decide if d.choices is not None)
+        return work.seconds("whole number", names * sum(d.choices is None for d in first.decide))
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""

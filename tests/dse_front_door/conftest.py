@@ -11,7 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from solvers import batched
+
 ROOT = Path(__file__).parents[2]
+HOOKED = os.pathsep.join([str(ROOT / "tests" / "crash" / "hooks"), str(ROOT)])
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -65,8 +68,16 @@ def deadline(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def grid_file(tmp_path: Path) -> Callable[[int], Path]:
-    """A sweep over so many deadlines, some out of reach, and three problem sizes."""
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grids go point by point, here and in processes that are started, so that small ones have several chunks."""
+    monkeypatch.setattr("dse.chunk_work.batched.chosen", lambda grid: batched.Choice())
+    monkeypatch.setenv("ONE_BY_ONE", "1")
+    monkeypatch.setenv("PYTHONPATH", HOOKED)
+
+
+@pytest.fixture
+def grid_file(tmp_path: Path, one_by_one: None) -> Callable[[int], Path]:
+    """A sweep over so many deadlines, some out of reach, and three problem sizes; its points go one by one."""
 
     def make(deadlines: int) -> Path:
         file = tmp_path / "grid.toml"
@@ -85,13 +96,13 @@ def front_file(tmp_path: Path) -> Path:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    path = HOOKED if "ONE_BY_ONE" in os.environ else str(ROOT)
+    return {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
 
 
 def slowed(pause: float, hold: int) -> dict[str, str]:
     """Environment in which chunks of a sweep wait so many seconds before they are written, or for ever after some."""
-    found = os.pathsep.join([str(ROOT / "tests" / "crash" / "hooks"), str(ROOT)])
-    return {**environment(), "PYTHONPATH": found, "CHUNK_PAUSE": str(pause), "CHUNK_HOLD": str(hold)}
+    return {**environment(), "PYTHONPATH": HOOKED, "CHUNK_PAUSE": str(pause), "CHUNK_HOLD": str(hold)}
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from solvers import batched
 class Wrongly:
     """A fast way that answers every point, and one of them wrongly."""
 
-    method, kind = "made up for a test", "point"
+    method, kind, work = "made up for a test", "point", 0.1
 
     def __init__(self, way: Any, wrong: tuple[int, ...], factor: float) -> None:
         self.grid, self.wrong, self.factor = way, wrong, factor
@@ -149,7 +149,7 @@ def test_the_draw_is_the_same_each_time_and_without_repetition(grid_file: Any):
 def test_failed_points_are_solved_again_when_asked(
     grid_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(batched, "path", lambda grid: None)
+    monkeypatch.setattr(batched, "chosen", lambda grid: batched.Choice())
     monkeypatch.setattr(chunk_work.series, "FEWEST", 10**9)
     whole, asked = chunk_work.answer, grid_file(8)
     count = iter(range(1000))

@@ -19,6 +19,7 @@ import results.store
 from dse.cli import main
 from dse.verifying import Verdict
 from results.trouble import StoreDamaged
+from solvers.batched import Choice
 
 GRID = """
 title   = "Least energy within a deadline"
@@ -58,7 +59,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     (folder / "grid.toml").write_text(GRID)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dse.chunk_work.batched.path", lambda grid: None)
+        patch.setattr("dse.chunk_work.batched.chosen", lambda grid: Choice())
         dse.sweep(folder / "grid.toml", folder / "s.zarr", workers=1, progress=False)
     return folder / "s.zarr"
 
@@ -266,7 +267,7 @@ def test_the_command_names_what_is_wrong_and_ends_with_1(store: Path):
 
 
 def test_repair_computes_again_what_is_lost_and_nothing_else(store: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dse.chunk_work.batched.path", lambda grid: None)
+    monkeypatch.setattr("dse.chunk_work.batched.chosen", lambda grid: Choice())
     lost, kept = sorted(results.store.done(store))[:2]
     marker = store / results.store.DONE / f"{'-'.join(map(str, kept))}.json"
     before, expected = marker.read_bytes(), dse.open(store).load()

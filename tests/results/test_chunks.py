@@ -29,6 +29,17 @@ def test_chunks_stay_within_points_and_bytes(shape: tuple[int, ...], width: int)
     assert math.prod(chunk_shape(shape, "point", width)) <= 500
 
 
+@given(shapes, st.sampled_from(["point", "search", "batch", "array"]), st.floats(1e-6, 1.0))
+def test_a_chunk_is_at_most_two_seconds_of_declared_work(shape: tuple[int, ...], kind: str, work: float):
+    points = math.prod(chunk_shape(shape, kind, 1, work))
+    assert points * work <= 2.0 + work
+    assert points <= math.prod(chunk_shape(shape, kind))
+
+
+def test_a_point_that_takes_longer_is_a_chunk():
+    assert chunk_shape((3, 4), "point", 1, 7.0) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("shape", "kind", "expected"),
     [

@@ -392,9 +392,20 @@ def test_discrete_variables_are_those_of_the_question_alone(name: str):
             decide="processors = { max = 65536, integer = true }\nmemory = { integer = true }",
             limits='time = { max = "1 s" }',
         ),
-        grid({"limits.time.max": log("1 ms", "10 s", 40)}, limits='time = { max = "1 s" }'),
     ],
-    ids=["a power cap", "two whole numbers", "few points"],
+    ids=["a power cap", "two whole numbers"],
 )
 def test_other_grids_go_other_ways(asked: Grid):
     assert geometric.way(asked).path is None
+
+
+def test_few_points_go_together_and_many_are_compiled_for():
+    """By what NumPy would take, and so by the grid alone."""
+    few, many = (
+        geometric.way(grid({"limits.time.max": log("1 ms", "10 s", n)}, limits='time = { max = "1 s" }')).path
+        for n in (8, 1_000_000)
+    )
+    assert isinstance(few, geometric.Geometric)
+    assert not few.compiled
+    assert isinstance(many, geometric.Geometric)
+    assert many.compiled

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import results.dataset
 import scenarios
 from formulations import batch
+from results.chunks import chunk_slices
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import gp
@@ -111,6 +114,17 @@ def test_points_near_anchors_have_their_own_answers(asked: scenarios.Grid, monke
     assert np.nanmax(arrays["gap"]) < 1e-9
     best = arrays["status"] == STATUS_CODES[Status.OPTIMAL]
     assert (arrays["binding"][best, plan.limits.index("time")] == 1).mean() > 0.1
+    same_however_it_is_cut(spread, plan, arrays)
+
+
+def same_however_it_is_cut(spread: Any, plan: Any, arrays: Any) -> None:
+    """Chunks of any size start from the same anchors: every number has the same bits."""
+    way, shape = geometric.Geometric(spread, compiled=True), spread.grid.shape
+    for chunks in ((13, shape[1]), (shape[0] // 2 + 1, 9)):
+        for _, part in chunk_slices(shape, chunks):
+            again, _ = way.solve(plan, part)
+            for name, values in again.items():
+                np.testing.assert_array_equal(values, arrays[name][part], err_msg=name)
 
 
 def test_a_poor_guess_proves_nothing_wrong(asked: scenarios.Grid):

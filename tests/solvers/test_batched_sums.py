@@ -189,9 +189,7 @@ def racks(limits: dict[str, Any], goal: dict[str, str], *axes: Any) -> dict[str,
     }
 
 
-def test_platforms_and_how_many_of_them(as_alone: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(geometric, "FEWEST", 8)
-    monkeypatch.setattr(geometric, "COMPILED", 50)
+def test_platforms_and_how_many_of_them(as_alone: Any):
     asked = racks(
         {"performance": {"min": 1e13}},
         {"maximize": "mtbf"},

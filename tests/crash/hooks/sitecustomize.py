@@ -3,9 +3,9 @@
 ``CHUNK_PAUSE``: seconds that a chunk waits before it is written. ``CHUNK_HOLD``: so many chunks are written, and the
 others only when the file ``CHUNK_RELEASE`` is there: whatever is to happen to a sweep meets it under way, however fast
 or slow the machine is. ``CRASH_JOURNAL``: a file in which each chunk that is begun is noted; chunks are then solved
-point by point. ``CLOCK_BACK``: a file; from when it is there every clock of the day is an hour behind. ``STALE``:
-seconds for which listings of folders are old ones, as on a network file system; there also every read takes a
-while, and some find that the file was replaced by another machine.
+point by point, as with ``ONE_BY_ONE``. ``CLOCK_BACK``: a file; from when it is there every clock of the day is an hour
+behind. ``STALE``: seconds for which listings of folders are old ones, as on a network file system; there also every
+read takes a while, and some find that the file was replaced by another machine.
 """
 
 import errno
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 JOURNAL = os.environ.get("CRASH_JOURNAL", "")
+ONE_BY_ONE = os.environ.get("ONE_BY_ONE", "")
 PAUSE = float(os.environ.get("CHUNK_PAUSE", "0"))
 HOLD = int(os.environ.get("CHUNK_HOLD", "0"))
 RELEASE = os.environ.get("CHUNK_RELEASE", "")
@@ -40,6 +41,10 @@ def noting(module: Any) -> None:
         return solve(at, region, told)
 
     module._point_by_point = noted
+    one_by_one(module)
+
+
+def one_by_one(module: Any) -> None:
     module.batched.chosen = lambda grid: module.batched.Choice()
 
 
@@ -109,6 +114,8 @@ class Changed(importlib.abc.MetaPathFinder):
 
 if JOURNAL:
     sys.meta_path.insert(0, Changed("dse.chunk_work", noting))
+elif ONE_BY_ONE:
+    sys.meta_path.insert(0, Changed("dse.chunk_work", one_by_one))
 if CLOCK:
     set_back()
 if STALE:

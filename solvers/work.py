@@ -1,0 +1,88 @@
+"""What answering a point of a grid costs: seconds of one core, declared once and never read from a clock.
+
+A way counts what it has to do at a point (terms of a program, designs of a table); ``work.csv`` holds the seconds that
+one of each took when ``python -m benchmarks.declaring`` was last run. Chunks are cut by these numbers, so that a grid
+is cut alike in every run and on every machine, and the time that a sweep may take is told from them. They are right
+within a factor of a few; nothing but chunks and what is told depends on them.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from functools import lru_cache
+from importlib.resources import files
+
+from formulations.problem import Kind, Problem, formulate
+from scenarios.grids import Grid
+from scenarios.question import Question, Search, combinations
+
+TABLE = "work.csv"
+OTHER = "alone other"
+"""The row for questions that cannot be formulated with the numbers of their first point."""
+
+
+@lru_cache(maxsize=1)
+def declared() -> dict[str, float]:
+    """Return the declared seconds of each kind of work, by name."""
+    with (files("solvers") / TABLE).open(encoding="utf-8") as lines:
+        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+        return {row["work"]: float(row["seconds"]) for row in rows}
+
+
+def seconds(name: str, units: float = 1.0) -> float:
+    """Return the declared seconds of so many units of work; raises KeyError where there is no work of that name."""
+    return declared()[name] * units
+
+
+def alone(question: Question) -> float:
+    """Return the declared seconds of a question that is answered by itself, without what would change it next."""
+    if question.search is not None or question.model.black_box:
+        return seconds("alone trial", (question.search or Search()).trials if question.decide else 1)
+    choices = math.prod(len(d.choices) for d in question.decide if d.choices is not None)
+    problem = _formulated(next(asked for _, asked in combinations(question)))
+    return seconds(OTHER if problem is None else f"alone {_class(problem)}", choices)
+
+
+def _class(problem: Problem) -> str:
+    """Name the class of a problem, as far as that tells how long it takes."""
+    whole = bool(problem.variables) and all(v.discrete for v in problem.variables)
+    if problem.cases:
+        return f"{problem.kind.value} with maxima"
+    if whole and problem.rows is None and problem.program is None:
+        return "list"
+    mixed = problem.kind is Kind.MILP and not whole
+    return f"mixed {problem.kind.value}" if mixed else problem.kind.value
+
+
+def first_problem(grid: Grid) -> Problem | None:
+    """Return the question at the first point in mathematics (of the first of its choices); None where it cannot be."""
+    return _formulated(next(asked for _, asked in combinations(grid.question((0,) * len(grid.axes)))))
+
+
+def terms(problem: Problem | None) -> int:
+    """Return how many terms objective and limits of a problem have; 1 where they have none."""
+    if problem is None or problem.rows is None:
+        return 1
+    sums = [r.numerator for r in problem.rows] + (
+        [problem.goal.numerator] if problem.goal is not None else []
+    )
+    return max(sum(len(s.terms) for s in sums), 1)
+
+
+def metrics(question: Question) -> int:
+    """Return how many numbers are computed of a design: metrics and the model's own limits."""
+    return len(question.model.metrics) + len(question.model.limits)
+
+
+def given_share(grid: Grid) -> float:
+    """Return the share of points at which what is given differs: limits and bounds are only compared with."""
+    aims = zip(grid.shape, grid.targets, strict=True)
+    return 1.0 / math.prod(n for n, t in aims if t.kind in {"limit", "decide"})
+
+
+def _formulated(question: Question) -> Problem | None:
+    try:
+        return formulate(question)
+    except ArithmeticError:  # a number that is 0 or overflows: the point itself tells of it
+        return None
