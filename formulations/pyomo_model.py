@@ -11,13 +11,13 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numvalue import NumericValue
 
 from dse.models import arithmetic
-from formulations.logprogram import Linear, LogProgram, LogRow, LogVariable, Term, log_program
+from formulations.log_models import log_model
+from formulations.logprogram import log_program
 from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Kind, Problem, linear_goal, linear_rows, typical_size
 from formulations.program import Program, branch_count
 from formulations.program_model import goal_in_si, is_ratio, pyomo_program
 
-EVEN = 1e-12
 MOST_FILES = 100
 FORMATS = {"lp": "cpxlp", "nl": "nl", "gams": "gams"}
 
@@ -179,91 +179,6 @@ def _whole(
         m.add_component(f"number {name}", number)
         return number
     return None
-
-
-def log_model(program: LogProgram) -> pyo.ConcreteModel:
-    """Build a log program.
-
-    Variables ``y``, ``limits[name, side]``, ``equations`` of auxiliary variables, ``objective``.
-    """
-    m = pyo.ConcreteModel()
-    at = {v.name: v for v in program.variables}
-    m.y = pyo.Var(list(at), bounds=lambda _, name: (at[name].low, at[name].high))
-    m.one = pyo.Var(bounds=(1.0, 1.0), initialize=1.0)
-    for v in program.variables:
-        m.y[v.name].set_value(0.5 * (v.low + v.high))
-        _make_discrete(m, v)
-    named = [r for r in program.rows if r.name]
-    m.limits = pyo.Constraint([(r.name, r.side) for r in named])
-    for r in named:
-        m.limits[r.name, r.side] = _row(m, r)
-    m.equations = pyo.ConstraintList()
-    for r in program.rows:
-        if not r.name:
-            m.equations.add(_row(m, r))
-    for name, a, b in program.maxima:
-        m.equations.add(2 * m.y[name] == m.y[a] + m.y[b] + abs(m.y[a] - m.y[b]))
-    m.objective = pyo.Objective(expr=m.y[program.goal] if program.goal else 0.0 * m.one)
-    return m
-
-
-def _row(m: pyo.ConcreteModel, r: LogRow) -> Any:
-    if not r.terms:
-        return m.one >= 1.0 - r.bound
-    alone = r.terms[0] if len(r.terms) == 1 else None
-    if alone is not None and r.bound == 1 and alone.sign > 0 and not alone.factors:
-        # one exponential <= 1 is linear in its exponent
-        form = _linear(m, {**alone.exponents, "": alone.constant})
-        return form == 0 if r.equal else form <= 0
-    total = sum(_term(m, t) for t in r.terms)
-    return total == r.bound if r.equal else total <= r.bound
-
-
-def _term(m: pyo.ConcreteModel, t: Term) -> Any:
-    """Write a term, its coefficient in the exponent so that no number leaves the order of one."""
-    found: Any = t.sign
-    if t.exponents:
-        found = found * pyo.exp(_linear(m, {**t.exponents, "": t.constant}))
-    else:
-        found = found * math.exp(t.constant) * m.one
-    for form in t.factors:
-        found = found * _linear(m, form)
-    return found
-
-
-def _linear(m: pyo.ConcreteModel, form: Linear) -> Any:
-    found: Any = form.get("", 0.0) * m.one
-    for name, a in form.items():
-        if name:
-            found = found + a * m.y[name]
-    return found
-
-
-def _make_discrete(m: pyo.ConcreteModel, v: LogVariable) -> None:
-    if v.values is not None and len(v.values) > 1:
-        m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.y[v.name] == _menu(m, v)))
-    elif v.integer and v.high > v.low:
-        number = pyo.Var(within=pyo.Integers, bounds=(round(math.exp(v.low)), round(math.exp(v.high))))
-        m.add_component(f"number {v.name}", number)
-        m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.y[v.name] == pyo.log(number)))
-
-
-def _menu(m: pyo.ConcreteModel, v: LogVariable) -> Any:
-    """Return the logarithm of one of the listed values.
-
-    A ladder where they are powers of one number, else one binary each.
-    """
-    assert v.values is not None, "only listed values make a menu"
-    logs = [math.log(value) for value in v.values]
-    step = (logs[-1] - logs[0]) / (len(logs) - 1)
-    if all(abs(logs[0] + i * step - y) <= EVEN * (1 + abs(y)) for i, y in enumerate(logs)):
-        rung = pyo.Var(within=pyo.Integers, bounds=(0, len(logs) - 1))
-        m.add_component(f"rung {v.name}", rung)
-        return logs[0] + step * rung
-    choice = pyo.Var(range(len(logs)), within=pyo.Binary)
-    m.add_component(f"choice {v.name}", choice)
-    m.add_component(f"one {v.name}", pyo.Constraint(expr=sum(choice.values()) == 1))
-    return sum(y * choice[i] for i, y in enumerate(logs))
 
 
 @arithmetic.log.register(NumericValue)
