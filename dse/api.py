@@ -51,10 +51,10 @@ def load(source: Source) -> Scenario:
 def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **search: Any) -> Solution:
     """Answer a scenario: the best design with its certificate, or why there is none.
 
-    ``solver``: a solver that Pyomo knows ("scip", "highs", "ipopt", "gurobi", …) answers, each choice among names within
-    ``seconds``; its design is re-evaluated, and ``optimal`` only where our own bound says so too. ``search``: keys of
-    the scenario's [search], which they stand in for: ``sampler="TPE"``, ``trials``, ``seed``, ``storage``, ``study``,
-    ``workers``, ``compare``. A sampler then answers, without proof.
+    ``solver``: a solver that Pyomo knows ("scip", "highs", "ipopt", "gurobi", …) answers, each choice among names
+    within ``seconds``; its design is re-evaluated, and ``optimal`` only where our own bound says so too.
+    ``search``: keys of the scenario's [search], which they stand in for: ``sampler="TPE"``, ``trials``, ``seed``,
+    ``storage``, ``study``, ``workers``, ``compare``. A sampler then answers, without proof.
 
     Raises ScenarioError where the scenario is wrong, sweeps axes (see ``sweep``) or has several objectives
     (see ``front``), SolverError where there is no such solver or it takes no such question, and StoreError where

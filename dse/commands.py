@@ -95,7 +95,8 @@ def solve(scenario: str, solver: str | None, seconds: float, as_json: bool, sear
     """
     from dse import api
 
-    solution = api.solve(scenario, solver, seconds, **search)
+    by: dict[str, Any] = {"solver": solver, "seconds": seconds} if solver is not None else {}
+    solution = api.solve(scenario, **by, **search)
     _show_solution(solution, as_json)
     return CODES[solution.status.value]
 

@@ -125,7 +125,7 @@ class LogWriter:
             self.m.add_component(f"whole {v.name}", pyo.Constraint(expr=log == pyo.log(number)))
 
     def _maxima(self) -> None:
-        """Add what makes every maximum one: no less than its sides, and where something profits from more, one of them."""
+        """Make every maximum one: no less than its sides, and where something profits from more, one of them."""
         m, kept = self.m, pulled_up(self.program)
         for name, *sides in self.program.maxima:
             own, logs = self._log(name), [self._log(side) for side in sides]

@@ -77,8 +77,8 @@ def pyomo_program(
     Maxima are variables not below any of their arguments; ``branch``: which of ``branch_count`` sets of rows says
     of those that something profits from which argument is the largest (rows ``largest``); None: all of them at once,
     over binary variables or, with ``disjunctions``, as ``pyomo.gdp.Disjunction``. ``moves``: what rows follow. The
-    objective is in units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator - ratio *
-    denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient.
+    objective is in units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator -
+    ratio * denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient.
     Limits are ``limits[name, side]``, what makes atoms ``definitions[label, number]``.
     """
     names = labels(p)

@@ -56,11 +56,13 @@ def user_model(
     opened: Open | None = None,
     *,
     disjunctions: bool = False,
+    ratio: float | None = None,
 ) -> pyo.ConcreteModel:
     """Build the model of a question without choices among names.
 
     ``box``: SI bounds of decided variables where limits make them tighter than domain and bounds do. ``opened``: what
-    is left open. ``disjunctions``: maxima that something profits from stand as ``pyomo.gdp.Disjunction``.
+    is left open. ``disjunctions``: maxima that something profits from stand as ``pyomo.gdp.Disjunction``. ``ratio``:
+    see ``program_model.pyomo_program``.
 
     The model has a variable under every decided name (``decided`` holds them by name), ``limits[name, side]``,
     ``objective``, scaled, and ``objective_value``, what was asked in its own unit. Raises NoModel.
@@ -77,7 +79,7 @@ def user_model(
         if form == LOG:
             none = _may_be_none(question)
             raise NoModel(f"{none} may be 0, and 0 has no logarithm: take form 'plain'")
-        return _of_program(problem.program, left, disjunctions=disjunctions)
+        return _of_program(problem.program, left, ratio, disjunctions=disjunctions)
     if linear and not left.at:
         return _of_linear(problem)
     try:
@@ -135,12 +137,12 @@ def _round(ends: tuple[float, float], whole: bool) -> tuple[float, float]:
     return (float(round(ends[0])), float(round(ends[1]))) if whole else ends
 
 
-def _of_program(p: Program, left: Open, *, disjunctions: bool) -> pyo.ConcreteModel:
+def _of_program(p: Program, left: Open, ratio: float | None, *, disjunctions: bool) -> pyo.ConcreteModel:
     # the open numbers must be there before the rows that follow them
     holder = pyo.ConcreteModel()
     axes = _axes(holder, left)
     moves = [Move(axes[name], left.at[name], rows) for name, rows in left.slopes.items()]
-    m = pyomo_program(p, None, None, moves, disjunctions=disjunctions)
+    m = pyomo_program(p, None, ratio, moves, disjunctions=disjunctions)
     names = labels(p)
     m.axes = {}
     for name, parameter in axes.items():
