@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dse.api import front as front
     from dse.api import load as load
     from dse.api import open as open
+    from dse.api import pyomo as pyomo
+    from dse.api import read as read
     from dse.api import register as register
     from dse.api import report as report
     from dse.api import solve as solve
@@ -44,6 +46,8 @@ _WHERE = {
     "machines": "dse.machines:",
     "models": "dse.models:",
     "open": "dse.api:open",
+    "pyomo": "dse.api:pyomo",
+    "read": "dse.api:read",
     "register": "dse.api:register",
     "report": "dse.api:report",
     "solve": "dse.api:solve",

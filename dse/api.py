@@ -32,6 +32,8 @@ __all__ = [
     "front",
     "load",
     "open",
+    "pyomo",
+    "read",
     "register",
     "report",
     "solve",
@@ -52,14 +54,17 @@ def load(source: Source, machine: str | None = None) -> Scenario:
     return scenarios.load(source, machine)
 
 
-def solve(scenario: Source, **search: Any) -> Solution:
+def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **search: Any) -> Solution:
     """Answer a scenario: the best design with its certificate, or why there is none.
 
+    ``solver``: a solver that Pyomo knows ("scip", "highs", "ipopt", "gurobi", …) answers, each choice among names
+    within ``seconds``; its design is re-evaluated, and ``optimal`` only where our own bound says so too.
     ``search``: keys of the scenario's [search], which they stand in for: ``sampler="TPE"``, ``trials``, ``seed``,
     ``storage``, ``study``, ``workers``, ``compare``. A sampler then answers, without proof.
 
     Raises ScenarioError where the scenario is wrong, sweeps axes (see ``sweep``) or has several objectives
-    (see ``front``), and StoreError where trials are to be kept and cannot be.
+    (see ``front``), SolverError where there is no such solver or it takes no such question, and StoreError where
+    trials are to be kept and cannot be.
     """
     from scenarios.questions import question
     from scenarios.searches import searched
@@ -67,7 +72,56 @@ def solve(scenario: Source, **search: Any) -> Solution:
 
     asked = searched(load(scenario), search)
     _one_answer(asked)
-    return answer(question(asked))
+    if solver is None:
+        return answer(question(asked))
+    if asked.search is not None:
+        wrong = "a sampler and a solver are both asked for"
+        raise scenarios.ScenarioError(
+            [scenarios.Problem(asked.file, "search", wrong, "leave one of them out")]
+        )
+    from solvers.pyomo_answers import answered
+
+    return answered(question(asked), solver, seconds)
+
+
+def pyomo(
+    scenario: Source,
+    form: str = "plain",
+    choice: Mapping[str, str] | str | None = None,
+    *,
+    gdp: bool = False,
+    tight: bool = True,
+) -> Any:
+    """Return the Pyomo model of a scenario: a ConcreteModel to change, and to solve with any solver.
+
+    ``form``: "plain", written in the decided quantities, or "log", with the logarithm ``y`` of each beside it, in which
+    geometric programs are convex. Each decided quantity is a variable under its own name (``model.decided`` has them
+    all), its unit in ``doc``; limits are ``model.limits[name, side]``; ``model.objective_value`` is what was asked,
+    in its own unit (``model.objective`` is scaled). ``choice``: what is chosen among names; without it a scenario with
+    such choices gives a mapping, a model for each. Axes of a sweep are mutable parameters, where the structure is the
+    same at all their points; else there is a model for each value, and ``why`` of the mapping says why. ``gdp``: one
+    model with a ``pyomo.gdp.Disjunction`` over the choices and maxima, to be transformed before it is solved.
+    ``tight``: ends of variables are what the limits leave, which helps solvers; False where you take limits out.
+
+    Raises ScenarioError where the question has no formulas, and says why.
+    """
+    from dse import pyomo_models
+
+    return pyomo_models.models(load(scenario), form, choice, gdp=gdp, tight=tight)
+
+
+def read(model: Any, scenario: Source, solver: str | None = None, seconds: float = 60.0) -> Solution:
+    """Bring the design of a solved model of ``pyomo`` back: judged against its scenario, re-evaluated in plain floats.
+
+    ``optimal`` only where our own bound of the scenario says so; ``feasible`` with that bound where the model was
+    changed. ``solver``: solves the model first, within ``seconds``.
+
+    Raises ScenarioError where the model is of another scenario or of no point of its axes, and SolverError where it
+    has no values, still holds a Disjunction, or cannot be solved.
+    """
+    from dse import pyomo_models
+
+    return pyomo_models.read(model, load(scenario), solver, seconds)
 
 
 def _one_answer(asked: Scenario) -> None:

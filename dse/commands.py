@@ -38,6 +38,7 @@ TOLERANCE_HELP = (
     "(relative, in the one objective or the other)."
 )
 
+SOLVER_HELP = "Let a solver that Pyomo knows answer: scip, highs, ipopt, gurobi, ..."
 SCENARIO = click.argument("scenario", metavar="FILE")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 
@@ -75,20 +76,36 @@ def mistakes(problem: ScenarioError) -> dict[str, Any]:
 @click.command()
 @SCENARIO
 @MACHINE
+@click.option("--solver", metavar="NAME", help=SOLVER_HELP)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    help="With --solver: how long it may take for each choice among names (default 60).",
+)
 @searching
 @AS_JSON
 @mistakes_as_json
-def solve(scenario: str, machine: str | None, as_json: bool, search: dict[str, Any]) -> int:
+def solve(
+    scenario: str,
+    machine: str | None,
+    solver: str | None,
+    seconds: float,
+    as_json: bool,
+    search: dict[str, Any],
+) -> int:
     """Answer one question.
 
     Shows the best design, what limits it, what relaxing a limit would buy, and a certificate.
 
     FILE is a scenario file, or the name of a ready scenario (`dse scenarios` lists them). --sampler and the options
-    after it stand in for its [search]: the answer is then feasible, never optimal.
+    after it stand in for its [search]: the answer is then feasible, never optimal. With --solver the answer is
+    optimal only where our own bound confirms it.
     """
     from dse import api
 
-    solution = api.solve(api.load(scenario, machine), **search)
+    by: dict[str, Any] = {"solver": solver, "seconds": seconds} if solver is not None else {}
+    solution = api.solve(api.load(scenario, machine), **by, **search)
     _show_solution(solution, as_json)
     return CODES[solution.status.value]
 

@@ -99,6 +99,7 @@ def explain(problem: Exception) -> int:
     from dse.workers import WorkersLost
     from results.store import NoRoom, StoreBusy, StoreDamaged, StoreError
     from scenarios.errors import ScenarioError
+    from solvers.solver_errors import SolverError
 
     if isinstance(problem, StoreDamaged) and "results.checked" in sys.modules:
         sys.modules["results.checked"].settle()
@@ -113,6 +114,7 @@ def explain(problem: Exception) -> int:
         | ModelFileError
         | PluginError
         | ScenarioError
+        | SolverError
         | StoreError
         | UnitError
         | UnknownName,

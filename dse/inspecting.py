@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_KINDS = 50
 MOST_NAMES = 12
+MOST_FILES = 100
 
 
 @click.command()
@@ -212,22 +213,12 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     asked_first = grid.question((0,) * len(grid.axes))
     first = anchors.anchored(asked_first, lambda q: answer(q, neighbours=False)).question
     choice, question = next(combinations(first))
-    unwritten = _unwritten(grid, first) if form else ""
-    if unwritten:
-        raise click.UsageError(f"a file of one problem cannot hold this question: {unwritten}")
+    if form and output:
+        return _files(asked, grid, first, local(output), form)
     try:
         problem = formulate(question)
     except ArithmeticError as failure:
         raise failures.refused(asked.file, question, failure) from failure
-    if form and output:
-        file = local(output)
-        folder_for(file)
-        said = _write_problem(problem, file, form)
-        for line in said.lines:
-            say(line)
-        for line in said.warnings:
-            click.echo(line, err=True)
-        return ANSWERED
     if grid.axes:
         say(f"At the first of {grid.size} points of the grid:\n")
     if choice:
@@ -240,18 +231,12 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
 
 
 def _unwritten(grid: Grid, asked: Question) -> str:
-    """Say which parts of a question a file of one problem leaves out, and what to do; empty where it holds all."""
+    """Say which parts of a question files leave out, and what to do; empty where they hold all."""
     parts = []
     if grid.axes:
         names = ", ".join(a.name for a in grid.axes)
         parts.append(
             f"it sweeps {names} ({grid.size} points): take [sweep] out and write the value of one point in its place"
-        )
-    chosen = [d.name for d in asked.decide if d.choices is not None]
-    if chosen:
-        parts.append(
-            f"it decides {', '.join(chosen)} among names: take that out of [decide] and name one, "
-            "file by file (dse solve lists the optimum of each choice)"
         )
     if len(asked.objectives) > 1:
         names = ", ".join(o.name for o in asked.objectives)
@@ -259,31 +244,81 @@ def _unwritten(grid: Grid, asked: Question) -> str:
     return "; ".join(parts)
 
 
+def _files(asked: Scenario, grid: Grid, first: Question, file: Path, form: str) -> int:
+    """Write a file for each choice among names, and say what to know about them."""
+    from formulations import failures
+    from formulations.problem import formulate
+    from solvers.choices import combinations
+
+    unwritten = _unwritten(grid, first)
+    if unwritten:
+        raise click.UsageError(f"a file of one problem cannot hold this question: {unwritten}")
+    every = list(itertools.islice(combinations(first), MOST_FILES + 1))
+    if len(every) > MOST_FILES:
+        raise click.UsageError(
+            f"there are more than {MOST_FILES} choices, a file for each: take some out of [decide]"
+        )
+    folder_for(file)
+    for choice, question in every:
+        try:
+            problem = formulate(question)
+        except ArithmeticError as failure:
+            raise failures.refused(asked.file, question, failure) from failure
+        at = file.with_stem("-".join([file.stem, *map(_in_a_name, choice.values())]))
+        told = ", ".join(f"{n} = {c}" for n, c in choice.items())
+        said = _write_problem(problem, at, form, told)
+        for line in said.lines:
+            say(line)
+        for line in said.warnings:
+            click.echo(line, err=True)
+    if len(every) > 1:
+        say(
+            "The least of their optima is the optimum: each file is one choice."
+            if not _most(first)
+            else MOST_OF_ALL
+        )
+    return ANSWERED
+
+
+MOST_OF_ALL = "The greatest of their optima is the optimum: each file is one choice."
+
+
+def _most(question: Question) -> bool:
+    return bool(question.objectives) and question.objectives[0].maximize
+
+
+def _in_a_name(choice: str) -> str:
+    """Return a choice as a part of a file's name."""
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in choice)
+
+
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What to say of files written, and what to be warned of."""
+    """What to say of a file written, and what to be warned of."""
 
     lines: list[str]
     warnings: list[str]
 
 
-def _write_problem(problem: Problem, file: Path, form: str) -> _Said:
-    """Write the problem; say which files there are and what to know about them."""
+def _write_problem(problem: Problem, file: Path, form: str, choice: str) -> _Said:
+    """Write the problem; say what to know about its file."""
+    from formulations.model_files import logarithmic, write, written_goal
+    from formulations.problem import Kind
     from formulations.program_model import is_ratio
-    from formulations.pyomo_model import logarithmic, write, written_goal
     from results.store import explained
+    from solvers.pyomo_answers import box
 
     ratio = None
     if form == "lp" and problem.program is not None and is_ratio(problem.program):
         ratio = _least_ratio(problem.program)
+    curved = problem.program is None and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}
     try:
         with explained(file, "write"):
-            files = write(problem, file, form, ratio)
+            write(problem, file, form, ratio, box(problem.question) if curved and form != "lp" else None)
     except ValueError as refusal:
-        raise click.UsageError(str(refusal)) from refusal
-    said = [f"Wrote {', '.join(map(str, files))}"]
-    if len(files) > 1:
-        said.append("The least of their optima is the optimum: in each, another term is the largest.")
+        of = f"with {choice} " if choice else ""
+        raise click.UsageError(f"{of}the problem cannot be written: {refusal}") from refusal
+    said = [f"Wrote {file}" + (f" of {choice}" if choice else "")]
     scaled = written_goal(problem, ratio)
     if scaled:
         said.append(f"The file is scaled: {scaled}.")

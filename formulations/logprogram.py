@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
 
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
 from formulations import evaluation
+from formulations.evaluation import RowKey
 from formulations.intervals import Interval
 from formulations.intervals import exp as interval_exp
 from formulations.posynomial import NotPosynomial, Refused
@@ -66,7 +67,8 @@ class LogVariable:
 class LogRow:
     """sum of terms <= bound (or = bound).
 
-    ``name`` and ``side`` are the user's, or "" for an auxiliary equation.
+    ``name`` and ``side`` are the user's, or "" for an auxiliary equation. ``own``: the variable that the row is there
+    for, where it is the goal or an auxiliary one.
     """
 
     name: str
@@ -74,6 +76,20 @@ class LogRow:
     terms: tuple[Term, ...]
     bound: float
     equal: bool = False
+    own: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What stays open in a log program: numbers of axes, each a name that terms hold and no variable is.
+
+    ``given``: the axis that each of these given numbers is; ``limits``: the axis that is the bound of each of these
+    limits, which are positive; ``ranges``: SI ends of each axis, positive.
+    """
+
+    given: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[RowKey, str] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +137,7 @@ class _Builder:
         if key not in self.known:
             name = self.add(*x.range_of_log())
             down = Term(1.0, 0.0, {name: -1.0})
-            self.equations[name] = LogRow("", "", tuple(t.times(down) for t in x.terms), 1.0, equal=True)
+            self.equations[name] = LogRow("", "", tuple(t.times(down) for t in x.terms), 1.0, True, name)
             self.known[key] = name
         return self.known[key]
 
@@ -298,21 +314,34 @@ def exp(x: Expression) -> Expression:
     value = _value(x.terms, x.program.box(), 0.0)
     name = x.program.add(max(float(value.lo), -WIDE), min(float(value.hi), WIDE))
     own = Term(-1.0, 0.0, {}, ({name: 1.0},))
-    x.program.equations[name] = LogRow("", "", (*x.terms, own), 0.0, equal=True)
+    x.program.equations[name] = LogRow("", "", (*x.terms, own), 0.0, True, name)
     return Expression(x.program, (Term(1.0, 0.0, {name: 1.0}),))
 
 
+def _sign(x: Expression) -> int | None:
+    """1 for what is positive, 0 for the number zero, -1 for what is negative; None where that is open."""
+    if not x.terms or all(t.sign > 0 and not t.factors for t in x.terms):
+        return 1 if x.terms else 0
+    if all(t.sign < 0 and not t.factors for t in x.terms):
+        return -1
+    value = _value(x.terms, x.program.box(), 0.0)
+    return 1 if float(value.lo) >= 0 else -1 if float(value.hi) <= 0 else None
+
+
 def maximum(a: Any, b: Any) -> Expression | Refused:
-    """Take the larger of two quantities that are positive or the number zero, exactly."""
+    """Take the larger of two quantities of which one is positive at least, exactly; refused where signs are open."""
     refused = next((x for x in (a, b) if isinstance(x, Refused)), None)
     if refused is not None:
         return refused
     first = a if isinstance(a, Expression) else b
     program = first.program
     left, right = first.of(a), first.of(b)
-    if not (left.terms and right.terms):
-        # a zero has no logarithm, and is the larger of nothing
-        return left if left.terms else right
+    known = [_sign(side) for side in (left, right)]
+    if None in known:
+        return Refused("the larger of two quantities that may be negative")
+    if min(known) < 1:  # type: ignore[type-var]
+        # what is zero or negative has no logarithm, and is the larger of nothing
+        return left if known[0] == 1 else right
     sides = [program.logarithm(side) for side in (left, right)]
     box = program.box()
     low, high = (
@@ -339,10 +368,15 @@ def _reaches(_a: Any, _b: Any) -> Refused:
     return Refused("a step, which has no logarithm")
 
 
-def log_program(question: Question, box: Mapping[str, tuple[float, float]] | None = None) -> LogProgram:
+def log_program(
+    question: Question,
+    box: Mapping[str, tuple[float, float]] | None = None,
+    swept: Swept | None = None,
+) -> LogProgram:
     """Write a question as sums of exponentials by running its model's own equations.
 
     ``box``: SI bounds of decided variables where they are known to be tighter than domain and user's bounds.
+    ``swept``: numbers that stay open.
     Raises CannotTake where a decided variable is a choice among names, and NotPosynomial where the question
     turns on a step (which of two quantities is the larger, as a number).
     """
@@ -351,9 +385,10 @@ def log_program(question: Question, box: Mapping[str, tuple[float, float]] | Non
         program.variables[d.name] = _variable(question, d, (box or {}).get(d.name))
     x = {d.name: Expression(program, (Term(1.0, 0.0, {d.name: 1.0}),)) for d in question.decide}
     template = next(iter(x.values()))
-    at = evaluation.metrics(question, x)
+    free = swept or Swept()
+    at = evaluation.metrics(_opened(question, program, free), x)
     rows = [
-        LogRow(key.name, key.side, template.of(_plain(ratio)).terms, 1.0)
+        LogRow(key.name, key.side, _moved(question, key, template.of(_plain(ratio)).terms, free), 1.0)
         for key, ratio in evaluation.ratios(question, x, at).items()
     ]
     goal: dict[str, Any] = {}
@@ -364,11 +399,33 @@ def log_program(question: Question, box: Mapping[str, tuple[float, float]] | Non
         goal = {"goal": GOAL, "sign": -1.0 if question.objectives[0].maximize else 1.0, "plain": plain}
     used = program.needed({n for r in rows for n in _mentioned(r.terms)} | set(x))
     return LogProgram(
-        tuple(v for v in program.variables.values() if v.name in used),
+        tuple(v for v in program.variables.values() if v.name in used and v.name not in free.ranges),
         (*rows, *(r for name, r in program.equations.items() if name in used)),
         tuple((name, *sides) for name, sides in program.maxima.items() if name in used),
         **goal,
     )
+
+
+def _opened(question: Question, program: _Builder, free: Swept) -> Question:
+    """Return the question with names in place of the given numbers that stay open."""
+    for axis, ends in free.ranges.items():
+        program.variables[axis] = LogVariable(axis, math.log(ends[0]), math.log(ends[1]))
+    given: dict[str, Any] = {
+        n: Expression(program, (Term(1.0, 0.0, {a: 1.0}),)) for n, a in free.given.items()
+    }
+    return replace(question, given={**question.given, **given}) if given else question
+
+
+def _moved(question: Question, key: RowKey, terms: tuple[Term, ...], free: Swept) -> tuple[Term, ...]:
+    """Return the terms of a limit's ratio, its bound an open number where it is one."""
+    axis = free.limits.get(key)
+    if axis is None:
+        return terms
+    sign = 1.0 if key.side == "max" else -1.0
+    now = evaluation.bounds(question)[key.name][key.side == "max"]
+    assert now is not None, "only a limit that is there has a bound"
+    factor = Term(1.0, sign * math.log(now), {axis: -sign})
+    return tuple(t.times(factor) for t in terms)
 
 
 def _plain(x: Any) -> Any:
@@ -387,12 +444,12 @@ def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[Log
         least = objective**-1.0 if maximize else objective
         program.variables[GOAL] = LogVariable(GOAL, *least.range_of_log())
         down = Term(1.0, 0.0, {GOAL: -1.0})
-        return LogRow("", "", tuple(t.times(down) for t in least.terms), 1.0), False
+        return LogRow("", "", tuple(t.times(down) for t in least.terms), 1.0, own=GOAL), False
     signed = objective * (-1.0 if maximize else 1.0)
     low, high = (-float(value.hi), -float(value.lo)) if maximize else (float(value.lo), float(value.hi))
     program.variables[GOAL] = LogVariable(GOAL, max(low, -HUGE), min(high, HUGE))
     own = Term(-1.0, 0.0, {}, ({GOAL: 1.0},))
-    return LogRow("", "", (*signed.terms, own), 0.0), True
+    return LogRow("", "", (*signed.terms, own), 0.0, own=GOAL), True
 
 
 def _variable(question: Question, d: Decision, known: tuple[float, float] | None) -> LogVariable:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo import gdp
 
 from formulations import evaluation
 from formulations.forms import Atom, Differs, Entry, Maximum, Some
 from formulations.program import Array, Program, branch_count, branches
+from formulations.user_variables import NoModel
 
 # a continuous variable whose coefficients are within these is left in SI
 USUAL = 1e-4, 1e4
@@ -51,13 +55,30 @@ def is_ratio(p: Program) -> bool:
     return p.goal is not None and p.under is not None and bool(p.goal[:-1].any() and p.under[:-1].any())
 
 
-def pyomo_program(p: Program, branch: int = 0, ratio: float | None = None) -> pyo.ConcreteModel:
+@dataclass(frozen=True, slots=True)
+class Move:
+    """How rows follow an open number: at ``axis`` they are those of the program + (``axis`` - ``at``) * ``rows``."""
+
+    axis: Any
+    at: float
+    rows: Array
+
+
+def pyomo_program(
+    p: Program,
+    branch: int | None = 0,
+    ratio: float | None = None,
+    moves: Sequence[Move] = (),
+    *,
+    disjunctions: bool = False,
+) -> pyo.ConcreteModel:
     """Build a program as a Pyomo model with variables ``u`` under the names of ``labels``, in units of ``scale``.
 
     Maxima are variables not below any of their arguments; ``branch``: which of ``branch_count`` sets of rows says
-    of those that something profits from which argument is the largest (rows ``largest``). The objective is in
-    units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator - ratio *
-    denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient.
+    of those that something profits from which argument is the largest (rows ``largest``); None: all of them at once,
+    over binary variables or, with ``disjunctions``, as ``pyomo.gdp.Disjunction``. ``moves``: what rows follow. The
+    objective is in units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator -
+    ratio * denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient.
     Limits are ``limits[name, side]``, what makes atoms ``definitions[label, number]``.
     """
     names = labels(p)
@@ -75,12 +96,16 @@ def pyomo_program(p: Program, branch: int = 0, ratio: float | None = None) -> py
     owners = _owners(p, names)
     m.definitions = pyo.Constraint(list(owners.values()))
     for i, (key, equal) in enumerate(zip(p.keys, p.equal, strict=True)):
-        body = _row(m, names, p.rows[i] * si)
+        moved = [(x.axis - x.at, x.rows[i] * si) for x in moves if x.rows[i].any()]
+        body = _row(m, names, p.rows[i] * si, moved)
         if key is not None:
             m.limits[tuple(key)] = body <= 0.0
         else:
             m.definitions[owners[i]] = body == 0.0 if equal else body <= 0.0
-    _choose(m, p, names, si, branch)
+    if branch is None:
+        _any_branch(m, p, names, si, disjunctions=disjunctions)
+    else:
+        _choose(m, p, names, si, branch)
     m.goal_scale, m.objective = _objective(m, p, names, si, ratio)
     return m
 
@@ -131,12 +156,49 @@ def _picked(p: Program, column: int) -> str:
     return atom.name if isinstance(atom, Entry) else str(atom)
 
 
-def _row(m: pyo.ConcreteModel, names: tuple[str, ...], row: Array) -> Any:
+def _row(
+    m: pyo.ConcreteModel, names: tuple[str, ...], row: Array, moved: Sequence[tuple[Any, Array]] = ()
+) -> Any:
     """A row divided by its largest coefficient; one without variables is still a row."""
-    size = float(np.abs(row[:-1]).max(initial=0.0)) or float(abs(row[-1])) or 1.0
+    size = _size(row)
     used = np.flatnonzero(row[:-1])
     body = sum((float(row[j]) / size * m.u[names[j]] for j in used), 0.0 * m.u[names[0]])
+    for by, more in moved:
+        inner = (float(more[j]) / size * m.u[names[j]] for j in np.flatnonzero(more[:-1]))
+        body = body + by * (sum(inner, 0.0) + float(more[-1]) / size)
     return body + float(row[-1]) / size
+
+
+def _size(row: Array) -> float:
+    return float(np.abs(row[:-1]).max(initial=0.0)) or float(abs(row[-1])) or 1.0
+
+
+def _any_branch(
+    m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, *, disjunctions: bool
+) -> None:
+    """Say of every exact maximum that it is one of its arguments; raises NoModel where that has no finite room."""
+    low, high = (np.append(ends, si[-1]) for ends in (p.low, p.high))
+    for place, arguments in p.exact:
+        rows = -arguments
+        rows[:, place] += 1.0
+        bodies = [_row(m, names, row * si) for row in rows]
+        if disjunctions:
+            m.add_component(f"largest {names[place]}", gdp.Disjunction(expr=[[b <= 0.0] for b in bodies]))
+            continue
+        # 0 times an end that is infinite is none
+        most = np.where(rows > 0, high, np.where(rows < 0, low, 0.0)) * rows
+        room = np.where(rows == 0, 0.0, most).sum(axis=1)
+        if not np.isfinite(room).all():
+            raise NoModel(
+                f"{names[place]} must be one of several amounts without an upper end: give what is decided a max"
+            )
+        one = pyo.Var(range(len(rows)), within=pyo.Binary)
+        m.add_component(f"which {names[place]}", one)
+        m.add_component(f"one {names[place]}", pyo.Constraint(expr=sum(one.values()) == 1))
+        limits = pyo.Constraint(range(len(rows)))
+        m.add_component(f"largest {names[place]}", limits)
+        for k, (row, body) in enumerate(zip(rows, bodies, strict=True)):
+            limits[k] = body <= max(float(room[k]), 0.0) / _size(row * si) * (1 - one[k])
 
 
 def _choose(m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, branch: int) -> None:

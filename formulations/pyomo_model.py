@@ -1,118 +1,17 @@
-"""Any question as a Pyomo model with variables of order one and constraints under the user's names."""
+"""An LP or MILP of positive quantities as a Pyomo model, and what a model's helpers are of Pyomo's expressions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.core.expr.numvalue import NumericValue
 
 from dse.models import arithmetic
-from formulations.logprogram import Linear, LogProgram, LogRow, LogVariable, Term, log_program
-from formulations.posynomial import NotPosynomial, Posynomial
-from formulations.problem import Kind, Problem, linear_goal, linear_rows, typical_size
-from formulations.program import Program, branch_count
-from formulations.program_model import goal_in_si, is_ratio, pyomo_program
-
-EVEN = 1e-12
-MOST_FILES = 100
-FORMATS = {"lp": "cpxlp", "nl": "nl", "gams": "gams"}
-
-
-class NotLinear(ValueError):
-    """A format for linear problems was asked for one that is not."""
-
-
-def pyomo_model(problem: Problem) -> pyo.ConcreteModel:
-    """Build the problem as a Pyomo model.
-
-    LP and MILP have variables ``x``, each in units of ``scale`` (SI per unit); those over amounts that may be 0
-    are as ``program_model.pyomo_program`` says; all others have log variables ``y``, the decided ones under their
-    own names. Limits are ``limits[name, side]`` in all. Raises ValueError where nothing is decided.
-    """
-    if problem.kind is Kind.EVALUATION:
-        raise ValueError("nothing is decided: there is no model to optimise")
-    if problem.program is not None:
-        return pyomo_program(problem.program)
-    if problem.kind in {Kind.LP, Kind.MILP}:
-        return linear_model(problem)
-    return log_model(log_program(problem.question))
-
-
-def write(problem: Problem, path: Path, form: str, ratio: float | None = None) -> tuple[Path, ...]:
-    """Write the problem as "lp", "nl" or "gams"; returns the files written.
-
-    A program of several branches is one file for each ("x-1.lp", "x-2.lp", …), the least of whose optima is the
-    optimum. ``ratio``: see ``program_model.pyomo_program``.
-
-    Raises ValueError for another form and for a problem that has none, and NotLinear where "lp" is asked of a
-    problem that is not linear, OSError where the file cannot be written.
-    """
-    if form not in FORMATS:
-        raise ValueError(f"no format {form!r}: there are {', '.join(FORMATS)}")
-    if form == "lp" and problem.kind not in {Kind.LP, Kind.MILP}:
-        raise NotLinear(
-            f"lp holds linear problems only and this is one of class {problem.kind}: use nl or gams"
-        )
-    if problem.program is not None:
-        return _write_branches(problem.program, path, form, ratio)
-    try:
-        model = pyomo_model(problem)
-    except NotPosynomial as refusal:
-        raise ValueError(f"the problem cannot be written: it turns on {refusal}") from None
-    note = {"lp": written_goal, "gams": logarithmic}.get(form)
-    _to_file(model, path, form, note(problem) if note else "")
-    return (path,)
-
-
-def written_goal(problem: Problem, ratio: float | None = None) -> str:
-    """How the objective in SI follows from that of a written file, which is scaled; empty where it does not."""
-    if problem.program is not None:
-        return goal_in_si(problem.program, ratio)
-    if problem.kind not in {Kind.LP, Kind.MILP} or problem.goal is None:
-        return ""
-    size = problem.goal.sign * linear_model(problem).goal_scale
-    return f"objective in SI = {size!r} * that of the file"
-
-
-def logarithmic(problem: Problem) -> str:
-    """How the objective in SI follows from that of a written log program; empty for other problems."""
-    if problem.program is not None or problem.kind in {Kind.LP, Kind.MILP}:
-        return ""
-    program = log_program(problem.question)
-    if not program.goal:
-        return ""
-    value = f"{'-' if program.sign < 0 else ''}(that of the file)"
-    if program.plain:
-        return f"the variables y of the file are natural logarithms of SI numbers; objective in SI = {value}"
-    return f"the objective in the file is a natural logarithm: objective in SI = exp({value})"
-
-
-def _write_branches(p: Program, path: Path, form: str, ratio: float | None) -> tuple[Path, ...]:
-    if form == "lp" and is_ratio(p) and ratio is None:
-        raise NotLinear("lp holds linear problems only and this objective is a ratio: use nl or gams")
-    count = branch_count(p)
-    if count > MOST_FILES:
-        text = f"the problem is the best of {count} programs, and more than {MOST_FILES} files are of no use"
-        raise ValueError(text)
-    files = [path.with_stem(f"{path.stem}-{i + 1}") for i in range(count)] if count > 1 else [path]
-    note = goal_in_si(p, ratio) if form == "lp" else ""
-    for i, file in enumerate(files):
-        _to_file(pyomo_program(p, i, ratio if form == "lp" else None), file, form, note)
-    return tuple(files)
-
-
-def _to_file(model: pyo.ConcreteModel, path: Path, form: str, note: str) -> None:
-    """Write a model; ``note``: what a comment at the top of an lp or gams file says (nl has no such line)."""
-    # the GAMS writer fails on itself where it cannot open the file: what the system says is said here
-    path.open("a", encoding="utf-8").close()
-    model.write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})
-    if note:
-        comment = f"* {note}\n" if form == "gams" else f"\\* {note} *\\\n"
-        path.write_text(comment + path.read_text(encoding="utf-8"), encoding="utf-8")
+from formulations.posynomial import Posynomial
+from formulations.problem import Problem, linear_goal, linear_rows, typical_size
 
 
 def linear_model(problem: Problem) -> pyo.ConcreteModel:
@@ -179,91 +78,6 @@ def _whole(
         m.add_component(f"number {name}", number)
         return number
     return None
-
-
-def log_model(program: LogProgram) -> pyo.ConcreteModel:
-    """Build a log program.
-
-    Variables ``y``, ``limits[name, side]``, ``equations`` of auxiliary variables, ``objective``.
-    """
-    m = pyo.ConcreteModel()
-    at = {v.name: v for v in program.variables}
-    m.y = pyo.Var(list(at), bounds=lambda _, name: (at[name].low, at[name].high))
-    m.one = pyo.Var(bounds=(1.0, 1.0), initialize=1.0)
-    for v in program.variables:
-        m.y[v.name].set_value(0.5 * (v.low + v.high))
-        _make_discrete(m, v)
-    named = [r for r in program.rows if r.name]
-    m.limits = pyo.Constraint([(r.name, r.side) for r in named])
-    for r in named:
-        m.limits[r.name, r.side] = _row(m, r)
-    m.equations = pyo.ConstraintList()
-    for r in program.rows:
-        if not r.name:
-            m.equations.add(_row(m, r))
-    for name, a, b in program.maxima:
-        m.equations.add(2 * m.y[name] == m.y[a] + m.y[b] + abs(m.y[a] - m.y[b]))
-    m.objective = pyo.Objective(expr=m.y[program.goal] if program.goal else 0.0 * m.one)
-    return m
-
-
-def _row(m: pyo.ConcreteModel, r: LogRow) -> Any:
-    if not r.terms:
-        return m.one >= 1.0 - r.bound
-    alone = r.terms[0] if len(r.terms) == 1 else None
-    if alone is not None and r.bound == 1 and alone.sign > 0 and not alone.factors:
-        # one exponential <= 1 is linear in its exponent
-        form = _linear(m, {**alone.exponents, "": alone.constant})
-        return form == 0 if r.equal else form <= 0
-    total = sum(_term(m, t) for t in r.terms)
-    return total == r.bound if r.equal else total <= r.bound
-
-
-def _term(m: pyo.ConcreteModel, t: Term) -> Any:
-    """Write a term, its coefficient in the exponent so that no number leaves the order of one."""
-    found: Any = t.sign
-    if t.exponents:
-        found = found * pyo.exp(_linear(m, {**t.exponents, "": t.constant}))
-    else:
-        found = found * math.exp(t.constant) * m.one
-    for form in t.factors:
-        found = found * _linear(m, form)
-    return found
-
-
-def _linear(m: pyo.ConcreteModel, form: Linear) -> Any:
-    found: Any = form.get("", 0.0) * m.one
-    for name, a in form.items():
-        if name:
-            found = found + a * m.y[name]
-    return found
-
-
-def _make_discrete(m: pyo.ConcreteModel, v: LogVariable) -> None:
-    if v.values is not None and len(v.values) > 1:
-        m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.y[v.name] == _menu(m, v)))
-    elif v.integer and v.high > v.low:
-        number = pyo.Var(within=pyo.Integers, bounds=(round(math.exp(v.low)), round(math.exp(v.high))))
-        m.add_component(f"number {v.name}", number)
-        m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.y[v.name] == pyo.log(number)))
-
-
-def _menu(m: pyo.ConcreteModel, v: LogVariable) -> Any:
-    """Return the logarithm of one of the listed values.
-
-    A ladder where they are powers of one number, else one binary each.
-    """
-    assert v.values is not None, "only listed values make a menu"
-    logs = [math.log(value) for value in v.values]
-    step = (logs[-1] - logs[0]) / (len(logs) - 1)
-    if all(abs(logs[0] + i * step - y) <= EVEN * (1 + abs(y)) for i, y in enumerate(logs)):
-        rung = pyo.Var(within=pyo.Integers, bounds=(0, len(logs) - 1))
-        m.add_component(f"rung {v.name}", rung)
-        return logs[0] + step * rung
-    choice = pyo.Var(range(len(logs)), within=pyo.Binary)
-    m.add_component(f"choice {v.name}", choice)
-    m.add_component(f"one {v.name}", pyo.Constraint(expr=sum(choice.values()) == 1))
-    return sum(y * choice[i] for i, y in enumerate(logs))
 
 
 @arithmetic.log.register(NumericValue)

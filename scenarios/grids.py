@@ -62,7 +62,7 @@ class Grid:
             if aim.kind == "given":
                 given[aim.name] = value
             elif aim.kind == "limit":
-                limits = tuple(self._limit(x, aim, float(value)) for x in limits)
+                limits = tuple(self.limited(x, aim, float(value)) for x in limits)
             elif aim.kind == "within":
                 limits = tuple(replace(x, within=float(value)) if x.name == aim.name else x for x in limits)
             elif aim.kind == "decide":
@@ -75,7 +75,8 @@ class Grid:
         every = [d.name for index in itertools.product(*named) for d in self.question(index).decide]
         return tuple(dict.fromkeys(n for n in every if n != STRETCH.name))
 
-    def _limit(self, limit: Limit, aim: Target, value: float) -> Limit:
+    def limited(self, limit: Limit, aim: Target, value: float) -> Limit:
+        """Return a limit with the value of an axis, where that axis changes it."""
         if limit.name != aim.name:
             return limit
         if aim.side == "max":

@@ -140,7 +140,7 @@ def run(program: LogProgram, seconds: float) -> dict[str, Any]:
     import pyomo.environ as pyo
     from pyomo.contrib.solver.common.factory import SolverFactory
 
-    from formulations.pyomo_model import log_model
+    from formulations.log_models import log_model
 
     assert pyo, "Pyomo's solvers are registered by importing its environment"
     model = log_model(program)

@@ -12,9 +12,11 @@ from method_questions import fft, fixed_design, nbody
 
 from dse.models import arithmetic
 from formulations import evaluation
+from formulations.log_models import log_model
 from formulations.logprogram import LogProgram, log_program
+from formulations.model_files import NotLinear, write
 from formulations.problem import Kind, formulate
-from formulations.pyomo_model import NotLinear, log_model, pyomo_model, write
+from formulations.user_model import user_model
 from scenarios.question import Decision, Question
 
 QUESTIONS = {
@@ -81,7 +83,7 @@ def test_no_coefficient_leaves_the_order_of_one(name: str) -> None:
 
 
 def test_constraints_carry_the_users_names() -> None:
-    model = pyomo_model(formulate(QUESTIONS["power caps"]))
+    model = user_model(formulate(QUESTIONS["power caps"]))
     names = set(model.limits)
     assert names == {
         ("power", "max"),
@@ -92,9 +94,9 @@ def test_constraints_carry_the_users_names() -> None:
 
 
 def test_powers_of_two_are_a_ladder_and_other_values_a_menu() -> None:
-    ladder = pyomo_model(formulate(fft(p=Decision("processors", values=tuple(2.0**k for k in range(21))))))
+    ladder = user_model(formulate(fft(p=Decision("processors", values=tuple(2.0**k for k in range(21))))))
     assert ladder.component("rung processors").ub == 20
-    menu = pyomo_model(formulate(fft(p=Decision("processors", values=(3.0, 7.0, 100.0)))))
+    menu = user_model(formulate(fft(p=Decision("processors", values=(3.0, 7.0, 100.0)))))
     assert len(menu.component("choice processors")) == 3
 
 
@@ -102,7 +104,7 @@ def test_a_linear_problem_is_in_units_of_its_own_size() -> None:
     d = (Decision("machine.energy_per_flop", 1e-11, 4e-10), Decision("machine.energy_per_word", minimum=1e-7))
     problem = formulate(fixed_design(d, "energy", power=(30.0, None)))
     assert problem.kind is Kind.LP
-    model = pyomo_model(problem)
+    model = user_model(problem)
     for name, x in (("machine.energy_per_flop", 2e-10), ("machine.energy_per_word", 3e-6)):
         model.x[name].set_value(x / model.scale[name])
     found = pyo.value(model.objective) * model.goal_scale
@@ -133,7 +135,7 @@ def test_lp_is_written_for_linear_problems_and_refused_for_others(tmp_path: Path
 
 def test_nothing_decided_has_no_model() -> None:
     with pytest.raises(ValueError, match="nothing is decided"):
-        pyomo_model(formulate(Question(QUESTIONS["gp"].model, {})))
+        user_model(formulate(Question(QUESTIONS["gp"].model, {})))
 
 
 def test_helpers_of_the_models_take_plain_pyomo_variables() -> None:

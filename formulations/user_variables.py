@@ -1,0 +1,96 @@
+"""What a Pyomo model has for its user: decided variables under their own names, and the objective as it was asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+
+from dse.models.model import Model
+from formulations import evaluation
+from scenarios.question import Decision, Question
+
+STEP = 3.0
+"""Units of small quantities go down by a thousand: pJ, not 3.8e-10 J."""
+
+
+class NoModel(ValueError):
+    """A question, or part of it, cannot be written as a Pyomo model; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A decided variable of a model; SI value = ``unit`` * ``variable``."""
+
+    variable: Any
+    unit: float
+
+    @property
+    def si(self) -> Any:
+        """The variable in SI, as an expression."""
+        return self.variable if self.unit == 1.0 else self.unit * self.variable
+
+    @property
+    def log(self) -> Any:
+        """The natural logarithm of the SI value, as an expression."""
+        return pyo.log(self.variable) + math.log(self.unit)
+
+
+def add(m: pyo.ConcreteModel, question: Question, ends: Mapping[str, tuple[float, float]]) -> None:
+    """Add every decided variable of a question under its own name, and ``m.decided``, all of them by name.
+
+    ``ends``: SI bounds, infinite where there are none. A name that Pyomo keeps for itself gets a "_" at its end.
+    Solvers take numbers below about 1e-9 for zero: a quantity that is small everywhere has a smaller unit than SI
+    has, as its ``doc`` says.
+    """
+    m.decided = {}
+    for d in question.decide:
+        low, high = ends[d.name]
+        unit = 1.0 if d.integer or (d.values is not None and high >= 1) else unit_of(high)
+        v = pyo.Var(
+            within=pyo.Integers if d.integer else pyo.Reals,
+            bounds=(_end(low / unit), _end(high / unit)),
+            doc=doc(question.model, d, unit),
+        )
+        m.add_component(free_name(m, d.name), v)
+        m.decided[d.name] = Named(v, unit)
+
+
+def _end(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def unit_of(high: float) -> float:
+    """Return SI per unit for a quantity of at most ``high``: 1, or the power of a thousand below it."""
+    if not 0 < high < 1:
+        return 1.0
+    return float(10.0 ** (STEP * math.floor(math.log10(high) / STEP)))
+
+
+def doc(model: Model, d: Decision, unit: float) -> str:
+    """Say what a decided variable is, and in which unit."""
+    q = evaluation.quantity(model, d.name)
+    if q.menu:
+        return f"{q.meaning}: {', '.join(f'{i} = {name}' for i, name in enumerate(q.menu, 1))}"
+    return f"{q.meaning} [{f'{unit:g} ' * (unit != 1.0)}{q.unit or '1'}]"
+
+
+def free_name(m: pyo.ConcreteModel, name: str) -> str:
+    """Return a name that the model has free: this one, or with "_" at its end."""
+    while hasattr(m, name) or m.component(name) is not None:
+        name += "_"
+    return name
+
+
+def objective_value(m: pyo.ConcreteModel, question: Question, value: Any) -> None:
+    """Add what the user asked to be least or greatest, in its own unit; 0 where nothing was asked."""
+    text = "nothing is minimised"
+    if question.objectives:
+        wanted = question.objectives[0]
+        q = evaluation.quantity(question.model, wanted.name)
+        verb = "maximised" if wanted.maximize else "minimised"
+        text = f"{wanted.name}, {verb}: {q.meaning} [{q.unit or '1'}]"
+    m.objective_value = pyo.Expression(expr=value, doc=text)
