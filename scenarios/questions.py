@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import black_boxes, definitions, names, points, searches, structure, weights
+from scenarios import black_boxes, definitions, names, points, prices, searches, structure, weights
 from scenarios.errors import Findings, ScenarioError
 from scenarios.grids import Grid
 from scenarios.question import Question
@@ -22,7 +22,8 @@ def check(asked: Shape, findings: Findings, *, swept: bool = True) -> Grid | Non
     if plain is None:
         return None
     shape = weights.with_weights(plain.shape, findings)
-    reader = definitions.with_definitions(plain.reader, shape, findings)
+    told, shape = prices.with_prices(plain.reader, shape, findings, swept=swept)
+    reader = definitions.with_definitions(told, shape, findings)
     if reader is None:
         return None
     grid = points.build(shape, names.resolve(reader, shape, swept=swept))

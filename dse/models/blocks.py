@@ -32,7 +32,7 @@ from dse.models.arithmetic import per, some
 from dse.models.families import choose, entry, entry_parameters, only_expanded
 from dse.models.model import Model, ModelLimit, Unknown
 from dse.models.structure import Parts, Structure
-from dse.models.sums import Sum, sum_of
+from dse.models.sums import Sum, held, sum_of
 from dse.quantities import Quantity
 
 SOURCE = "Choi et al. 2014"
@@ -208,6 +208,7 @@ def _plain(blocks: tuple[str, ...]) -> Model:
         limits=(ANY_BLOCK, *(replace(SPEED, name=f"{SPEED.name}.{b}") for b in blocks)),
         equations=partial(equations, blocks=blocks),
         sums=_sums(blocks),
+        hardware=tuple(held(b, f"count.{b}", entry=b) for b in blocks),
         needs=partial(needs, blocks=blocks),
         unknowns=_unknowns(blocks),
         unused=partial(unused, blocks=blocks),

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from dse.models.model import ModelLimit
-from dse.models.sums import sum_of
+from dse.models.sums import held, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -155,6 +155,7 @@ SUMS = (
 )
 
 WORK = ("processors", "flops")
+HARDWARE = (held("processors", "processors"), held("memory", "processors memory", memory=True))
 
 
 def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[str, Any]:

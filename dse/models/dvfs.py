@@ -35,7 +35,7 @@ from dse.models.dvfs_phases import PHASES, RATES, TIMES, Phase, Plan, Setting, c
 from dse.models.families import choose, entry, only_expanded, row
 from dse.models.model import Model, Unknown
 from dse.models.structure import Parts, Structure
-from dse.models.sums import Sum, sum_of
+from dse.models.sums import Sum, held, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -275,6 +275,7 @@ def expand(parts: Parts) -> Model:
         metrics=(*METRICS, *(q.at(phase=p.name) for q in (*OF_PHASE, race) for p in asked.phases)),
         equations=partial(equations, plan=asked),
         sums=_sums(asked),
+        hardware=(held("processor"),),
         unknowns=_unknowns(own),
         structure=None,
         expand=None,

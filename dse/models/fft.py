@@ -57,5 +57,6 @@ FFT = Model(
     equations=equations,
     sums=d.SUMS,
     work=d.WORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )

@@ -92,6 +92,7 @@ MATMUL = Model(
     equations=matmul_equations,
     sums=d.SUMS,
     work=d.WORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )
 STRASSEN = Model(
@@ -114,6 +115,7 @@ STRASSEN = Model(
     equations=strassen_equations,
     sums=d.SUMS,
     work=d.WORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )
 LU = Model(
@@ -127,5 +129,6 @@ LU = Model(
     equations=lu_equations,
     sums=d.SUMS,
     work=d.WORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dse.models.structure import Parts, Structure
-from dse.models.sums import Sum
+from dse.models.sums import Held, Sum
 from dse.quantities import Quantity
 
 MACHINE_PREFIX = "machine."
@@ -56,6 +56,8 @@ class Model:
     which at least one must be above 0, or there is nothing to run. ``needs``: the optional machine parameters that
     become necessary with the texts chosen for such inputs as are choices among names. ``sums``: what totals are made
     of. ``work``: inputs, machine parameters and metrics whose product is the flops of a run; empty: not said so.
+    ``hardware``: what a run keeps busy, on which its cost and its carbon rest (``dse.models.economics``); empty: not
+    said so.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Model:
     black_box: str = ""
     sums: tuple[Sum, ...] = ()
     work: tuple[str, ...] = ()
+    hardware: tuple[Held, ...] = ()
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

@@ -59,5 +59,6 @@ NBODY = Model(
     equations=equations,
     sums=d.SUMS,
     work=d.WORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )

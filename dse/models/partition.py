@@ -50,7 +50,7 @@ from dse.models.partition_quantities import (
     TRANSFERS,
 )
 from dse.models.structure import Parts, Row, Structure
-from dse.models.sums import sum_of
+from dse.models.sums import held, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -107,6 +107,7 @@ def expand(parts: Parts) -> Model:
         limits=_limits(work),
         equations=partial(equations, work),
         sums=SUMS,
+        hardware=tuple(held(p, entry=p) for p in work.processors),
         unknowns=(
             *(u for region in regions for u in _unknowns(region, work)),
             *(Unknown(q.name) for q in one),

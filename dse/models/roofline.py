@@ -31,7 +31,7 @@ from typing import Any
 
 from dse.models.arithmetic import maximum, per, reaches
 from dse.models.model import Model
-from dse.models.sums import sum_of
+from dse.models.sums import held, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -282,6 +282,7 @@ ROOFLINE = Model(
     equations=equations,
     sums=SUMS,
     work=("flops",),
+    hardware=(held("processor"),),
     notes=__doc__ or "",
     one_of=(("bytes", "intensity"),),
     any_of=(("flops", "bytes"),),

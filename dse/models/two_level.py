@@ -22,7 +22,7 @@ from dse.models import distributed as d
 from dse.models.matmul import ORDER
 from dse.models.model import Model, ModelLimit
 from dse.models.nbody import BODIES, FLOPS_PER_PAIR
-from dse.models.sums import sum_of
+from dse.models.sums import held, sum_of
 from dse.quantities import Quantity
 
 SOURCE = "Demmel et al. 2013, Figure 2 and (12), (17) corrected"
@@ -153,6 +153,11 @@ SUMS = (
         },
     ),
 )
+HARDWARE = (
+    held("cores", "processors"),
+    held("node memory", "nodes node_memory", memory=True),
+    held("core memory", "processors core_memory", memory=True),
+)
 
 
 def matmul_equations(g: Any) -> Mapping[str, Any]:
@@ -238,6 +243,7 @@ MATMUL_TWO_LEVEL = Model(
     equations=matmul_equations,
     sums=SUMS,
     work=d.WORK,
+    hardware=HARDWARE,
     notes=__doc__ or "",
 )
 NBODY_TWO_LEVEL = Model(
@@ -251,5 +257,6 @@ NBODY_TWO_LEVEL = Model(
     equations=nbody_equations,
     sums=SUMS,
     work=d.WORK,
+    hardware=HARDWARE,
     notes=__doc__ or "",
 )
