@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dse.models.grids import GRIDS
+
 _PER_CM2 = 1e4
 _KWH = 3.6e6
 _GRAM = 1e-3
@@ -51,8 +53,6 @@ _GPA = {
     },
 }
 _MPA = 500
-# g/kWh of electricity, 2023, and of coal
-_INTENSITY = {"taiwan": 642, "korea": 402, "usa": 369, "world": 481, "coal": 820}
 # g per 1e9 byte
 _DRAM = {"lpddr4": 48, "ddr4_10nm": 65, "ddr3_50nm": 600}
 
@@ -77,7 +77,7 @@ def process(node: str, abated: int = 95) -> Process:
 
 def intensity(place: str) -> float:
     """Return ACT's carbon intensity of a place's or source's electricity, kg/J; KeyError for others."""
-    return _INTENSITY[place] * _GRAM / _KWH
+    return GRIDS[place]
 
 
 def per_byte(memory: str) -> float:

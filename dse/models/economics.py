@@ -20,7 +20,6 @@ from functools import reduce
 from operator import add, mul
 from typing import Any
 
-from dse.models.arithmetic import maximum
 from dse.models.families import entry_parameters
 from dse.models.grids import GRIDS
 from dse.models.grids import SOURCE as OF_GRIDS
@@ -131,7 +130,8 @@ def priced(model: Model, accounts: Sequence[Account], *, grid: bool = False) -> 
     """
     rates = tuple(q for a in accounts for q in a.rates if (q is GRID) == (grid and GRID in a.rates))
     entries = tuple(dict.fromkeys(h.entry for h in model.hardware))
-    declared = tuple(q for a in accounts for q in a.machine)
+    with_memory = any(h.memory for h in model.hardware)
+    declared = tuple(q for a in accounts for q in a.machine if with_memory or q is not a.word)
     machine = declared if entries == ("",) else entry_parameters(declared, entries)
     return replace(
         model,
@@ -194,6 +194,8 @@ class Equations:
 
 
 def _worth(held: Held, account: Account, machine: Mapping[str, Any], product: Any) -> Any:
+    from dse.models.arithmetic import maximum  # with NumPy, which listing models does without
+
     one = account.word if held.memory else account.processor
     counts = [product(names) for names in held.counts]
     count = counts[0] if len(counts) == 1 else maximum(*counts)

@@ -404,5 +404,7 @@ def _hardware(kernels: Sequence[Kernel], *, overlap: bool, idle: bool) -> tuple[
                 most |= dict.fromkeys(counts)
                 continue
             alone = (f"{k.name}.{REPEAT.name}", *map(k.known, h.time))
-            found.append(replace(h, name=f"{k.name}: {h.name}", counts=counts, time=("time",) if overlap else alone))
+            found.append(
+                replace(h, name=f"{k.name}: {h.name}", counts=counts, time=("time",) if overlap else alone)
+            )
     return (*((Held("processors", tuple(most)),) if most else ()), *found)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
 from dse.models import fitted, model_files, plugins
+from dse.models import economics
 from dse.models.dvfs_energy import CIRCUIT
 from dse.models.model import Model
 from dse.models.plugins import Offer, PluginError
@@ -134,7 +135,7 @@ def register(model: Model) -> None:
 def machine_parameters() -> dict[str, Quantity]:
     """Return every machine parameter that a machine file may state, by name (the first declaration).
 
-    Those of the models, and the constants of a circuit from which costs at a voltage follow.
+    Those of the models, the constants of a circuit from which costs at a voltage follow, and what a machine costs.
     """
     return _declared(m.name for m in every())
 
@@ -150,7 +151,7 @@ def _own_parameters() -> Mapping[str, Quantity]:
 
 
 def _declared(models: Iterable[str]) -> dict[str, Quantity]:
-    known = {q.name: q for q in CIRCUIT}
+    known = {q.name: q for q in (*CIRCUIT, *economics.MACHINE)}
     for name in models:
         for q in get(name).machine:
             known.setdefault(q.name, q)
