@@ -355,6 +355,9 @@ def show(value: float, unit: str, digits: int = 6) -> str:
         # a prefix before m^2 is squared: people read areas of chips in mm^2
         small = 0 < abs(value) < 0.01
         return f"{_plain(value * 1e6, digits)} mm^2" if small else f"{_plain(value, digits)} m^2"
+    if unit == "kg/J":
+        # what grids are compared by
+        return f"{_plain(value * 3.6e9, digits)} g/kWh"
     if unit == "kg" or unit.startswith(("kg*", "kg/")):
         # its name has a prefix already
         return f"{value:.{digits}g} {unit}" if abs(value) >= 1 else show(value * 1e3, unit[1:], digits)

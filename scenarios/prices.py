@@ -1,14 +1,15 @@
 """Cost and carbon of a question: where a file asks for one of them, its model computes it too.
 
-A file asks for a total by its name or that of one of its parts (in [objective], [limits], [define] or [sweep]), and by
-giving what only this total needs, unless a definition of its own uses that number. A file that has a quantity of its own
-called like a total has that one instead.
+A file asks for a total by its name or that of one of its parts (in [objective], [limits], [define] or [sweep]), and
+by giving what only this total needs, unless a definition of its own uses that number. A file that has a quantity of
+its own called like a total has that one instead. A machine's table may state a price that
+nothing asks for, as the file of a machine may.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,18 +45,17 @@ def with_prices(reader: Reader, shape: Shape, findings: Findings, *, swept: bool
     said = _said(shape, swept=swept)
     keys = {a: key for a in ACCOUNTS if (key := _asked(a, said))}
     why = refusal(reader.model)
+    unasked = {q.name for a in ACCOUNTS if a not in keys for q in a.machine} - said.used
+    if not why and isinstance(shape.machine, Mapping):
+        shape = shape.model_copy(update={"machine": _table(shape.machine, unasked)})
     if not keys:
         return reader, shape if why else _partless(reader, shape, said, findings)
     if why:
         # a model with totals of its own knows their names, and says what it does not know
         if not reader.model.hardware and not {a.total.name for a in ACCOUNTS} & set(reader.metrics):
             account, key = next(iter(keys.items()))
-            example = f"{account.total.name} = " + (
-                '"0.2 USD/kWh * energy"' if account.total.unit == "USD" else '"0.4 kg/kWh * energy"'
-            )
-            findings.add(
-                key, f"{why}, so it has no {account.total.name}", f"define it: [define] {example}, say"
-            )
+            name = account.total.name
+            findings.add(key, f"{why}, so it has no {name}", f"define {name} yourself, under [define]")
         return reader, shape
     shape = _one_rate(shape, said, findings)
     model = priced(reader.model, tuple(keys), grid=GRID.name in said.keys and GRID.name not in said.used)
@@ -109,7 +109,6 @@ def _said(shape: Shape, *, swept: bool) -> _Said:
         *((n.removeprefix(MACHINE_PREFIX).rpartition(".")[2], f"decide.{n}") for n in shape.decide),
         *((n, f"limits.{n}") for n in shape.limits),
         *((n, "objective") for n in ranked),
-        *_in_tables(shape.machine, "machine"),
     ]
     for axis, entry in shape.sweep.items() if swept else ():
         told = entry.model_dump(exclude={"start", "stop", "num", "spacing", "factors"}, exclude_none=True)
@@ -120,11 +119,11 @@ def _said(shape: Shape, *, swept: bool) -> _Said:
     return _Said(keys, frozenset(used), frozenset(own))
 
 
-def _in_tables(table: Any, key: str) -> Iterator[tuple[str, str]]:
-    if isinstance(table, Mapping):
-        for name, value in table.items():
-            yield str(name), f"{key}.{name}"
-            yield from _in_tables(value, f"{key}.{name}")
+def _table(told: Any, unasked: Container[str]) -> Any:
+    """Return a machine table, or a map of them, without the prices that nothing asks for."""
+    if not isinstance(told, Mapping):
+        return told
+    return {name: _table(value, unasked) for name, value in told.items() if name not in unasked}
 
 
 def _texts(told: Any) -> Iterator[str]:

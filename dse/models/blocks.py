@@ -249,6 +249,7 @@ BLOCKS = Model(
     metrics=_metrics(_PLACEHOLDER),
     limits=(ANY_BLOCK,),
     equations=only_expanded,
+    hardware=(held("block"),),
     notes=__doc__ or "",
     one_of=(("bytes", "intensity"),),
     any_of=(("flops", "bytes"),),

@@ -311,6 +311,7 @@ DVFS = Model(
     metrics=(*METRICS, *(q.at(phase="<phase>") for q in (*OF_PHASE, RACE_SETTING))),
     limits=(),
     equations=only_expanded,
+    hardware=(held("processor"),),
     notes=__doc__ or "",
     unknowns=_unknowns((_OF_A_PHASE,)),
     structure=Structure((PHASES,), settings=True),

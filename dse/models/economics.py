@@ -143,13 +143,22 @@ def priced(model: Model, accounts: Sequence[Account], *, grid: bool = False) -> 
     )
 
 
-def quantities(model: Model) -> Model | None:
-    """Return a model with all that it says of cost and carbon, to be shown; None where it says nothing of them."""
+def quantities(model: Model) -> tuple[tuple[str, Quantity], ...]:
+    """Return all that cost and carbon add to a model, by the names of a scenario; nothing where it refuses them.
+
+    Inputs first, then machine parameters, then metrics.
+    """
     if refusal(model):
-        return None
+        return ()
     shown = priced(model, ACCOUNTS)
-    at = next(i for i, q in enumerate(shown.inputs) if q is CARBON_INTENSITY)
-    return replace(shown, inputs=(*shown.inputs[: at + 1], GRID, *shown.inputs[at + 1 :]))
+    inputs = (*(q for a in ACCOUNTS for q in a.rates), *SHARED)
+    machine = shown.machine[len(model.machine) :]
+    metrics = shown.metrics[len(model.metrics) :]
+    return (
+        *((q.name, q) for q in inputs),
+        *((MACHINE_PREFIX + q.name, q) for q in machine),
+        *((q.name, q) for q in metrics),
+    )
 
 
 def _sum(account: Account) -> Sum:

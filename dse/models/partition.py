@@ -324,6 +324,7 @@ def _template() -> Model:
         metrics=tuple(shown),
         limits=_limits(replace(work, processors=("<first>", "<processor>", "<last>"))),
         equations=families.only_expanded,
+        hardware=(held("processor"),),
         notes=f"{__doc__}\n{GUIDELINES}",
         unknowns=tuple(Unknown(q.name) for q in shares),
         structure=Structure((REGIONS, TRANSFERS), machines="processor", least=2),

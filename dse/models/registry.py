@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
-from dse.models import fitted, model_files, plugins
-from dse.models import economics
+from dse.models import economics, fitted, model_files, plugins
 from dse.models.dvfs_energy import CIRCUIT
 from dse.models.model import Model
 from dse.models.plugins import Offer, PluginError

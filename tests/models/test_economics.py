@@ -180,8 +180,9 @@ def test_kernels_pay_for_what_they_keep_busy(way: str):
 def test_every_model_has_totals_but_those_with_a_cost_of_their_own():
     without = {n for n in models.built_in_names() if refusal(flat(n))}
     assert without == {"exabounds", "sockets"}
-    names = {q.name for q in quantities(models.get("nbody")).inputs}
-    assert {"grid", "carbon_intensity", "electricity_price", "lifetime"} <= names
+    assert {n for n in models.built_in_names() if not quantities(models.get(n))} == without
+    names = {n for n, _ in quantities(models.get("nbody"))}
+    assert {"grid", "carbon_intensity", "lifetime", "machine.purchase_price", "cost", "carbon"} <= names
 
 
 def test_one_total_asks_for_nothing_of_the_other():
