@@ -55,7 +55,7 @@ SOCKETS = {
 
 
 def station(of_energy: float, column: int, intensity: float, demand: float) -> float:
-    """The least price (carbon) of five years: every vector of counts but the last, of which the fewest that do are best.
+    """Least price (carbon) of five years: every vector of counts but the last, where the fewest that do are best.
 
     ``of_energy``: what a joule counts; ``column``: of ``SOCKETS``, what a socket counts.
     """
