@@ -9,6 +9,7 @@ from typing import Any
 
 from dse import machines
 from dse.machines import Machine
+from dse.models.grids import GRIDS
 
 HERE = Path(__file__).parent
 PICTURE = "since-2014.svg"
@@ -36,7 +37,10 @@ TABLE = (
 
 @dataclass(frozen=True)
 class Device:
-    """A processor of the catalogue: rates (flop/s, byte/s, None where unknown), powers (W), what kind it is."""
+    """A processor of the catalogue: rates (flop/s, byte/s, None where unknown), powers (W), what kind it is.
+
+    ``price`` (USD) and ``carbon`` of making it (kg): None where the catalogue has none.
+    """
 
     name: str
     year: int
@@ -47,6 +51,8 @@ class Device:
     bandwidth: float
     design: float
     constant: tuple[float, float]
+    price: float | None = None
+    carbon: float | None = None
 
 
 def devices() -> Iterator[Device]:
@@ -87,6 +93,8 @@ def _printed(machine: Machine) -> Device:
         bandwidth=f["memory_bandwidth"],
         design=f["thermal_design_power"],
         constant=machine.intervals["constant_power"],
+        price=machine.parameters.get("purchase_price"),
+        carbon=machine.parameters.get("embodied_carbon"),
     )
 
 
@@ -179,8 +187,24 @@ def page(found: list[Device]) -> str:
     hosts = (by_name["nehalem-choi2014"], by_name["epyc-9755"])
     measured = [d for d in found if d.measured]
     shares = sorted(d.constant[0] / d.design for d in measured)
+    owned = sorted((d for d in found if d.price or d.carbon), key=lambda d: (not d.host, d.year, d.name))
+    priced = [d for d in owned if d.price]
+    first, last = by_name["epyc-7742"], by_name["epyc-9755"]
+    dies = by_name["v100-sxm"], by_name["h200-sxm"]
+    hours = sorted(_hours(d) for d in owned if d.carbon)
     return TEXT.format(
         picture=PICTURE,
+        owned="\n".join(map(_owned, owned)),
+        priced=len(priced),
+        bought=f"{_per(first, 'price'):.2g}",
+        bought_now=f"{_per(last, 'price'):.2g}",
+        bought_first=first.year,
+        bought_last=last.year,
+        made=f"{dies[0].carbon:.0f}",
+        made_now=f"{dies[1].carbon:.0f}",
+        made_per=f"{_per(dies[1], 'carbon') / _per(dies[0], 'carbon'):.1f}",
+        hours=f"{hours[0]:.0f}",
+        hours_most=f"{hours[-1]:.0f}",
         rows=rows,
         count=len(found),
         years=years,
@@ -205,6 +229,29 @@ def page(found: list[Device]) -> str:
 def _ratio(new: Device, old: Device, name: str) -> float:
     """How much more of a rate the newer one has per watt of design power."""
     return float((getattr(new, name) / new.design) / (getattr(old, name) / old.design))
+
+
+def _per(d: Device, name: str) -> float:
+    """How many Gflop/s in single precision it has per dollar, or per kilogram."""
+    return (d.single or 0.0) / 1e9 / getattr(d, name)
+
+
+def _hours(d: Device) -> float:
+    """After how many hours at its design power the world's electricity has emitted what making it did."""
+    return (d.carbon or 0.0) / (d.design * GRIDS["world"] * 3600)
+
+
+def _owned(d: Device) -> str:
+    cells = (
+        f"`{d.name}`",
+        str(d.year),
+        f"{d.price:.0f}" if d.price else "–",
+        f"{_per(d, 'price'):.2g}" if d.price and d.single else "–",
+        f"{d.carbon:.3g}" if d.carbon else "–",
+        f"{_per(d, 'carbon'):.0f}" if d.carbon and d.single else "–",
+        f"{_hours(d):.0f}" if d.carbon else "–",
+    )
+    return "| " + " | ".join(cells) + " |"
 
 
 def _row(d: Device) -> str:
@@ -259,6 +306,22 @@ Rates of the platforms of 2009 to 2013 are sustained, those since 2018 are peaks
 need not be reached within the design power.
 Memory modules are not part of a server processor's design power, but HBM and GDDR are part of an accelerator's.
 
+## Price and carbon
+
+Vendors print launch prices of server processors, {priced} of them in the catalogue, and none of accelerators. The carbon of making a
+processor follows from the areas of its dies by ACT's method, where they are published.
+
+- **Flops per dollar**: {bought} Gflop/s of single precision per dollar in {bought_first} (EPYC 7742), {bought_now} in {bought_last} (EPYC 9755),
+  prices as printed.
+- **Carbon of making**: {made} kg for a V100, {made_now} kg for an H200, with {made_per} times the single-precision flops per kilogram. Finer
+  processes take more energy and gas per area, and packages hold more memory.
+- At design power the electricity of the world's mix emits as much in {hours} to {hours_most} hours. Over years of use electricity weighs
+  more than making, except where it is clean: [cost and carbon](cost_and_carbon.md).
+
+| machine | year | price, USD | Gflop/s per USD | carbon of making, kg | Gflop/s per kg | hours until electricity weighs as much |
+|---|---|---|---|---|---|---|
+{owned}
+
 ## The papers' questions on these machines
 
 | question | then | now |
@@ -268,6 +331,7 @@ Memory modules are not part of a server processor's design power, but HBM and GD
 | Many small blocks or few large ones under one power | `blocks_titan_or_arndale_sweep` | `blocks_l4_or_h100_power_sweep` |
 | Which platform does most flops per joule | `roofline_platform_efficiency_sweep` | `roofline_today_efficiency_sweep` |
 | The best split between CPU and GPU | `partition_twelve_regions_divisible` | `partition_grace_h100_divisible`, `partition_grace_h100_whole` |
+| The cheapest station within 10 kW | `station_least_cost_in_10_kw` | `blocks_station_cheapest_in_10_kw`, `blocks_station_greenest_in_10_kw` |
 
 Each is a ready scenario: `dse solve NAME`, or `dse sweep NAME -o study.zarr` where the name ends in `sweep`.
 

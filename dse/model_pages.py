@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dse.models import economics
 from dse.models.model import MACHINE_PREFIX, Model, Unknown
-from dse.models.pages import LIST_HEAD, domain, equations, lists, unknowns, value
+from dse.models.pages import ASKED, LIST_HEAD, domain, equations, lists, unknowns, value
 from dse.models.structure import Structure
 from dse.quantities import Quantity
 from dse.terminal import table
@@ -43,6 +45,15 @@ def page(model: Model) -> RenderableType:
             Text("\nlimits that always hold", style="bold"),
             table(("name", "limit", "meaning", "source"), rules),
         ]
+    totals = economics.quantities(model)
+    if totals:
+        rows = [(name, value(q), _meaning(q), q.source) for name, q in totals]
+        head = ("name", "value", "meaning", "source")
+        parts += [
+            Text("\ncost and carbon", style="bold"),
+            Text(f"{_plain(ASKED)}:"),
+            table(head, rows),
+        ]
     return Group(*parts)
 
 
@@ -78,6 +89,7 @@ def as_record(model: Model) -> dict[str, Any]:
             heading.replace(" ", "_"): [_quantity(prefix, q, decided.get(q.name)) for q in found]
             for heading, prefix, found, decided in _sections(model)
         },
+        "cost_and_carbon": [_quantity("", replace(q, name=n), None) for n, q in economics.quantities(model)],
         "lists": [] if model.structure is None else _lists(model.structure),
         "limits": [
             {"name": x.name, "formula": x.formula, "meaning": x.meaning, "source": x.source}

@@ -107,6 +107,9 @@ _KINDS = {
     "1/byte": ("a number per byte", ("48 1/byte",)),
     "W/byte": ("a power per byte", ("0.5 W/GiB",)),
     "USD/J": ("a price of energy", ("0.15 USD/kWh",)),
+    "USD/word": ("a price per word", ("8 USD/GB", "3e-8 USD/word")),
+    "kg/J": ("a carbon intensity", ("400 g/kWh",)),
+    "kg/word": ("a mass per word", ("65 g/GB",)),
     "USD/W": ("a price per power", ("0.2 USD/W",)),
     "USD/Hz": ("a price per frequency", ("8e-19 USD/Hz",)),
     "W*s/word": ("an energy per word", ("340 pJ/word",)),
@@ -353,6 +356,9 @@ def show(value: float, unit: str, digits: int = 6) -> str:
         # a prefix before m^2 is squared: people read areas of chips in mm^2
         small = 0 < abs(value) < 0.01
         return f"{_plain(value * 1e6, digits)} mm^2" if small else f"{_plain(value, digits)} m^2"
+    if unit == "kg/J":
+        # what grids are compared by
+        return f"{_plain(value * 3.6e9, digits)} g/kWh"
     if unit == "kg" or unit.startswith(("kg*", "kg/")):
         # its name has a prefix already
         return f"{value:.{digits}g} {unit}" if abs(value) >= 1 else show(value * 1e3, unit[1:], digits)

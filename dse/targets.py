@@ -17,6 +17,7 @@ import results.storage
 import results.store
 from dse import audits
 from dse.chunk_work import LEFT_OVER, Finished, Ready, Study
+from dse.models import economics
 from dse.models.sources import fingerprints
 from dse.version import VERSION
 from formulations import handover
@@ -55,8 +56,9 @@ def identity(scenario: Scenario, at: Ready) -> dict[str, Any]:
 def _equations(scenario: Scenario, at: Ready) -> dict[str, str]:
     """Return checksums of the equations of every model of a question, and of what puts several together."""
     made = [dse.models.get(name) for name in model_names(scenario)]
-    if scenario.kernels:
-        made.append(next(iter(at.grid.bases.values())).model)
+    asked = next(iter(at.grid.bases.values())).model
+    if scenario.kernels or economics.is_priced(asked):
+        made.append(asked)
     return {name: mark for model in made for name, mark in fingerprints(model).items()}
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.models import arithmetic
+from dse.models import arithmetic, economics
 from dse.models.model import Model, evaluate
 from dse.quantities import Quantity
 from formulations.differences import Difference
@@ -23,6 +23,7 @@ from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 
 # powers of the elapsed time in the metrics that idling changes
 ELAPSED = {"time": 1, "energy_delay": 1, "power": -1, "power_per_processor": -1, "performance": -1}
+ELAPSED |= dict.fromkeys(economics.KEPT, 1)
 
 
 # ends of a search: what it begins with beside the model's own, and what it never goes beyond
@@ -45,6 +46,7 @@ def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
         for name, power in ELAPSED.items():
             if name in found:
                 found[name] = found[name] * x[STRETCH.name] ** power
+        found |= economics.again(found)
         found |= composed.recomputed(question.model, {**question.given, **run, **found})
     halved = [d for d in question.decide if d.base is not None]
     if halved:

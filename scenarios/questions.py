@@ -10,6 +10,7 @@ from scenarios import (
     definitions,
     names,
     points,
+    prices,
     searches,
     structure,
     undefined,
@@ -33,7 +34,8 @@ def check(asked: Shape, findings: Findings, *, swept: bool = True) -> Grid | Non
         return None
     clocked, shape = clocks.with_clocks(plain.reader, plain.shape, swept=swept)
     shape = weights.with_weights(shape, findings)
-    reader = definitions.with_definitions(clocked, shape, findings)
+    told, shape = prices.with_prices(clocked, shape, findings, swept=swept)
+    reader = definitions.with_definitions(told, shape, findings)
     if reader is None:
         return None
     grid = points.build(shape, names.resolve(reader, shape, swept=swept))

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dse.models.grids import GRIDS
+
 _PER_CM2 = 1e4
 _KWH = 3.6e6
 _GRAM = 1e-3
@@ -51,10 +53,22 @@ _GPA = {
     },
 }
 _MPA = 500
-# g/kWh of electricity, 2023, and of coal
-_INTENSITY = {"taiwan": 642, "korea": 402, "usa": 369, "world": 481, "coal": 820}
-# g per 1e9 byte
-_DRAM = {"lpddr4": 48, "ddr4_10nm": 65, "ddr3_50nm": 600}
+# g per 1e9 byte: DRAM, then flash
+_MEMORY = {
+    "ddr3_50nm": 600,
+    "ddr3_40nm": 315,
+    "ddr3_30nm": 230,
+    "lpddr3_30nm": 201,
+    "lpddr3_20nm": 184,
+    "lpddr2_20nm": 159,
+    "lpddr4": 48,
+    "ddr4_10nm": 65,
+    "nand_30nm": 31,
+    "nand_20nm": 15,
+    "nand_10nm": 10,
+    "nand_tlc_1z": 5.6,
+    "nand_tlc_v3": 6.3,
+}
 
 PACKAGE = 0.15
 YIELD = 0.875
@@ -77,12 +91,12 @@ def process(node: str, abated: int = 95) -> Process:
 
 def intensity(place: str) -> float:
     """Return ACT's carbon intensity of a place's or source's electricity, kg/J; KeyError for others."""
-    return _INTENSITY[place] * _GRAM / _KWH
+    return GRIDS[place]
 
 
 def per_byte(memory: str) -> float:
-    """Return ACT's carbon of making a kind of memory, kg/byte; KeyError for others."""
-    return _DRAM[memory] * _GRAM / 1e9
+    """Return ACT's carbon of making a kind of memory or flash, kg/byte; KeyError for others."""
+    return _MEMORY[memory] * _GRAM / 1e9
 
 
 def of_die(area: float, made_in: Process, electricity: float, good: float = YIELD) -> float:

@@ -139,7 +139,8 @@ def parse(name: str, text: str) -> Machine:
     shown = _figures_of(data.get("figures_of")) | {k: _figure(k, e, evidence) for k, e in figures.items()}
     rate = str(data.get("rate", ""))
     derived = {} if stated else derivation.parameters(shown, rate)
-    found = derived | {k: _parameter(k, e, evidence) for k, e in stated.items()}
+    stated_ones = {k: _parameter(k, e, evidence) for k, e in stated.items()}
+    found = derived | derivation.owned(shown) | stated_ones
     return Machine(
         name=name,
         title=str(data.get("title", name)),

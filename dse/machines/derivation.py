@@ -20,7 +20,7 @@ What a file states itself, a measured time say, is kept, and stands in the rules
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dse.machines import carbon
 from dse.machines.figures import WORDS
@@ -155,6 +155,29 @@ def embodied_carbon(figures: Figures) -> Value | None:
         else ""
     )
     return Value((ends[0] + ends[1]) / 2, "kg", "derived", source, doubt, (ends[0], ends[1]))
+
+
+def owned(figures: Figures) -> dict[str, Value]:
+    """Return what a processor costs, as machine parameters: its price, and its embodied carbon as the figures have it.
+
+    Of figures without the carbon it is derived, where ACT has the process.
+    """
+    found = {}
+    if "price" in figures:
+        found["purchase_price"] = replace(figures["price"], source=_of_year(figures))
+    made = figures.get("embodied_carbon")
+    if made is None and {str(v.value) for n, v in figures.items() if n.endswith("process")} <= set(
+        _PROCESSES
+    ):
+        made = embodied_carbon(figures)
+    return found if made is None else found | {"embodied_carbon": made}
+
+
+def _of_year(figures: Figures) -> str:
+    """Return the source of a price with its year, where the source does not say it."""
+    source = figures["price"].source
+    year = f"{figures['price_year'].value:g}" if "price_year" in figures else ""
+    return source if year in source else f"{source}, {year}"
 
 
 def _act(process: str) -> tuple[str, str]:

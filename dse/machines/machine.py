@@ -19,7 +19,7 @@ class Machine:
     (SI) a value lies whose source leaves it open. ``figures``: what data sheets print and no model takes as it
     is, by the names of ``dse.machines.figures``; of a file without parameters they follow from its figures
     (``dse.machines.derivation``), with flops at the ``rate`` that it names. ``year``: when the machine came on the
-    market, if stated.
+    market, if stated. A price and an embodied carbon among the figures are parameters too.
     ``settings``: the menu of a machine that can be set (frequencies, voltages), each a mapping of texts
     ("name", "source", ...) and SI floats under the names of ``dse.machines.settings``; what is unknown is
     absent, and "doubts" maps a value's name to what is doubtful about it.

@@ -35,7 +35,7 @@ from dse.models.arithmetic import per, some
 from dse.models.families import choose, entry, entry_parameters, only_expanded
 from dse.models.model import Model, ModelLimit, Unknown
 from dse.models.structure import Parts, Structure
-from dse.models.sums import Sum, sum_of
+from dse.models.sums import Sum, held, sum_of
 from dse.quantities import Quantity
 
 SOURCE = "Choi et al. 2014"
@@ -214,6 +214,7 @@ def _plain(blocks: tuple[str, ...]) -> Model:
         limits=(ANY_BLOCK, *(replace(SPEED, name=f"{SPEED.name}.{b}") for b in blocks)),
         equations=partial(equations, blocks=blocks),
         sums=_sums(blocks),
+        hardware=tuple(held(b, f"count.{b}", entry=b) for b in blocks),
         needs=partial(needs, blocks=blocks),
         unknowns=_unknowns(blocks),
         unused=partial(unused, blocks=blocks),
@@ -271,6 +272,7 @@ BLOCKS = Model(
     metrics=_metrics(_PLACEHOLDER),
     limits=(ANY_BLOCK,),
     equations=only_expanded,
+    hardware=(held("block"),),
     notes=__doc__ or "",
     one_of=(("bytes", "intensity"),),
     any_of=(("flops", "bytes"),),

@@ -20,7 +20,7 @@ from typing import Any
 
 from dse.models import network
 from dse.models.model import ModelLimit
-from dse.models.sums import sum_of
+from dse.models.sums import held, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -164,6 +164,7 @@ WORK = ("processors", "flops")
 # how a question changes whose machine states its network
 NETWORK = network.NAMES
 ON_NETWORK = partial(network.extended, sent={"words": True, "messages": False})
+HARDWARE = (held("processors", "processors"), held("memory", "processors memory", memory=True))
 
 
 def costs(g: Any, memory: Any, flops: Any, words: Any, messages: Any) -> dict[str, Any]:

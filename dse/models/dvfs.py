@@ -44,7 +44,7 @@ from dse.models.families import choose, entry, only_expanded, row
 from dse.models.model import Model, Unknown
 from dse.models.periods import PERIOD
 from dse.models.structure import Parts, Structure
-from dse.models.sums import Sum, sum_of
+from dse.models.sums import Sum, held, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -313,6 +313,7 @@ def expand(parts: Parts) -> Model:
         limits=periods.limits(parts.asked),
         equations=partial(equations, plan=asked),
         sums=_sums(asked, parts.asked),
+        hardware=(held("processor"),),
         unknowns=_unknowns(own),
         structure=None,
         expand=None,
@@ -350,6 +351,7 @@ DVFS = Model(
     metrics=(*METRICS, periods.ENERGY_IDLE, *(q.at(phase="<phase>") for q in (*OF_PHASE, RACE_SETTING))),
     limits=(periods.IN_PERIOD,),
     equations=only_expanded,
+    hardware=(held("processor"),),
     notes=__doc__ or "",
     unknowns=_unknowns((_OF_A_PHASE,)),
     structure=Structure((PHASES,), settings=True),

@@ -59,5 +59,6 @@ FFT = Model(
     work=d.WORK,
     further=d.NETWORK,
     extend=d.ON_NETWORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )

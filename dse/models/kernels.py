@@ -30,7 +30,7 @@ from typing import Any
 
 from dse.models.arithmetic import maximum
 from dse.models.model import MACHINE_PREFIX, Model, ModelLimit, Unknown
-from dse.models.sums import Sum, Term
+from dse.models.sums import Held, Sum, Term
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -344,6 +344,7 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
         black_box=next((k.model.black_box for k in every if k.model.black_box), ""),
         further=tuple(dict.fromkeys(_further(every))),
         sums=tuple(_sums(every, added)),
+        hardware=_hardware(every, overlap=overlap, idle=idle),
     )
 
 
@@ -422,3 +423,26 @@ def _sums(kernels: Sequence[Kernel], added: Sequence[str]) -> Iterator[Sum]:
         for s in k.model.sums:
             terms = tuple(Term(t.name, tuple(map(k.known, t.factors))) for t in s.terms)
             yield Sum(f"{k.name}.{s.metric}", s.by, terms)
+
+
+def _hardware(kernels: Sequence[Kernel], *, overlap: bool, idle: bool) -> tuple[Held, ...]:
+    """Return what the whole keeps busy; nothing where a kernel's model does not say what it does.
+
+    One after the other each kernel keeps what it uses while it runs. Processors that idle, and those of kernels that
+    overlap, are kept until the end: as many as the kernel has that uses most. Memories of kernels that overlap add up.
+    """
+    if not all(k.model.hardware for k in kernels):
+        return ()
+    found: list[Held] = []
+    most: dict[tuple[str, ...], None] = {}
+    for k in kernels:
+        for h in k.model.hardware:
+            counts = tuple(tuple(map(k.known, names)) for names in h.counts)
+            if (overlap or idle) and not h.memory:
+                most |= dict.fromkeys(counts)
+                continue
+            alone = (f"{k.name}.{REPEAT.name}", *map(k.known, h.time))
+            found.append(
+                replace(h, name=f"{k.name}: {h.name}", counts=counts, time=("time",) if overlap else alone)
+            )
+    return (*((Held("processors", tuple(most)),) if most else ()), *found)

@@ -94,6 +94,7 @@ MATMUL = Model(
     work=d.WORK,
     further=d.NETWORK,
     extend=d.ON_NETWORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )
 STRASSEN = Model(
@@ -118,6 +119,7 @@ STRASSEN = Model(
     work=d.WORK,
     further=d.NETWORK,
     extend=d.ON_NETWORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )
 LU = Model(
@@ -133,5 +135,6 @@ LU = Model(
     work=d.WORK,
     further=d.NETWORK,
     extend=d.ON_NETWORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )

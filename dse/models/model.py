@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dse.models.structure import Parts, Structure
-from dse.models.sums import Sum
+from dse.models.sums import Held, Sum
 from dse.quantities import Quantity
 
 MACHINE_PREFIX = "machine."
@@ -59,6 +59,8 @@ class Model:
     ``further``: optional parameters ("bytes_L2", "machine.torus_dimensions") with which it is another model, of other
     metrics, that may need more of a machine; ``extend`` takes the model and those of them that a question states, and
     returns the model of this question. It raises ValueError ("wrong; right") where they do not go together.
+    ``hardware``: what a run keeps busy, on which its cost and its carbon rest (``dse.models.economics``); empty: not
+    said so.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Model:
     work: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
     extend: Callable[[Model, frozenset[str]], Model] | None = None
+    hardware: tuple[Held, ...] = ()
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

@@ -61,5 +61,6 @@ NBODY = Model(
     work=d.WORK,
     further=d.NETWORK,
     extend=d.ON_NETWORK,
+    hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )

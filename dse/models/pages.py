@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from dse.models import economics
 from dse.models.model import MACHINE_PREFIX, Model, Unknown
 from dse.models.registry import built_in_names, get
 from dse.models.structure import Column, Structure
 from dse.quantities import Quantity
 
+ASKED = "Of a question that asks for `cost` or `carbon`, or gives what only they need"
 LIST_HEAD = ("key", "value", "meaning", "source")
 _HEAD = ("name", "symbol", "unit", "domain", "meaning", "source")
 
@@ -34,6 +36,11 @@ def table(model: Model) -> str:
     if model.limits:
         rows = [(f"`{x.name}`", x.formula, x.meaning, x.source) for x in model.limits]
         parts += ["## Limits that always hold", _rows(("name", "limit", "meaning", "source"), rows)]
+    totals = economics.quantities(model)
+    if totals:
+        rows = [(f"`{name}`", q.unit, domain(q), q.meaning, q.source) for name, q in totals]
+        head = ("name", "unit", "domain", "meaning", "source")
+        parts += ["## Cost and carbon", f"{ASKED}.", _rows(head, rows)]
     return "\n\n".join(parts) + "\n"
 
 

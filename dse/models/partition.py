@@ -77,7 +77,7 @@ from dse.models.partition_quantities import (
 )
 from dse.models.partition_work import Placed, Work, flag, kinds, placed, total, with_rest
 from dse.models.structure import Parts, Row, Structure
-from dse.models.sums import Sum, sum_of
+from dse.models.sums import Sum, held, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -116,6 +116,7 @@ def expand(parts: Parts) -> Model:
         limits=_limits(work),
         equations=partial(equations, work),
         sums=_sums(work),
+        hardware=tuple(held(p, entry=p) for p in work.processors),
         unknowns=(
             *(u for region in regions for u in _unknowns(region, work)),
             *(Unknown(q.name) for q in one),
@@ -350,6 +351,7 @@ def _template() -> Model:
         metrics=tuple(shown),
         limits=_limits(replace(work, processors=("<first>", "<processor>", "<last>"))),
         equations=families.only_expanded,
+        hardware=(held("processor"),),
         notes=f"{__doc__}\n{GUIDELINES}",
         unknowns=tuple(Unknown(q.name) for q in shares),
         structure=Structure((REGIONS, TRANSFERS, LINKS), machines="processor", least=2),

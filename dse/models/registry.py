@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
-from dse.models import clock, fitted, model_files, plugins
+from dse.models import clock, economics, fitted, model_files, plugins
 from dse.models.dvfs_energy import CIRCUIT
 from dse.models.model import Model
 from dse.models.plugins import Offer, PluginError
@@ -134,8 +134,8 @@ def register(model: Model) -> None:
 def machine_parameters() -> dict[str, Quantity]:
     """Return every machine parameter that a machine file may state, by name (the first declaration).
 
-    Those of the models, the constants of a circuit from which costs at a voltage follow, and how costs follow
-    the clock.
+    Those of the models, the constants of a circuit from which costs at a voltage follow, how costs follow
+    the clock, and what a machine costs.
     """
     return _declared(m.name for m in every())
 
@@ -151,7 +151,7 @@ def _own_parameters() -> Mapping[str, Quantity]:
 
 
 def _declared(models: Iterable[str]) -> dict[str, Quantity]:
-    known = {q.name: q for q in (*CIRCUIT, *clock.MACHINE)}
+    known = {q.name: q for q in (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)}
     for name in models:
         for q in get(name).machine:
             known.setdefault(q.name, q)

@@ -35,7 +35,7 @@ from dse.models import roofline_levels as levels
 from dse.models.arithmetic import maximum, per
 from dse.models.model import Model
 from dse.models.roofline_levels import DATA, FLOP
-from dse.models.sums import sum_of
+from dse.models.sums import held, sum_of
 from dse.models.totals import totals
 from dse.quantities import Quantity
 
@@ -278,6 +278,7 @@ ROOFLINE = Model(
     equations=equations,
     sums=SUMS,
     work=("flops",),
+    hardware=(held("processor"),),
     notes=f"{__doc__}\n## Several levels and precisions\n\n{levels.__doc__}",
     one_of=(("bytes", "intensity"),),
     any_of=(("flops", "bytes"),),

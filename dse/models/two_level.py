@@ -24,7 +24,7 @@ from dse.models import network
 from dse.models.matmul import ORDER
 from dse.models.model import Model, ModelLimit
 from dse.models.nbody import BODIES, FLOPS_PER_PAIR
-from dse.models.sums import sum_of
+from dse.models.sums import held, sum_of
 from dse.quantities import Quantity
 
 SOURCE = "Demmel et al. 2013, Figure 2 and (12), (17) corrected"
@@ -158,6 +158,11 @@ SUMS = (
         },
     ),
 )
+HARDWARE = (
+    held("cores", "processors"),
+    held("node memory", "nodes node_memory", memory=True),
+    held("core memory", "processors core_memory", memory=True),
+)
 
 
 def matmul_equations(g: Any) -> Mapping[str, Any]:
@@ -247,6 +252,7 @@ MATMUL_TWO_LEVEL = Model(
     work=d.WORK,
     further=network.NAMES,
     extend=ON_NETWORK,
+    hardware=HARDWARE,
     notes=__doc__ or "",
 )
 NBODY_TWO_LEVEL = Model(
@@ -262,5 +268,6 @@ NBODY_TWO_LEVEL = Model(
     work=d.WORK,
     further=network.NAMES,
     extend=ON_NETWORK,
+    hardware=HARDWARE,
     notes=__doc__ or "",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from importlib.resources import files
 from pathlib import Path
 
@@ -33,9 +34,10 @@ def test_acts_electricity_and_memory_are_as_its_files_have_them():
     for place in ("taiwan", "korea", "usa", "world", "coal"):
         printed = float((places | sources)[place].split()[0])
         assert carbon.intensity(place) * 3.6e6 * 1e3 == pytest.approx(printed)
-    held = yaml.safe_load((SOURCES / "act" / "dram_hynix.yaml").read_text())
-    for kind in ("lpddr4", "ddr4_10nm", "ddr3_50nm"):
-        assert carbon.per_byte(kind) * 1e12 == pytest.approx(float(held[kind].split()[0]))
+    for file in ("dram_hynix", "ssd_hynix"):
+        held = yaml.safe_load((SOURCES / "act" / f"{file}.yaml").read_text())
+        for kind, text in held.items():
+            assert carbon.per_byte(kind) * 1e12 == pytest.approx(float(text.split()[0]))
 
 
 def test_the_processors_of_the_dell_r740_are_as_act_has_them():
@@ -67,3 +69,24 @@ def test_embodied_carbon_of_an_h100_by_hand():
 def test_a_yield_is_a_share(good: float):
     with pytest.raises(ValueError, match="yield"):
         carbon.of_die(1e-4, carbon.process("7nm"), carbon.intensity("taiwan"), good)
+
+
+def test_bills_of_materials_are_those_of_acts_files():
+    """The table that ``dse reproduce act`` adds up has every part of both files, as they have it."""
+    with (FOLDER.parent / "reproduction" / "data" / "act_parts.csv").open(encoding="utf-8") as file:
+        rows = {(row["product"], row["part"]): row for row in csv.DictReader(file)}
+    for product, name in (("Dell R740", "dellr740"), ("Fairphone 3", "fairphone3")):
+        parts = yaml.safe_load((SOURCES / "act" / f"{name}.yaml").read_text())["silicon"]
+        assert {part for p, part in rows if p == product} == set(parts)
+        for part, stated in parts.items():
+            row = rows[product, part]
+            assert int(row["packages"]) == stated["n_ics"]
+            assert float(row["yield"]) == stated.get("fab_yield", carbon.YIELD)
+            if "area" in stated:
+                number, unit = stated["area"].split()
+                assert float(row["area_cm2"]) == pytest.approx(float(number) * {"cm2": 1, "mm2": 0.01}[unit])
+                told = (row["process"], int(row["gases"]), row["electricity"])
+                assert told == (stated["process"], stated["gpa"], stated["fab_ci"])
+            else:
+                assert f"{row['capacity_GB']} GB" == stated["capacity"]
+                assert row["memory"] == stated["process"]

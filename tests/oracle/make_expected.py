@@ -25,6 +25,7 @@ import oracle_kernels
 import oracle_levels
 import oracle_listed
 import oracle_partition
+import oracle_prices
 import oracle_reading as reading
 import oracle_roofline
 import oracle_settings
@@ -74,7 +75,9 @@ def main() -> None:
 def rows(path: Path) -> Iterator[dict[str, str]]:
     """What the brute force finds for one file: a row, or a few for a sweep or a front."""
     source = reading.load(path)
-    if path.stem in oracle_definitions.NAMES:
+    if path.stem in oracle_prices.NAMES:
+        yield from typed_rows(oracle_prices, path.stem, source)
+    elif path.stem in oracle_definitions.NAMES:
         yield from typed_rows(oracle_definitions, path.stem, source)
     elif path.stem in oracle_checkpoints.NAMES:
         yield from typed_rows(oracle_checkpoints, path.stem, source)
@@ -102,12 +105,14 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 
 def typed_rows(oracle: ModuleType, name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:
     """The same for questions with definitions or several kernels, which an oracle has typed again."""
+    # of lists something is decided though the file does not say so
+    status = "optimal" if source.get("decide") or source.get("model") in LISTED else "evaluated"
     for index in reading.indices(source, 3) if "sweep" in source else [()]:
         found = oracle.answer(name, source, index)
         yield dict.fromkeys(COLUMNS, "") | {
             "scenario": name,
             "point": " ".join(map(str, index)),
-            "status": "optimal" if source.get("decide") else "evaluated",
+            "status": status,
             "goal": found.goal,
             "objective": f"{found.objective:.12g}",
             "tolerance": TOLERANCE,

@@ -24,6 +24,7 @@ SHOWN = {
     "choi2014": ("Table I, derived", "V-D: power bounding", "disagrees", "unchecked", "figure7a.png"),
     "choi2016": ("II-E, Table II", "IV-C", "inconsistent", "gap", "unchecked", "race-to-halt.png"),
     "tang2017": ("Table V", "unchecked", "figure10.png"),
+    "act": ("Dell R740", "Life-cycle assessments", "grids.png"),
     "gemm": ("Prediction intervals", "launch time", "errors.png"),
 }
 

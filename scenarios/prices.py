@@ -1,0 +1,139 @@
+"""Cost and carbon of a question: where a file asks for one of them, its model computes it too.
+
+A file asks for a total by its name or that of one of its parts (in [objective], [limits], [define] or [sweep]), and
+by giving what only this total needs, unless a definition of its own uses that number. A file that has a quantity of
+its own called like a total has that one instead. A machine's table may state a price that
+nothing asks for, as the file of a machine may.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dse.models.economics import ACCOUNTS, CARBON_INTENSITY, GRID, SHARED, Account, priced, refusal
+from dse.models.grids import GRIDS
+from dse.models.model import MACHINE_PREFIX
+from scenarios.errors import Findings, shown
+from scenarios.reading import Reader
+from scenarios.schema import Shape
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The names that a file uses: with the first key of each; ``used``: those in expressions of its own."""
+
+    keys: Mapping[str, str]
+    used: frozenset[str]
+    own: frozenset[str]
+
+    def first(self, names: Iterable[str]) -> str:
+        """Return the key of the first of these names that the file uses; empty where it uses none."""
+        return next((self.keys[n] for n in names if n in self.keys), "")
+
+
+def with_prices(reader: Reader, shape: Shape, findings: Findings, *, swept: bool) -> tuple[Reader, Shape]:
+    """Return a question with the totals that it asks for in its model; others stay as they are.
+
+    ``swept``: whether [sweep] counts. What is asked of a model that has no such totals is noted, and numbers that
+    mean nothing here are noted and left out.
+    """
+    said = _said(shape, swept=swept)
+    keys = {a: key for a in ACCOUNTS if (key := _asked(a, said))}
+    why = refusal(reader.model)
+    unasked = {q.name for a in ACCOUNTS if a not in keys for q in a.machine} - said.used
+    if not why and isinstance(shape.machine, Mapping):
+        shape = shape.model_copy(update={"machine": _table(shape.machine, unasked)})
+    if not keys:
+        return reader, shape if why else _partless(reader, shape, said, findings)
+    if why:
+        # a model with totals of its own knows their names, and says what it does not know
+        if not reader.model.hardware and not {a.total.name for a in ACCOUNTS} & set(reader.metrics):
+            account, key = next(iter(keys.items()))
+            name = account.total.name
+            findings.add(key, f"{why}, so it has no {name}", f"define {name} yourself, under [define]")
+        return reader, shape
+    shape = _one_rate(shape, said, findings)
+    model = priced(reader.model, tuple(keys), grid=GRID.name in said.keys and GRID.name not in said.used)
+    return Reader(model, findings, reader.parts, reader.unasked), shape
+
+
+def _asked(account: Account, said: _Said) -> str:
+    """Return the key at which a file asks for a total; empty where it does not, or has one of its own."""
+    totals = [q.name for q in account.metrics]
+    if said.own.intersection(totals):
+        return ""
+    asking = [*totals, *(q.name for q in (*account.rates, *account.machine) if q.name not in said.used)]
+    return said.first(asking) or next((said.keys[n] for n in totals if n in said.used), "")
+
+
+def _one_rate(shape: Shape, said: _Said, findings: Findings) -> Shape:
+    """Note a carbon intensity that is said twice, or by a name where a number belongs."""
+    number, name = CARBON_INTENSITY.name, GRID.name
+    told, key = shape.given.get(number), f"given.{number}"
+    if isinstance(told, str) and told in GRIDS:
+        findings.add(key, f"{shown(told)} is the name of a grid", f"write {name} = {shown(told)}")
+    elif all(n in said.keys and n not in said.used for n in (number, name)):
+        findings.add(said.keys[name], f"{number} and {name} say the same twice", "leave one of them out")
+    else:
+        return shape
+    return _without(shape, [number], findings)
+
+
+def _partless(reader: Reader, shape: Shape, said: _Said, findings: Findings) -> Shape:
+    """Note numbers that only totals need, where the file asks for none."""
+    free = [q for q in SHARED if q.name in shape.given and q.name not in reader.inputs]
+    for q in (q for q in free if q.name not in said.used):
+        wrong = f"{q.name} ({q.meaning}) is for cost and carbon, and the question asks for neither"
+        right = "give electricity_price for the cost, or carbon_intensity (or grid) for the carbon"
+        findings.add(f"given.{q.name}", wrong, right)
+    return _without(shape, [q.name for q in free if q.name not in said.used], findings)
+
+
+def _without(shape: Shape, names: Collection[str], findings: Findings) -> Shape:
+    findings.broken.update(f"given.{n}" for n in names)
+    return shape.model_copy(update={"given": {n: v for n, v in shape.given.items() if n not in names}})
+
+
+def _said(shape: Shape, *, swept: bool) -> _Said:
+    used = {n: f"define.{k}" for k, text in shape.define.items() for n in _NAME.findall(text)}
+    goal = shape.objective
+    ranked = (*(goal.minimize or ()), *(goal.maximize or ())) if goal is not None else ()
+    keys: dict[str, str] = {}
+    places: list[tuple[str, str]] = [
+        *((n, f"given.{n}") for n in shape.given),
+        *((n.removeprefix(MACHINE_PREFIX).rpartition(".")[2], f"decide.{n}") for n in shape.decide),
+        *((n, f"limits.{n}") for n in shape.limits),
+        *((n, "objective") for n in ranked),
+    ]
+    for axis, entry in shape.sweep.items() if swept else ():
+        told = entry.model_dump(exclude={"start", "stop", "num", "spacing", "factors"}, exclude_none=True)
+        places += [(n, f"sweep.{axis}") for text in _texts(told) for n in _NAME.findall(text)]
+    for name, key in (*places, *used.items()):
+        keys.setdefault(name, key)
+    own = {*shape.define, *(n for n in (*shape.given, *shape.decide) if n in used)}
+    return _Said(keys, frozenset(used), frozenset(own))
+
+
+def _table(told: Any, unasked: Container[str]) -> Any:
+    """Return a machine table, or a map of them, without the prices that nothing asks for."""
+    if not isinstance(told, Mapping):
+        return told
+    return {name: _table(value, unasked) for name, value in told.items() if name not in unasked}
+
+
+def _texts(told: Any) -> Iterator[str]:
+    """Go through all texts inside of lists and tables, keys included."""
+    if isinstance(told, str):
+        yield told
+    elif isinstance(told, Mapping):
+        for name, value in told.items():
+            yield str(name)
+            yield from _texts(value)
+    elif isinstance(told, list | tuple):
+        for value in told:
+            yield from _texts(value)
