@@ -10,22 +10,23 @@ from scenarios.grids import Grid
 from scenarios.question import Question
 from scenarios.scenario import Scenario
 from scenarios.schema import Shape
+from scenarios.tables import Tables
 
 
-def check(asked: Shape, findings: Findings, *, swept: bool = True) -> Grid | None:
+def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = True) -> Grid | None:
     """Check the meaning of a scenario whose shape is right, noting every mistake in ``findings``.
 
-    ``swept``: whether [sweep] counts. Returns the grid (one point where nothing is swept), if all is well.
+    ``tables``: those whose rows it sweeps; ``swept``: whether [sweep] counts. Returns the grid (one point where nothing is swept), if all is well.
     """
     searches.check(asked, findings)
     plain = structure.plain(asked, findings, swept=swept)
     if plain is None:
         return None
     shape = weights.with_weights(plain.shape, findings)
-    reader = definitions.with_definitions(plain.reader, shape, findings)
+    reader = definitions.with_definitions(plain.reader, shape, findings, tables)
     if reader is None:
         return None
-    grid = points.build(shape, names.resolve(reader, shape, swept=swept))
+    grid = points.build(shape, names.resolve(reader, shape, tables, swept=swept))
     return None if findings.problems else grid
 
 
@@ -44,7 +45,7 @@ def question(scenario: Scenario) -> Question:
 
 def _grid(scenario: Scenario, *, swept: bool) -> Grid:
     findings = Findings(scenario.file)
-    found = check(scenario, findings, swept=swept)
+    found = check(scenario, findings, scenario.tables, swept=swept)
     if found is None:
         raise ScenarioError(findings.problems)
     text, mark = scenario.text, scenario.hash

@@ -55,9 +55,6 @@ _RESERVED = {
     ("objective", "cvar"): "distributions",
     ("limits", "probability"): "distributions",
     ("limits", "worst"): "distributions",
-    ("sweep", "paths"): "axes along which several numbers change",
-    ("sweep", "table"): "axes from a table",
-    ("sweep", "columns"): "axes from a table",
 }
 
 
@@ -105,12 +102,15 @@ def problems_of(
         elif kind == "no_model":
             place = ("model",)
             wrong, right = _missing(place, file)
+        elif kind == "no_path":
+            place = (*place, "path")
+            wrong, right = _missing(place, file)
         elif kind == "missing":
             wrong, right = _missing(place, file)
         else:
             wrong = f"{shown(found['input'])} is {'no list of tables' if place == ('kernels',) else 'not a table'}"
             right = _TABLES.get(str(place[0]) if place else "", "write a table")
-        cut = place[:-1] if kind in {"missing", "no_model"} or _twice(place, data) else place
+        cut = place[:-1] if kind in {"missing", "no_model", "no_path"} or _twice(place, data) else place
         yield cut, Problem(file, dotted(place), wrong, right)
 
 
@@ -154,7 +154,8 @@ def _missing(place: Place, file: str) -> tuple[str, str]:
             "no model is named",
             f'write model = "nbody" at the top of {file}; `dse models` lists the models',
         )
-    return "no path says what is swept", 'write path = "limits.time.max", or another input, limit or bound'
+    right = 'write path = "limits.time.max", or another input, limit or bound; or paths, or table and columns'
+    return "no path says what is swept", right
 
 
 def _at(data: Any, place: Place) -> Any:
