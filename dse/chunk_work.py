@@ -35,6 +35,7 @@ from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
 from scenarios.kernels import model_names
 from scenarios.question import Search
+from scenarios.tables import Table
 from solvers import anchors, batched, series
 from solvers.answer import answer
 from solvers.batched import would_do
@@ -60,7 +61,7 @@ class Study:
     ``text`` and ``file``: the scenario as written. ``store``: where results go, None: they are handed back.
     ``models``: those that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
     only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
-    next one on the same store.
+    next one on the same store. ``tables``: whose rows are swept, where no store has them.
     """
 
     text: str
@@ -72,6 +73,7 @@ class Study:
     only: tuple[str, ...] | None = None
     retry: bool = False
     run: str = ""
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,9 @@ def prepared(study: Study) -> Ready:
     for model in study.models:
         if model.name not in dse.models.names():
             dse.models.register(model)
-    return ready(scenarios.grid(scenarios.from_text(study.text, study.file)), study.only)
+    # a store has the rows of tables in its coordinates
+    tables = study.tables or (() if study.store is None else results.store.tables(study.store))
+    return ready(scenarios.grid(scenarios.from_text(study.text, study.file, tables)), study.only)
 
 
 def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
@@ -309,20 +313,21 @@ class Line:
 
 def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
     """Cut a block of points into lines along its longest axis that changes a limit on a metric, else into points."""
-    long = [
-        i
-        for i, t in enumerate(grid.targets)
-        if t.kind == "limit"
-        and t.side in {"min", "max"}
-        and region[i].stop - region[i].start >= series.FEWEST
-    ]
+    long = {
+        c.along: c
+        for c in grid.changes
+        if c.target.kind == "limit"
+        and c.target.side in {"min", "max"}
+        and len(grid.axes[c.along].parts) == 1
+        and region[c.along].stop - region[c.along].start >= series.FEWEST
+    }
     if not long:
         yield from (Line((place,)) for place in places(region))
         return
     i = max(long, key=lambda k: region[k].stop - region[k].start)
     steps = range(region[i].start, region[i].stop)
-    key = RowKey(grid.targets[i].name, grid.targets[i].side)
-    values = tuple(float(grid.axes[i].values[k]) for k in steps)
+    key = RowKey(long[i].target.name, long[i].target.side)
+    values = tuple(float(long[i].of.values[k]) for k in steps)
     for start in places((*region[:i], slice(0, 1), *region[i + 1 :])):
         yield Line(tuple((*start[:i], k, *start[i + 1 :]) for k in steps), key, values, start)
 

@@ -271,10 +271,11 @@ def evaluate(
 
 def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -> dict[str, Any]:
     """Say what was evaluated; with ``ranges`` also the least and the greatest finite number of each metric."""
+    from results import flat
     from results.axes import unit_of
 
     ends = sweep_summary.seen(dataset)[1] if ranges else {}
-    swept = [str(d) for d in dataset.dims if "path" in dataset[d].attrs]
+    swept = [str(d) for d in dataset.dims if d in dataset.coords and flat.is_axis(dataset[d])]
     told: dict[str, dict[str, Any]] = {str(n): {"unit": unit_of(a)} for n, a in dataset.data_vars.items()}
     for name, (least, greatest) in ends.items():
         told[str(name)] |= {"least": least, "greatest": greatest}

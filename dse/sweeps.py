@@ -104,6 +104,7 @@ def run(
             chunk_work.own_models(scenario),
             only=only,
             run=uuid.uuid4().hex,
+            tables=() if where.path is not None else tuple(scenario.tables.values()),
         )
         tally = _Tally(ready.plan, where)
         with _naming(tally, where), reporting(progress) as report:

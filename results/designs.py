@@ -38,10 +38,10 @@ def decided_in(dataset: xr.Dataset) -> set[str] | None:
     """Return the names of what the question of a dataset decides; None where it can no longer be read."""
     import scenarios
     from dse.models import PluginError
-    from results import provenance
+    from results import asked, provenance
 
     try:
-        grid = scenarios.grid(scenarios.from_text(str(dataset.attrs["scenario"])))
+        grid = scenarios.grid(asked.question(dataset))
     except (KeyError, scenarios.ScenarioError, PluginError):
         return None
-    return {d.name for _, asked in provenance.questions(grid) for d in asked.decide}
+    return {d.name for _, q in provenance.questions(grid) for d in q.decide}

@@ -64,7 +64,8 @@ def _grid(plan: Layout) -> dict[str, Any]:
 
 def _axis(coordinate: Variable) -> Any:
     values = list(coordinate.values or ())
-    if len(values) <= MOST_VALUES or coordinate.dtype == "text":
+    beside = coordinate.dims != (coordinate.name,)
+    if len(values) <= MOST_VALUES or (coordinate.dtype == "text" and not beside):
         return values
     return {"values": len(values), "first": values[0], "last": values[-1]}
 

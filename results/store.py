@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from results.dataset import Layout
+    from scenarios.tables import Table
 
 __all__ = [
     "AUDIT",
@@ -66,6 +67,7 @@ __all__ = [
     "remarked",
     "resume",
     "shape",
+    "tables",
     "tidy",
     "verified",
     "verify",
@@ -259,6 +261,15 @@ def group(place: Place) -> Any:
         return zarr.open_group(_checked(where, document), mode="r")
 
 
+def tables(place: Place) -> list[Table]:
+    """Return the tables whose rows the axes of a store go through; those that can be read."""
+    from results import asked
+
+    opened = group(place)
+    with decoded(folder(place)):
+        return asked.tables(dict(opened.arrays()))
+
+
 def _checked(where: Folder, document: Mapping[str, Any]) -> Any:
     from results.checked import Checked, opened
 
@@ -391,4 +402,5 @@ def open(place: Place) -> xr.Dataset:
     with decoded(where):
         found = xr.open_zarr(_checked(where, document), consolidated=False, chunks=None).drop_encoding()
     found.attrs = roots.attributes(document)
-    return found[order]
+    # what is no variable of the sweep says what stands in the rows of an axis
+    return found.set_coords([n for n in found.data_vars if n not in order])[order]
