@@ -92,6 +92,7 @@ def sweep(
     audit: int | None = None,
     *,
     retry_failed: bool = False,
+    extend: bool = False,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
 
@@ -101,7 +102,8 @@ def sweep(
     beside the answers; None: all. ``patience``: seconds that a client's cluster may be without any worker before
     WorkersLost is raised; None: for ever. ``audit``: how many points are answered again by other means (None: 20,
     of a thousand and more that a fast way answered); ``retry_failed``: also solve points again that failed in an
-    earlier run. What the audit found is the attribute ``audit``, as JSON.
+    earlier run; ``extend``: the store may hold the same question with fewer values on its axes, whose points are kept.
+    What the audit found is the attribute ``audit``, as JSON.
 
     Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeps.sweep``.
     """
@@ -117,6 +119,7 @@ def sweep(
         patience,
         audit,
         retry_failed=retry_failed,
+        extend=extend,
     )
     return _pictured(found)
 

@@ -30,8 +30,10 @@ from dse.workers import WorkersLost
 from formulations import failures, handover, over_grid
 from formulations.evaluation import RowKey
 from formulations.over_grid import Spread
+from results import grown
 from results.chunks import ChunkIndex
 from results.dataset import Arrays, Layout
+from results.grown import Before, Places
 from results.solution import Solution, Status
 from scenarios.kernels import model_names
 from scenarios.question import Search
@@ -62,6 +64,7 @@ class Study:
     ``models``: those that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
     only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
     next one on the same store. ``tables``: whose rows are swept, where no store has them.
+    ``extends``: the store whose points are taken over.
     """
 
     text: str
@@ -74,6 +77,7 @@ class Study:
     retry: bool = False
     run: str = ""
     tables: tuple[Table, ...] = ()
+    extends: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class Ready:
 
     ``plan``: the layout of its dataset. ``path``: the way that answers a whole block at once, None: point by point.
     ``front``: the exact front along a limit, asked for once for each line. ``spread``: the grid as arrays.
-    ``choice``: why this way was chosen.
+    ``choice``: why this way was chosen. ``before``: the store of fewer points that this grid extends.
     """
 
     grid: scenarios.Grid
@@ -105,6 +109,7 @@ class Ready:
     front: Callable[[tuple[int, ...], RowKey], ProgramFront | None]
     spread: Spread
     choice: batched.Choice = field(default_factory=batched.Choice)
+    before: Before | None = None
 
 
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
@@ -145,7 +150,19 @@ def prepared(study: Study) -> Ready:
             dse.models.register(model)
     # a store has the rows of tables in its coordinates
     tables = study.tables or (() if study.store is None else results.store.tables(study.store))
-    return ready(scenarios.grid(scenarios.from_text(study.text, study.file, tables)), study.only)
+    found = ready(scenarios.grid(scenarios.from_text(study.text, study.file, tables)), study.only)
+    return found if study.extends is None else replace(found, before=grown.before(study.extends, found.plan))
+
+
+def part(at: Ready, places: Sequence[Places]) -> Ready:
+    """Return some places along each axis of a grid, answered in the same way."""
+
+    def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
+        return at.front(tuple(int(p[i]) for p, i in zip(places, start, strict=True)), key)
+
+    path = None if at.path is None else batched.part(at.path, places)
+    grid = at.grid.part(places)
+    return replace(at, grid=grid, path=path, front=front, spread=at.spread.part(places), before=None)
 
 
 def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
@@ -192,16 +209,43 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None)
     alone, why = 0, handover.Tally()
     # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
     with nullcontext() if side_by_side(at) else _one_at_a_time:
-        if at.path is None:
-            with handover.collected() as why:
-                arrays = _point_by_point(at, region, told)
+        if at.before is None:
+            arrays, alone, why = _computed(at, region, told)
         else:
-            arrays, alone, why = _at_once(at, at.path, region, told)
+            arrays, alone = _extended(at, at.before, region, why)
     for reason in at.choice.exceptions:
         # a way that could not even be tried leaves every point to the next one
         why.count(reason, math.prod(s.stop - s.start for s in region))
     note = {"seconds": time.perf_counter() - began, "alone": alone, LEFT_OVER: why.reasons}
     return written(at, study, index, arrays, note)
+
+
+def _computed(
+    at: Ready, region: tuple[slice, ...], told: Told | None
+) -> tuple[Arrays, int, handover.Tally]:
+    """Solve a block; also says how many points a way for whole blocks left over, and why."""
+    if at.path is not None:
+        return _at_once(at, at.path, region, told)
+    with handover.collected() as why:
+        return _point_by_point(at, region, told), 0, why
+
+
+def _extended(
+    at: Ready, before: Before, region: tuple[slice, ...], why: handover.Tally
+) -> tuple[Arrays, int]:
+    """Take over what is known of a block, and solve what is not."""
+    arrays = results.dataset.blank(at.plan, tuple(s.stop - s.start for s in region))
+    before.fill(arrays, region)
+    alone = 0
+    for places in before.missing(region):
+        some = part(at, [s.start + p for p, s in zip(places, region, strict=True)])
+        own, left, reasons = _computed(some, over_grid.whole(some.grid), None)
+        alone += left
+        for reason, count in reasons.reasons.items():
+            why.count(reason, count)
+        for name, values in own.items():
+            arrays[name][np.ix_(*places)] = values
+    return arrays, alone
 
 
 def _retried(at: Ready, study: Study, index: ChunkIndex, told: Told | None) -> Finished:

@@ -40,6 +40,11 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
     help="Points to answer again by other means (default: 20, of 1000 and more that a fast way answered).",
 )
 @click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
+@click.option(
+    "--extend",
+    is_flag=True,
+    help="STORE may hold the same question with fewer values on its axes: keep its points, compute the others.",
+)
 @click.option("--status", metavar="STORE", help="Only say how far a store is; needs no FILE.")
 @click.option(
     "--summary",
@@ -58,6 +63,7 @@ def sweep(
     metrics: str | None,
     audit: int | None,
     retry_failed: bool,
+    extend: bool,
     status: str | None,
     summary: bool,
     pictures: tuple[str, ...],
@@ -98,6 +104,7 @@ def sweep(
                 patience=place.patience,
                 audit=audit,
                 retry_failed=retry_failed,
+                extend=extend,
             )
     except KeyboardInterrupt:
         complain(f"interrupted; {output} keeps what is done, and the same command continues")

@@ -25,7 +25,7 @@ from results.markers import DONE
 from results.roots import IDENTITY
 from results.seals import ATTRIBUTES
 from results.soundness import AUDIT
-from results.storage import ROOT, Folder, Place, folder
+from results.storage import ROOT, Folder, Place, folder, remote
 from results.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, decoded, explained
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ __all__ = [
     "open",
     "origin",
     "read_chunk",
+    "remote",
     "remark",
     "remarked",
     "resume",
