@@ -31,7 +31,7 @@ def best(dataset: xr.Dataset) -> dict[str, Any] | None:
     """Return the best point: where it is on the axes, and its objective; None where nothing was optimised or found."""
     import numpy as np
 
-    from results import axes
+    from results import axes, flat
     from results.dataset import objectives
 
     goals = objectives(dataset)
@@ -46,7 +46,11 @@ def best(dataset: xr.Dataset) -> dict[str, Any] | None:
             continue
         place = np.unravel_index(int(np.nanargmin(values)), values.shape)
         if found is None or values[place] < found[0]:
-            at = {str(d): part[d].values.tolist()[i] for d, i in zip(part["status"].dims, place, strict=True)}
+            at = {
+                name: part[name].values.tolist()[i]
+                for d, i in zip(map(str, part["status"].dims), place, strict=True)
+                for name in (d, *flat.of_rows(part, d))
+            }
             found = float(values[place]), at
     if found is None:
         return None

@@ -109,7 +109,8 @@ def _lists(value: Any) -> dict[str, tuple[float | str, ...]]:
             found[path] = _values(listed)
         except PydanticCustomError as error:
             told = error.context or {}
-            raise _wrong(f"of {path}: {told['wrong']}", str(told["right"])) from None
+            wrong = str(told["wrong"]).replace("this is", f"what stands for {path} is", 1)
+            raise _wrong(wrong, str(told["right"])) from None
     return found
 
 
@@ -119,7 +120,7 @@ def _headers(value: Any) -> dict[str, str]:
     found = leaves(value)
     for path, head in found.items():
         if not isinstance(head, str):
-            raise _wrong(f"of {path}: the header of a column is text", 'write { bodies = "n" }')
+            raise _wrong(f"what stands for {path} is no header of a column", 'write { bodies = "n" }')
     return found
 
 

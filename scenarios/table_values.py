@@ -9,9 +9,9 @@ from dse.machines import is_file
 from dse.quantities import Quantity, UnitError, to_si
 from scenarios import axes
 from scenarios.axes import Target
-from scenarios.errors import MOST, shown
+from scenarios.errors import shown
 from scenarios.reading import LEAST, Reader
-from scenarios.tables import Cells, Table
+from scenarios.tables import TOLD, Cells, Table
 
 if TYPE_CHECKING:
     from scenarios.tables import Array
@@ -55,9 +55,9 @@ def numbers(
         return None
     rows = _suspicious(reader, aim, q, values)
     before = reader.findings.count
-    for row in rows[:MOST]:
+    for row in rows[:TOLD]:
         axes.possible(reader, f"{key}, {table.line(int(row))}", float(values[row]), aim, q)
-    if len(rows) > MOST:
+    if len(rows) > TOLD:
         _tell(reader, key, table, [(int(row), "") for row in rows], "mend them all")
     return values if reader.findings.count == before else None
 
@@ -107,11 +107,11 @@ def _suspicious(reader: Reader, aim: Target, q: Quantity, values: Array) -> Any:
 
 def _tell(reader: Reader, key: str, table: Table, odd: Sequence[tuple[int, str]], right: str) -> None:
     """Note what is wrong with rows, and of more than are told one by one how many these are."""
-    for row, wrong in odd[:MOST]:
+    for row, wrong in odd[:TOLD]:
         if wrong:
             reader.findings.add(f"{key}, {table.line(row)}", wrong, right)
-    if len(odd) > MOST:
-        reader.findings.add(key, f"{len(odd) - MOST} more lines are wrong in the same way", right)
+    if len(odd) > TOLD:
+        reader.findings.add(key, f"{len(odd) - TOLD} more lines are wrong in the same way", right)
 
 
 def _texts(cells: Cells) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse import csv_files
 from dse.csv_files import Sheet, name_and_unit
-from scenarios.errors import MOST, Findings, meant, shown
+from scenarios.errors import Findings, meant, shown
 from scenarios.machine_files import rewritten
 from scenarios.schema import leaves
 from scenarios.toml_text import to_toml
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MARK = "sha256:"
 """What a table is called by in a stored question: this, and the checksum of its columns."""
 MOST_ROWS = 10_000_000
+TOLD = 20
+"""Bad lines of a column that are told one by one; of more, how many these are."""
 _NO_UNIT = frozenset({"", "1", "-"})
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -135,7 +137,7 @@ def _table(
         right = "give the path of a CSV file; it starts from the folder of the scenario"
         findings.add(place, f"{shown(path)} cannot be read: {error.strerror}", right)
         return None
-    for _, wrong in sheet.faults[:MOST]:
+    for _, wrong in sheet.faults[:TOLD]:
         findings.add(place, f"{path}: {wrong}", "every line has a cell for each column of the header")
     _and_more(findings, place, path, len(sheet.faults))
     if not sheet.lines and not sheet.faults:
@@ -165,8 +167,8 @@ def _column(
     values = _numbers(texts)
     if values is not None:
         return Cells(values, "" if unit in _NO_UNIT else unit)
-    # mostly numbers, or a unit: then all of them have to be
-    counted = unit not in _NO_UNIT or 2 * sum(map(_sound, texts)) > len(texts)
+    # a unit, or a number among them: then all of them have to be numbers
+    counted = unit not in _NO_UNIT or any(map(_sound, texts))
     bad = [
         (line, t)
         for line, t in zip(sheet.lines, texts, strict=True)
@@ -174,7 +176,7 @@ def _column(
     ]
     if not bad:
         return Cells(tuple(texts))
-    for line, text in bad[:MOST]:
+    for line, text in bad[:TOLD]:
         told = f"{shown(text)} is no finite number" if text else "the cell is empty"
         findings.add(at, f"{file} line {line}: {told}", f"column {shown(head)} needs a value in every row")
     _and_more(findings, at, file, len(bad))
@@ -204,8 +206,8 @@ def _unusable(text: str) -> bool:
 
 
 def _and_more(findings: Findings, key: str, file: str, count: int) -> None:
-    if count > MOST:
-        findings.add(key, f"{file} has {count - MOST} more such lines", "mend them all")
+    if count > TOLD:
+        findings.add(key, f"{file} has {count - TOLD} more such lines", "mend them all")
 
 
 def _checksum(columns: Mapping[str, Cells]) -> str:
