@@ -153,6 +153,7 @@ def sweep(
     *,
     retry_failed: bool = False,
     baseline: Source | None = None,
+    extend: bool = False,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
 
@@ -162,7 +163,8 @@ def sweep(
     beside the answers; None: all. ``patience``: seconds that a client's cluster may be without any worker before
     WorkersLost is raised; None: for ever. ``audit``: how many points are answered again by other means (None: 20,
     of a thousand and more that a fast way answered); ``retry_failed``: also solve points again that failed in an
-    earlier run. What the audit found is the attribute ``audit``, as JSON.
+    earlier run; ``extend``: the store may hold the same question with fewer values on its axes, whose points are kept.
+    What the audit found is the attribute ``audit``, as JSON.
 
     ``baseline``: a scenario without axes, or with some of the same axes; objective, metrics and what is decided are
     then there as multiples of its own too (``ratio.objective``, ``ratio.time``), in the store as well.
@@ -182,6 +184,7 @@ def sweep(
         patience,
         audit,
         retry_failed=retry_failed,
+        extend=extend,
     )
     if base is not None:
         found = base.added(found, store)

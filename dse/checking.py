@@ -19,7 +19,7 @@ import numpy as np
 from dse import dual_bounds
 from dse.findings import EXAMPLES, Findings
 from formulations import evaluation, handover
-from formulations.over_grid import Region, Spread
+from formulations.over_grid import Region, Spread, whole
 from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, Variable
 from results.solution import Status
@@ -69,6 +69,8 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bound
     ``bounds``: also prove those of optima once more, where the problem is convex.
     Designs of a black box are not evaluated again: a run may take hours, and may have effects.
     """
+    if spread.scattered and any(k is not None for k in spread.kinds):
+        return _in_order(spread, plan, region, arrays, bounds=bounds)
     found = Findings()
     asked_once = next(iter(spread.grid.bases.values())).model.black_box
     for piece in spread.pieces(region, PIECE):
@@ -82,6 +84,20 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bound
                 _numbers(part, asked, chosen, mask, found)
                 if bounds:
                     _bounds(part, asked, chosen, mask, found)
+    return found
+
+
+def _in_order(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bounds: bool) -> Findings:
+    """Judge a block in whose rows names change with those of one kind together; places stay those of the grid."""
+    part, places = spread.in_order(region)
+    at = np.ix_(*(p - s.start for p, s in zip(places, region, strict=True)))
+    found = check(part, plan, whole(part.grid), {name: a[at] for name, a in arrays.items()}, bounds=bounds)
+
+    def back(place: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(int(p[i]) for p, i in zip(places, place, strict=True))
+
+    found.examples = [replace(e, place=back(e.place)) for e in found.examples]
+    found.doubtful = [back(place) for place in found.doubtful]
     return found
 
 
@@ -119,12 +135,12 @@ class Part:
     def question(self) -> Question:
         """Return the question of the piece: arrays along its axes in what is given, limited and decided."""
         asked = self.spread.question(self.region)
-        grid, decide = self.spread.grid, asked.decide
-        for i, (axis, aim) in enumerate(zip(grid.axes, grid.targets, strict=True)):
-            if aim.kind != "decide" or self.spread.apart[i]:
+        decide = asked.decide
+        for i, aim, along in self.spread.numbers():
+            if aim.kind != "decide":
                 continue
             shape = [-1 if k == i else 1 for k in range(len(self.region))]
-            values: Any = np.asarray(axis.values[self.region[i]], float).reshape(shape)
+            values: Any = along[self.region[i]].reshape(shape)
             decide = tuple(_bounded(d, aim.side, values) if d.name == aim.name else d for d in decide)
         return replace(asked, decide=decide)
 

@@ -30,11 +30,14 @@ from dse.workers import WorkersLost
 from formulations import failures, handover, over_grid
 from formulations.evaluation import RowKey
 from formulations.over_grid import Spread
+from results import grown
 from results.chunks import ChunkIndex
 from results.dataset import Arrays, Layout
+from results.grown import Before, Places
 from results.solution import Solution, Status
 from scenarios.kernels import model_names
 from scenarios.question import Search
+from scenarios.tables import Table
 from solvers import anchors, batched, series, work
 from solvers.answer import answer
 from solvers.batched import would_do
@@ -62,7 +65,8 @@ class Study:
     ``text`` and ``file``: the scenario as written. ``store``: where results go, None: they are handed back.
     ``models``: those that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
     only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
-    next one on the same store.
+    next one on the same store. ``tables``: whose rows are swept, where no store has them.
+    ``extends``: the store whose points are taken over.
     """
 
     text: str
@@ -74,6 +78,8 @@ class Study:
     only: tuple[str, ...] | None = None
     retry: bool = False
     run: str = ""
+    tables: tuple[Table, ...] = ()
+    extends: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,7 @@ class Ready:
     ``plan``: the layout of its dataset. ``path``: the way that answers a whole block at once, None: point by point.
     ``front``: the exact front along a limit, asked for once for each line. ``spread``: the grid as arrays.
     ``choice``: why this way was chosen. ``work``: what a point costs, in declared seconds (see ``solvers.work``).
+    ``before``: the store of fewer points that this grid extends.
     """
 
     grid: scenarios.Grid
@@ -106,6 +113,7 @@ class Ready:
     spread: Spread
     choice: batched.Choice = field(default_factory=batched.Choice)
     work: float = 0.0
+    before: Before | None = None
 
     @property
     def kind(self) -> str:
@@ -159,7 +167,21 @@ def prepared(study: Study) -> Ready:
     for model in study.models:
         if model.name not in dse.models.names():
             dse.models.register(model)
-    return ready(scenarios.grid(scenarios.from_text(study.text, study.file)), study.only)
+    # a store has the rows of tables in its coordinates
+    tables = study.tables or (() if study.store is None else results.store.tables(study.store))
+    found = ready(scenarios.grid(scenarios.from_text(study.text, study.file, tables)), study.only)
+    return found if study.extends is None else replace(found, before=grown.before(study.extends, found.plan))
+
+
+def part(at: Ready, places: Sequence[Places]) -> Ready:
+    """Return some places along each axis of a grid, answered in the same way."""
+
+    def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
+        return at.front(tuple(int(p[i]) for p, i in zip(places, start, strict=True)), key)
+
+    path = None if at.path is None else batched.part(at.path, places)
+    grid = at.grid.part(places)
+    return replace(at, grid=grid, path=path, front=front, spread=at.spread.part(places), before=None)
 
 
 def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
@@ -206,16 +228,41 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None)
     alone, why = 0, handover.Tally()
     # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
     with nullcontext() if side_by_side(at) else _one_at_a_time:
-        if at.path is None:
-            with handover.collected() as why:
-                arrays = _point_by_point(at, region, told)
+        if at.before is None:
+            arrays, alone, why = _computed(at, region, told)
         else:
-            arrays, alone, why = _at_once(at, at.path, region, told)
+            arrays, alone = _extended(at, at.before, region, why)
     for reason in at.choice.exceptions:
         # a way that could not even be tried leaves every point to the next one
         why.count(reason, math.prod(s.stop - s.start for s in region))
     note = {"seconds": time.perf_counter() - began, "alone": alone, LEFT_OVER: why.reasons}
     return written(at, study, index, arrays, note)
+
+
+def _computed(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, handover.Tally]:
+    """Solve a block; also says how many points a way for whole blocks left over, and why."""
+    if at.path is not None:
+        return _at_once(at, at.path, region, told)
+    with handover.collected() as why:
+        return _point_by_point(at, region, told), 0, why
+
+
+def _extended(
+    at: Ready, before: Before, region: tuple[slice, ...], why: handover.Tally
+) -> tuple[Arrays, int]:
+    """Take over what is known of a block, and solve what is not."""
+    arrays = results.dataset.blank(at.plan, tuple(s.stop - s.start for s in region))
+    before.fill(arrays, region)
+    alone = 0
+    for places in before.missing(region):
+        some = part(at, [s.start + p for p, s in zip(places, region, strict=True)])
+        own, left, reasons = _computed(some, over_grid.whole(some.grid), None)
+        alone += left
+        for reason, count in reasons.reasons.items():
+            why.count(reason, count)
+        for name, values in own.items():
+            arrays[name][np.ix_(*places)] = values
+    return arrays, alone
 
 
 def _retried(at: Ready, study: Study, index: ChunkIndex, told: Told | None) -> Finished:
@@ -327,19 +374,22 @@ class Line:
 
 def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
     """Cut a block into lines along the longest axis of the grid that changes a limit on a metric, else into points."""
-    long = [
-        i
-        for i, t in enumerate(grid.targets)
-        if t.kind == "limit" and t.side in {"min", "max"} and len(grid.axes[i].values) >= series.FEWEST
-    ]
+    long = {
+        c.along: c
+        for c in grid.changes
+        if c.target.kind == "limit"
+        and c.target.side in {"min", "max"}
+        and len(grid.axes[c.along].parts) == 1
+        and len(grid.axes[c.along].values) >= series.FEWEST
+    }
     if not long:
         yield from (Line((place,)) for place in places(region))
         return
     # by the whole grid: how a point is answered must not depend on how the grid is cut
     i = max(long, key=lambda k: len(grid.axes[k].values))
     steps = range(region[i].start, region[i].stop)
-    key = RowKey(grid.targets[i].name, grid.targets[i].side)
-    values = tuple(float(grid.axes[i].values[k]) for k in steps)
+    key = RowKey(long[i].target.name, long[i].target.side)
+    values = tuple(float(long[i].of.values[k]) for k in steps)
     for start in places((*region[:i], slice(0, 1), *region[i + 1 :])):
         yield Line(tuple((*start[:i], k, *start[i + 1 :]) for k in steps), key, values, start)
 

@@ -234,14 +234,20 @@ class _Watch:
 
 def _point_by_point(watch: _Watch, what: Any, study: Study, index: ChunkIndex) -> Finished:
     """Solve a chunk whose worker died again and again: the points that did it become errors."""
-    plan = prepared(study).plan
-    region = results.chunks.block(plan.shape, study.chunks, index)
+    at = prepared(study)
+    region = results.chunks.block(at.plan.shape, study.chunks, index)
+    known = None if at.before is None else at.before.known(region)
     found = []
     for place in places(region):
+        if known is not None and known[tuple(i - s.start for i, s in zip(place, region, strict=True))]:
+            found.append(Solution(Status.ERROR))
+            continue
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         future = watch.client.submit(solve_point, what, place, pure=False)
         future.add_done_callback(ended.put)
         solution = watch.outcome(watch.next(ended))
         found.append(solution or Solution(Status.ERROR, message="the worker process died each time it tried"))
-    arrays = results.dataset.to_arrays(plan, found, [s.stop - s.start for s in region])
-    return written(prepared(study), study, index, arrays)
+    arrays = results.dataset.to_arrays(at.plan, found, [s.stop - s.start for s in region])
+    if at.before is not None:
+        at.before.fill(arrays, region)
+    return written(at, study, index, arrays)

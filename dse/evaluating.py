@@ -64,7 +64,8 @@ def evaluate(
     keys = [n for v in plan.variables for n in (v.elements.values() if v.elements else (v.key,))]
     spread = over_grid.spread(grid)
     # names and whole machines differ in more than one number: one call for each of them
-    found = _joined(spread, keys) if any(spread.apart) else _at(spread, _everywhere(grid))
+    apart = any(spread.apart) or any(k is not None for k in spread.kinds)
+    found = _joined(spread, keys) if apart else _at(spread, over_grid.whole(grid))
     # a view: nothing is copied, whatever the shape
     arrays = {v.name: np.broadcast_to(_values(v, found, plan), plan.shape_of(v)) for v in plan.variables}
     return results.dataset.to_dataset(plan, arrays)
@@ -79,10 +80,6 @@ def _possible(asked: Scenario, grid: Grid) -> None:
         evaluation.metrics(question, {})
     except ArithmeticError as problem:
         raise failures.refused(asked.file, question, problem) from problem
-
-
-def _everywhere(grid: Grid) -> over_grid.Region:
-    return tuple(slice(0, n) for n in grid.shape)
 
 
 def _values(variable: Variable, found: Metrics, plan: Layout) -> Any:
@@ -101,10 +98,12 @@ def _values(variable: Variable, found: Metrics, plan: Layout) -> Any:
 def _joined(spread: Spread, keys: Sequence[str]) -> dict[str, Array]:
     """Evaluate once for each combination of the axes that stand apart, into arrays of the whole grid."""
     arrays = {key: np.empty(spread.grid.shape) for key in keys}
-    for region in spread.pieces(_everywhere(spread.grid)):
-        found = _at(spread, region)
+    part, places = spread.in_order(over_grid.whole(spread.grid))
+    for region in part.pieces(over_grid.whole(part.grid)):
+        found = _at(part, region)
+        at = np.ix_(*(p[s] for p, s in zip(places, region, strict=True)))
         for key in keys:
-            arrays[key][region] = found.get(key, np.nan)
+            arrays[key][at] = found.get(key, np.nan)
     return arrays
 
 

@@ -61,12 +61,12 @@ def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
 
     A place without a front has the answer that says why as its ``refusal``.
     """
-    question, axes = found.question(), found.grid.axes
+    question, changes = found.question(), found.grid.changes
     places = []
     for place, front in found.places():
         if front is None:
             continue
-        told: dict[str, Any] = {"at": {a.name: a.values[i] for a, i in zip(axes, place, strict=True)}}
+        told: dict[str, Any] = {"at": plain({c.of.name: c.of.values[place[c.along]] for c in changes})}
         told["status"] = front.refusal.status.value if front.refusal else "answered"
         told |= _found(front)
         told["dominated"] = [bool(d) for d in dataset["dominated"].values[place][: len(front.points)]]
@@ -76,7 +76,7 @@ def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
     return {
         "title": question.title,
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
-        "axes": {a.name: {"path": a.path, "unit": a.unit, "values": plain(list(a.values))} for a in axes},
+        "axes": {a.name: _axis(a) for a in axes},
         "places": places,
         "scenario": question.scenario_text,
     }

@@ -128,8 +128,7 @@ def _way(grid: Grid, command: str) -> dict[str, Any]:
 
 def _kinds(grid: Grid) -> Iterator[Question]:
     """Go through the questions that may differ in kind: one for each combination of the names on the axes."""
-    named = [range(1 if a.numeric else n) for a, n in zip(grid.axes, grid.shape, strict=True)]
-    return (grid.question(index) for index in itertools.product(*named))
+    return map(grid.question, grid.kinds())
 
 
 def _decided(grid: Grid) -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
+from results import asked as asked_of
 from results import axes, page, provenance, question_words, reading, render
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import Page, Section
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from results.solution import Solution
     from scenarios import Scenario
     from scenarios.question import Question
+    from scenarios.tables import Table
 
 Facts = list[tuple[str, str]]
 # of fronts at many places, how many ways of finding them are told
@@ -82,25 +84,28 @@ def of_solution(solution: Solution, command: str = "") -> Page:
 def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
     """Make the page of a front or of a sweep."""
     about = dataset.attrs
-    asked = _asked(str(about.get("scenario", "")))
+    tables = asked_of.tables(dataset.coords)
+    asked = _asked(str(about.get("scenario", "")), tables)
     decided = asked[0].decided() if asked else ()
     text = str(about.get("scenario", ""))
     versions = json.loads(about.get("versions", "{}"))
     return Page(
         title=str(about.get("title", "")) or "A study",
-        answer=[*(_question(text, asked) or _wanted(dataset)), *_facts(dataset)],
+        answer=[*(_question(text, asked, tables) or _wanted(dataset)), *_facts(dataset)],
         question="" if asked is None else _in_words(asked[1]),
         table=page.of_dataset(dataset, decided),
         sections=[
             *_limits(dataset),
-            *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text)),
+            *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables)),
             _reproduction(text, versions, command),
         ],
     )
 
 
-def _question(text: str, asked: tuple[scenarios.Grid, Question] | None) -> Facts:
-    return [] if asked is None else [("question", question_words.sentence(asked[0], _entries(text)))]
+def _question(
+    text: str, asked: tuple[scenarios.Grid, Question] | None, tables: Sequence[Table] = ()
+) -> Facts:
+    return [] if asked is None else [("question", question_words.sentence(asked[0], _entries(text, tables)))]
 
 
 def _wanted(dataset: xr.Dataset) -> Facts:
@@ -177,12 +182,12 @@ def _limits(dataset: xr.Dataset) -> Iterator[Section]:
     yield Section("Limits", (), [("", columns, rows)])
 
 
-def _asked(text: str) -> tuple[scenarios.Grid, Question] | None:
+def _asked(text: str, tables: Sequence[Table] = ()) -> tuple[scenarios.Grid, Question] | None:
     """Read what was asked again; None where the model or the machine is not known here."""
     from dse.names import UnknownName
 
     try:
-        grid = scenarios.grid(scenarios.from_text(text, "scenario"))
+        grid = scenarios.grid(scenarios.from_text(text, "scenario", tables))
         return grid, grid.question((0,) * len(grid.axes))
     except (scenarios.ScenarioError, UnknownName, ValueError):
         return None
@@ -209,10 +214,10 @@ def _given_machines(question: Question | None) -> dict[str, Any]:
     return own | {name: dict(p) for name, p in question.machines.items()}
 
 
-def _entries(text: str) -> dict[str, str]:
+def _entries(text: str, tables: Sequence[Table] = ()) -> dict[str, str]:
     """Return the machines that a scenario names: of a map by their entries, a single one under the empty name."""
     try:
-        written = scenarios.from_text(text, "scenario").machine
+        written = scenarios.from_text(text, "scenario", tables).machine
     except scenarios.ScenarioError:
         return {}
     if not isinstance(written, Mapping):

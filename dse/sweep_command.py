@@ -48,6 +48,11 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 )
 @click.option("--baseline-machine", metavar="NAME", help="The baseline on another machine, as --machine.")
 @click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
+@click.option(
+    "--extend",
+    is_flag=True,
+    help="STORE may hold the same question with fewer values on its axes: keep its points, compute the others.",
+)
 @click.option("--status", metavar="STORE", help="Only say how far a store is; needs no FILE.")
 @click.option(
     "--summary",
@@ -69,6 +74,7 @@ def sweep(
     baseline: str | None,
     baseline_machine: str | None,
     retry_failed: bool,
+    extend: bool,
     status: str | None,
     summary: bool,
     pictures: tuple[str, ...],
@@ -111,6 +117,7 @@ def sweep(
                 patience=place.patience,
                 audit=audit,
                 retry_failed=retry_failed,
+                extend=extend,
                 baseline=None if baseline is None else api.load(baseline, baseline_machine),
             )
     except KeyboardInterrupt:
@@ -292,10 +299,11 @@ def evaluate(
 
 def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -> dict[str, Any]:
     """Say what was evaluated; with ``ranges`` also the least and the greatest finite number of each metric."""
+    from results import flat
     from results.axes import unit_of
 
     ends = sweep_summary.seen(dataset)[1] if ranges else {}
-    swept = [str(d) for d in dataset.dims if "path" in dataset[d].attrs]
+    swept = [str(d) for d in dataset.dims if d in dataset.coords and flat.is_axis(dataset[d])]
     told: dict[str, dict[str, Any]] = {str(n): {"unit": unit_of(a)} for n, a in dataset.data_vars.items()}
     for name, (least, greatest) in ends.items():
         told[str(name)] |= {"least": least, "greatest": greatest}

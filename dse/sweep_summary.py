@@ -35,7 +35,7 @@ def best(dataset: xr.Dataset) -> dict[str, Any] | None:
     import numpy as np
 
     from formulations.tolerances import TIE
-    from results import axes
+    from results import axes, flat
     from results.dataset import objectives
 
     goals = objectives(dataset)
@@ -52,7 +52,11 @@ def best(dataset: xr.Dataset) -> dict[str, Any] | None:
         least = float(np.nanmin(values))
         place = np.unravel_index(int(np.argmax(values <= least + TIE * abs(least))), values.shape)
         if found is None or least < found[0] - TIE * abs(found[0]):
-            at = {str(d): part[d].values.tolist()[i] for d, i in zip(part["status"].dims, place, strict=True)}
+            at = {
+                name: part[name].values.tolist()[i]
+                for d, i in zip(map(str, part["status"].dims), place, strict=True)
+                for name in (d, *flat.of_rows(part, d))
+            }
             found = float(values[place]), at
     if found is None:
         return None

@@ -16,19 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 import results.chunks
 import results.dataset
+import results.locks
+import results.storage
 import results.store
 import scenarios
-from dse import chunk_work, grid_way
+from dse import chunk_work, extending, grid_way
 from dse.chunk_work import Finished, Ready, Study
 from dse.dispatch import through_dask, through_threads
 from dse.progress import Report, announce, reporting
 from dse.targets import Target
 from dse.workers import LocalWorkers
+from formulations import over_grid
+from results import grown
 from results.chunks import ChunkIndex
 from results.dataset import Layout
 
 if TYPE_CHECKING:
     import xarray as xr
+
+COUNTED = 10_000_000
+"""Points of a grid of which it is counted how many are known."""
 
 
 def sweep(
@@ -42,6 +49,7 @@ def sweep(
     audit: int | None = None,
     *,
     retry_failed: bool = False,
+    extend: bool = False,
 ) -> xr.Dataset:
     """Solve a scenario at every point of its grid and return the labelled dataset.
 
@@ -51,12 +59,14 @@ def sweep(
     ``metrics``: names of those to keep beside the answers (None: all). ``patience``: seconds that the client's
     cluster may be without any worker (None: for ever; a line on standard error says that it is). ``audit``: how
     many points are answered again by other means (None: 20 where a fast way answered at least a thousand);
-    ``retry_failed``: also solve points again that an earlier run stored as ``error``.
+    ``retry_failed``: also solve points again that an earlier run stored as ``error``. ``extend``: the store may hold
+    the same question with fewer values on its axes; its points are taken over as they are, only what is missing is
+    computed, and the store is replaced when all is done.
 
     What the audit found is the attribute ``audit`` of the dataset, see ``dse.audits.figures``.
 
     Raises ScenarioError where nothing is swept or there are several objectives, StoreError for a store that
-    belongs to another question or cannot be written (NoRoom: the disk is full; StoreBusy: another sweep
+    belongs to another question (with ``extend``: in more than values of its axes) or cannot be written (NoRoom: the disk is full; StoreBusy: another sweep
     is filling it), WorkersLost where the workers
     or their cluster end, UnknownName for a metric that the model does not have. A point that fails is recorded as
     ``error`` with its message.
@@ -65,7 +75,17 @@ def sweep(
     _check(scenario, grid)
     only = None if metrics is None else _answers_and(metrics, results.dataset.layout(grid))
     return run(
-        scenario, grid, store, client, workers, progress, only, patience, audit, retry_failed=retry_failed
+        scenario,
+        grid,
+        store,
+        client,
+        workers,
+        progress,
+        only,
+        patience,
+        audit,
+        retry_failed=retry_failed,
+        extend=extend,
     )
 
 
@@ -86,36 +106,71 @@ def run(
     audit: int | None = None,
     *,
     retry_failed: bool = False,
+    extend: bool = False,
 ) -> xr.Dataset:
     """Compute the variables named in ``only`` (None: all) at every point of a grid; see ``sweep``."""
     if not grid.axes:
         raise _nothing_swept(scenario)
     ready = chunk_work.ready(grid, only)
+    path = None if store is None else results.storage.absolute(store)
+    before = extending.before(path, scenario, ready) if extend and path is not None else None
     announce(progress, f"{grid.size} points go {grid_way.words(grid_way.told(ready, workers, client))}")
-    with Target(ready, scenario, store, ready.kind, retry=retry_failed) as where:
-        study = Study(
-            scenario.text,
-            scenario.file,
-            where.chunks,
-            where.path,
-            chunk_work.own_models(scenario),
-            only=only,
-            run=uuid.uuid4().hex,
-        )
-        tally = _Tally(ready.plan, where)
-        with _naming(tally, where), reporting(progress) as report:
-            report(tally.points, tally.total)
-            here = _Here(ready, client, workers, patience)
-            for finished in here.computed(study, where.todo(), tally, report):
-                tally.count(finished)
+    todo = _Todo(scenario, only, client, workers, progress, patience, audit, retry_failed)
+    if before is None or path is None:
+        return todo.filled(ready, path)
+    # nobody else fills or extends the store meanwhile
+    with results.locks.held(path):
+        count = int(before.known(over_grid.whole(grid)).sum()) if grid.size <= COUNTED else 0
+        announce(progress, f"{count or 'many'} of them are in {path} already")
+        todo.filled(replace(ready, before=before), str(grown.beside(path)), path)
+        grown.swap(path)
+    return results.store.open(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Todo:
+    """What a run was asked, beside its grid; see ``sweep``."""
+
+    scenario: scenarios.Scenario
+    only: tuple[str, ...] | None
+    client: Any
+    workers: int | None
+    progress: bool | Report | None
+    patience: float | None
+    audit: int | None
+    retry_failed: bool
+
+    def filled(self, ready: Ready, store: str | None, extends: str | None = None) -> xr.Dataset:
+        """Fill a store; ``extends``: the one whose points are taken over."""
+        carried = None if extends is None else extending.told(extends)
+        with Target(
+            ready, self.scenario, store, ready.kind, retry=self.retry_failed, carried=carried
+        ) as where:
+            study = Study(
+                self.scenario.text,
+                self.scenario.file,
+                where.chunks,
+                where.path,
+                chunk_work.own_models(self.scenario),
+                only=self.only,
+                run=uuid.uuid4().hex,
+                tables=() if where.path is not None else tuple(self.scenario.tables.values()),
+                extends=extends,
+            )
+            tally = _Tally(ready.plan, where)
+            with _naming(tally, where), reporting(self.progress) as report:
                 report(tally.points, tally.total)
-            for finished in here.computed(replace(study, retry=True), where.retry, tally, report):
-                where.take(finished)
-            # a worker that a killed run left behind may have been at a chunk of ours
-            where.look(again=True)
-            for finished in here.computed(study, where.todo(), tally, report):
-                where.take(finished)
-        return where.finish(study, audit)
+                here = _Here(ready, self.client, self.workers, self.patience)
+                for finished in here.computed(study, where.todo(), tally, report):
+                    tally.count(finished)
+                    report(tally.points, tally.total)
+                for finished in here.computed(replace(study, retry=True), where.retry, tally, report):
+                    where.take(finished)
+                # a worker that a killed run left behind may have been at a chunk of ours
+                where.look(again=True)
+                for finished in here.computed(study, where.todo(), tally, report):
+                    where.take(finished)
+            return where.finish(study, self.audit)
 
 
 @contextmanager

@@ -57,15 +57,15 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
 
 
 def _at(found: Fronts, place: Place) -> list[str]:
-    return [words.value(a.values[i], a.unit, DIGITS) for a, i in zip(found.grid.axes, place, strict=True)]
+    return [words.value(c.of.values[place[c.along]], c.of.unit, DIGITS) for c in found.grid.changes]
 
 
 def _places(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
     """Print how many points each front has, the best of each objective, and the knee where there is room."""
     goals = found.question().objectives
     axes = [
-        Column(a.name, tuple(_at(found, place)[k] for place, _ in found.places()))
-        for k, a in enumerate(found.grid.axes)
+        Column(c.of.name, tuple(_at(found, place)[k] for place, _ in found.places()))
+        for k, c in enumerate(found.grid.changes)
     ]
     every = [front or Front(found.question()) for _, front in found.places()]
     ends = [
@@ -82,7 +82,7 @@ def _places(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
     behind.append(Column("status", tuple(_status(f) for _, f in found.places())))
     if len(goals) == 2 and sum(c.width for c in (*before, *bends, *behind)) <= WIDTH:
         before += bends
-    left = {"status", *(a.name for a in found.grid.axes if not a.numeric)}
+    left = {"status", *(c.of.name for c in found.grid.changes if not c.of.numeric)}
     columns = [*before, *behind]
     head = [c.heading for c in columns]
     show(table(head, zip(*(c.cells for c in columns), strict=True), frozenset(head) - left))
@@ -122,8 +122,8 @@ def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.nd
     at = [_at(found, place) for place, _ in chosen]
     first = [i == 0 for _, i in chosen]
     around = [
-        Column(a.name, tuple(row[k] if new else "" for row, new in zip(at, first, strict=True)))
-        for k, a in enumerate(found.grid.axes)
+        Column(c.of.name, tuple(row[k] if new else "" for row, new in zip(at, first, strict=True)))
+        for k, c in enumerate(found.grid.changes)
     ]
     around += [Column("", tuple(str(i) for _, i in chosen)), *(column(points, name) for name in goals)]
     flags = tuple("bettered" if dominated[(*place, i)] else "" for place, i in chosen)
@@ -133,7 +133,7 @@ def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.nd
     left = {
         "elsewhere",
         *(c.heading for c in made if c.about),
-        *(a.name for a in found.grid.axes if not a.numeric),
+        *(c.of.name for c in found.grid.changes if not c.of.numeric),
     }
     right = frozenset(c.heading for c in every if c.heading not in left)
     show(table([c.heading for c in every], zip(*(c.cells for c in every), strict=True), right))
@@ -146,7 +146,9 @@ def _reasons(found: Fronts) -> Iterator[str]:
     """Say of the places without a front why they have none."""
     refused = [(place, f.refusal) for place, f in found.found.items() if f.refusal is not None]
     for place, refusal in refused[:MOST_REASONS]:
-        where = ", ".join(f"{a.name} = {v}" for a, v in zip(found.grid.axes, _at(found, place), strict=True))
+        where = ", ".join(
+            f"{c.of.name} = {v}" for c, v in zip(found.grid.changes, _at(found, place), strict=True)
+        )
         said = "; ".join(f"{name}: {text}" for name, text in words.conflict(refusal))
         yield f"{where}: {refusal.status.value}" + (
             f": {said or refusal.message}" if said or refusal.message else ""

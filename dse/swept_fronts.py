@@ -110,7 +110,7 @@ def _question(grid: scenarios.Grid, place: Place) -> Question:
     asked = grid.question(place)
     if asked.search is None or not asked.search.storage:
         return asked
-    values = {a.name: a.values[i] for a, i in zip(grid.axes, place, strict=True)}
+    values = {c.of.name: c.of.values[place[c.along]] for c in grid.changes}
     return replace(asked, search=study_at(asked.search, values))
 
 

@@ -66,13 +66,21 @@ class Target:
     """Where the chunks of a sweep go; as a context it holds the lock of its store.
 
     ``path``: the store, None: in memory. ``done``: chunks that an earlier run has finished. ``retry``: chunks
-    with points that failed, which are to be tried again.
+    with points that failed, which are to be tried again. ``carried``: attributes of the store whose points are taken
+    over.
     """
 
     def __init__(
-        self, at: Ready, scenario: Scenario, store: str | Path | None, kind: str, *, retry: bool = False
+        self,
+        at: Ready,
+        scenario: Scenario,
+        store: str | Path | None,
+        kind: str,
+        *,
+        retry: bool = False,
+        carried: Mapping[str, Any] | None = None,
     ) -> None:
-        self.at = at
+        self.at, self._carried = at, dict(carried or {})
         self._lock = contextlib.ExitStack()
         self._held: results.locks.Held | None = None
         self._notes: dict[ChunkIndex, Mapping[str, Any]] = {}
@@ -182,11 +190,12 @@ class Target:
     def _attributes(self, notes: Sequence[Mapping[str, Any]], extra: Any) -> dict[str, Any]:
         found: dict[str, Any] = {audits.ATTRIBUTE: json.dumps(audits.figures(notes, extra))}
         if self.at.path is not None:
-            found[SINGLY] = sum(int(n.get("alone", 0)) for n in notes)
+            found[SINGLY] = sum(int(n.get("alone", 0)) for n in notes) + int(self._carried.get(SINGLY, 0))
         left = handover.merged(n.get(LEFT_OVER, {}) for n in notes)
         if left:
             _log.warning("points that a way for many at once left over: %s", handover.words(left))
-        return {**found, LEFT_OVER: json.dumps(left)}
+        left = handover.merged([json.loads(self._carried.get(LEFT_OVER, "{}")), left])
+        return {**self._carried, **found, LEFT_OVER: json.dumps(left)}
 
 
 def audited(dataset: xr.Dataset) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def verify(
     # workers of the audit may have another working directory
     path = results.storage.absolute(store)
     attributes, identity = results.store.attributes(path), results.store.identity(path)
-    asked = scenario or _asked(attributes)
+    asked = scenario or _asked(attributes, path)
     at = chunk_work.ready(scenarios.grid(asked), _kept(asked, identity))
     verdict = Verdict(str(store))
     _identity(verdict, at, asked, identity, attributes)
@@ -148,8 +148,9 @@ def verify(
     return verdict
 
 
-def _asked(attributes: Mapping[str, Any]) -> Scenario:
-    return scenarios.from_text(str(attributes["scenario"]), "the question in the store")
+def _asked(attributes: Mapping[str, Any], path: str) -> Scenario:
+    tables = results.store.tables(path)
+    return scenarios.from_text(str(attributes["scenario"]), "the question in the store", tables)
 
 
 def repair(
@@ -166,7 +167,7 @@ def repair(
     """
     path = results.storage.absolute(store)
     attributes = results.store.origin(path)
-    asked = scenario or _asked(attributes)
+    asked = scenario or _asked(attributes, path)
     identity = json.loads(attributes[results.store.IDENTITY])
     sweeps.run(asked, scenarios.grid(asked), path, None, workers, progress, _kept(asked, identity))
 

@@ -29,6 +29,8 @@ from scenarios.question import Decision, Question
 Pair = tuple[Posynomial, Posynomial]
 Maker = Callable[[Spread, Region], object]
 FAR = math.log(1e25)
+TRIED = 1000
+"""Rows of an axis of them that are tried when its structure is looked at."""
 NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
 
 
@@ -117,13 +119,24 @@ def apart(grid: Grid, made: Maker | None = None) -> Spread:
     found = over_grid.spread(grid)
     alone = list(found.apart)
     start = tuple(0 for _ in alone)
-    for i, values in enumerate(found.values):
+    for i, axis in enumerate(grid.axes):
         if not alone[i]:
             others = tuple(k != i or aside for k, aside in enumerate(found.apart))
-            along = replace(found, apart=others)
-            pieces = _runs(along, i, slice(0, values.size))
-            alone[i] = not all(_takes(along, start, i, run, made or batch) for run in pieces)
+            along = _some_rows(found, i) if axis.columns else found
+            along = replace(along, apart=others)
+            every = along.stretches(i, slice(0, along.grid.shape[i]), whole=True)
+            alone[i] = not all(_takes(along, start, i, run, made or batch) for run in every)
     return replace(found, apart=tuple(alone))
+
+
+def _some_rows(spread: Spread, i: int) -> Spread:
+    """Return a spread with some rows of an axis, in order: of each structure the first one, and others here and there."""
+    one = tuple(slice(0, n if k == i else 1) for k, n in enumerate(spread.grid.shape))
+    part, _ = spread.in_order(one)
+    rows = part.grid.shape[i]
+    firsts = [s.start for s in part.stretches(i, slice(0, rows), whole=True)]
+    some = np.unique([*firsts, *np.linspace(0, rows - 1, min(rows, TRIED)).astype(int)])
+    return part.part([some if k == i else np.arange(n) for k, n in enumerate(part.grid.shape)])
 
 
 def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice, maker: Maker) -> bool:
@@ -137,26 +150,17 @@ def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice, maker: Mak
 def pieces(spread: Spread, region: Region, points: int) -> Iterator[Region]:
     """Cut a block of points into pieces of one structure, of at most so many ``points``."""
     runs = [
-        [s] if alone else _runs(spread, i, s)
+        [s] if alone else spread.stretches(i, s, whole=True)
         for i, (alone, s) in enumerate(zip(spread.apart, region, strict=True))
     ]
     for part in itertools.product(*runs):
         yield from spread.pieces(part, points)
 
 
-def _runs(spread: Spread, i: int, along: slice) -> list[slice]:
-    """Stretches of an axis along which what it changes is there throughout, or absent throughout."""
-    aim = spread.grid.targets[i]
-    least = spread.grid.vacuous[aim.name] if (aim.kind, aim.side) == ("limit", "min") else 0.0
-    there = spread.values[i][along] > least
-    cuts = [along.start, *(along.start + 1 + np.flatnonzero(np.diff(there))), along.stop]
-    return [slice(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
-
-
 def runs(spread: Spread, region: Region) -> Region:
     """Return the stretches of one structure that a piece lies in, along each axis of the whole grid."""
     whole = [
-        [s] if alone else _runs(spread, i, slice(0, spread.values[i].size))
+        [s] if alone else spread.stretches(i, slice(0, spread.grid.shape[i]), whole=True)
         for i, (alone, s) in enumerate(zip(spread.apart, region, strict=True))
     ]
     return tuple(
@@ -169,11 +173,9 @@ def asked(spread: Spread, region: Region) -> Question:
     """Return the question at a piece: arrays in what is given, in limits and in bounds of what is decided."""
     question = spread.question(region)
     decide, limits = question.decide, question.limits
-    for i, aim in enumerate(spread.grid.targets):
-        if spread.apart[i]:
-            continue
-        along: Any = spread.values[i][region[i]]
-        if (aim.kind, aim.side) == ("limit", "min") and not along[0] > spread.grid.vacuous[aim.name]:
+    for i, aim, values in spread.numbers():
+        along: Any = values[region[i]]
+        if (aim.kind, aim.side) == ("limit", "min") and not along[0] > over_grid.least(spread.grid, aim):
             limits = tuple(replace(x, minimum=None) if x.name == aim.name else x for x in limits)
         along = along.reshape([-1 if k == i else 1 for k in range(len(region))])
         if aim.kind == "decide":

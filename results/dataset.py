@@ -104,14 +104,15 @@ def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None) -> Layou
     dims = tuple(a.name for a in axes)
     limits = tuple(dict.fromkeys(n for q in asked for n in limit_names(q)))
     indexed = families.collect(asked)
-    own = families.dimensions(indexed.values(), {*dims, *RESERVED})
-    coordinates = [variables.coordinate(a, question) for a in axes]
+    coordinates = [c for a in axes for c in variables.coordinates(a, question)]
+    columns = [c.name for c in coordinates if c.name not in dims]
+    own = families.dimensions(indexed.values(), {*dims, *columns, *RESERVED})
     coordinates += [variables.limited(limits)] if limits else []
     coordinates += [variables.labelled(dim) for dim in own.values()]
     found = (
         *variables.of_answer(question, dims),
         *variables.per_limit(dims, limits, asked),
-        *variables.named(variables.names(asked, indexed, own), question, dims),
+        *variables.named(variables.names(asked, indexed, own), question, dims, columns),
     )
     about = provenance.attributes(grid, question) | dict(attributes or {})
     further = ({LIMIT: len(limits)} if limits else {}) | {d.name: len(d.labels) for d in own.values()}
@@ -124,7 +125,7 @@ def only(plan: Layout, names: Container[str]) -> Layout:
     used = {d for v in kept for d in v.dims} | set(plan.sizes)
     return replace(
         plan,
-        coordinates=tuple(c for c in plan.coordinates if c.name in used),
+        coordinates=tuple(c for c in plan.coordinates if used.issuperset(c.dims)),
         variables=kept,
         limits=plan.limits if LIMIT in used else (),
         further={name: n for name, n in plan.further.items() if name in used},

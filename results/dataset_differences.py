@@ -63,14 +63,14 @@ def _questions(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Itera
     """Compare the scenarios by what they mean; by their text where one can no longer be read."""
     import scenarios
     from dse.models import PluginError
-    from results import question_differences
+    from results import asked, question_differences
 
     texts = [str(d.attrs.get("scenario", "")) for d in (first, second)]
     if texts[0] == texts[1]:
         return
     try:
-        asked = [scenarios.from_text(text) for text in texts]
-        yield from question_differences.differences(asked[0], asked[1], tolerance)
+        read = [asked.question(d) for d in (first, second)]
+        yield from question_differences.differences(read[0], read[1], tolerance)
     except (scenarios.ScenarioError, PluginError):
         note = "a question can no longer be read, so that their texts are compared"
         yield Row(QUESTION, "scenario", "text A", "text B", note, (texts[0], texts[1]))
@@ -84,7 +84,9 @@ def _grid(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[R
             sides = [f"{d[name]} values" for d in dims]
             yield Row(GRID, name, sides[0], sides[1], "", (dims[0][name], dims[1][name]))
         elif name in first.coords and name in second.coords:
-            yield from _values_of(first[name], second[name], name)
+            for beside in (name, *flat.of_rows(first, name)):
+                if beside in second.coords:
+                    yield from _values_of(first[beside], second[beside], beside)
     names = [list(map(str, x.data_vars)) for x in (first, second)]
     for side, (mine, theirs) in enumerate((names, names[::-1])):
         for name in (n for n in mine if n not in theirs):
@@ -121,7 +123,7 @@ def _common(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Datas
     for d in dims:
         if d not in first.coords or d not in second.coords:
             continue
-        a, b = first[d].values.tolist(), second[d].values.tolist()
+        a, b = _keys(first, d), _keys(second, d)
         if a == b:
             continue
         places = {v: i for i, v in enumerate(b)}
@@ -130,6 +132,12 @@ def _common(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Datas
             return None
         chosen[0][d], chosen[1][d] = [i for i, _ in both], [i for _, i in both]
     return first.isel(chosen[0]), second.isel(chosen[1])
+
+
+def _keys(dataset: xr.Dataset, dim: str) -> list[Any]:
+    """Return what tells the places along an axis: its values, or what stands in its rows."""
+    rows = [dataset[n].values.tolist() for n in flat.of_rows(dataset, dim)]
+    return list(zip(*rows, strict=True)) if rows else list(dataset[dim].values.tolist())
 
 
 def _variables(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[Row]:

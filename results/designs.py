@@ -15,7 +15,7 @@ LEFT_OUT = frozenset({"bound", "gap", "seconds", "message", "elasticity", "bindi
 
 def in_short(dataset: xr.Dataset) -> list[str]:
     """Return the names that tell a design: axes, status, objectives, what is decided; all where that is not known."""
-    axes = [n for n in flat.points(dataset) if n in dataset.coords]
+    axes = [n for d in flat.points(dataset) if d in dataset.coords for n in (d, *flat.of_rows(dataset, d))]
     decided = decided_in(dataset)
     if decided is None or not axes:
         return [*axes, *(str(n) for n in dataset.data_vars if n not in LEFT_OUT)]
@@ -38,10 +38,10 @@ def decided_in(dataset: xr.Dataset) -> set[str] | None:
     """Return the names of what the question of a dataset decides; None where it can no longer be read."""
     import scenarios
     from dse.models import PluginError
-    from results import provenance
+    from results import asked, provenance
 
     try:
-        grid = scenarios.grid(scenarios.from_text(str(dataset.attrs["scenario"])))
+        grid = scenarios.grid(asked.question(dataset))
     except (KeyError, scenarios.ScenarioError, PluginError):
         return None
-    return {d.name for _, asked in provenance.questions(grid) for d in asked.decide}
+    return {d.name for _, q in provenance.questions(grid) for d in q.decide}

@@ -9,18 +9,20 @@ import numpy as np
 
 import scenarios
 from dse.names import UnknownName
-from results import flat
+from results import asked, flat
 from results.dataset import STATUS_CODES, layout
 from results.solution import Status
 from scenarios.question import fixed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import xarray as xr
 
     from results.facts import Facts
+    from scenarios.grids import Change
     from scenarios.question import Question
+    from scenarios.tables import Table
 
 Array = np.ndarray[Any, Any]
 ANSWERED = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]
@@ -48,10 +50,10 @@ class Designs:
 
 def of_solution(solution: Facts) -> Designs | None:
     """Return the design of an answer; None where there is none, or its question can no longer be read."""
-    asked = _grid(solution.scenario) if solution.metrics else None
-    if asked is None:
+    grid = _grid(solution.scenario) if solution.metrics else None
+    if grid is None:
         return None
-    question = _chosen(asked.question((0,) * len(asked.axes)), solution.variables)
+    question = _chosen(grid.question((0,) * len(grid.axes)), solution.variables)
     known = {**solution.given, **solution.variables, **solution.metrics}
     numbers = {n: v for n, v in known.items() if not isinstance(v, str)}
     named = {n: v for n, v in known.items() if isinstance(v, str)}
@@ -63,7 +65,7 @@ def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
 
     Nothing where the question of the dataset can no longer be read, or its axes are not those of the question.
     """
-    grid = _grid(str(dataset.attrs.get("scenario", "")))
+    grid = _grid(str(dataset.attrs.get("scenario", "")), asked.tables(dataset.coords))
     if grid is None:
         return
     dims = flat.points(dataset)
@@ -76,28 +78,30 @@ def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
     columns = _columns(dataset, grid, dims)
     choices = {n: c.ravel()[places] for n, (c, about) in columns.items() if "choices" in about}
     texts = {n: columns[n][1]["choices"] for n in choices}
-    apart = [not a.numeric or t.structural for a, t in zip(grid.axes, grid.targets, strict=True)]
-    keys = np.stack(
-        [*(a for a, alone in zip(at, apart, strict=True) if alone), *choices.values(), 0 * places]
-    )
+    changes = [(c, np.asarray(c.of.values)[at[c.along]]) for c in grid.changes]
+    apart = [np.unique(values, return_inverse=True)[1] for c, values in changes if c.apart]
+    keys = np.stack([*apart, *choices.values(), 0 * places])
     groups, member = np.unique(keys, axis=1, return_inverse=True)
     for number in range(groups.shape[1]):
         own = np.flatnonzero(member.ravel() == number)
-        first = tuple(int(a[own[0]]) if alone else 0 for a, alone in zip(at, apart, strict=True))
+        first = tuple(int(a[own[0]]) for a in at)
         chosen = {n: texts[n][int(c[own[0]])] for n, c in choices.items() if c[own[0]] >= 0}
-        on_axes = {a.name: str(a.values[i]) for a, i in zip(grid.axes, first, strict=True) if not a.numeric}
+        on_axes = {_called(grid, c): str(values[own[0]]) for c, values in changes if not c.of.numeric}
         numbers: dict[str, Any] = {
-            aim.name: np.asarray(axis.values)[a[own]]
-            for a, axis, aim, alone in zip(at, grid.axes, grid.targets, apart, strict=True)
-            if aim.kind == "given" and not alone
+            c.target.name: values[own] for c, values in changes if c.target.kind == "given" and not c.apart
         }
         numbers |= {n: c.ravel()[places[own]] for n, (c, _) in columns.items() if n not in choices}
         yield Designs(_chosen(grid.question(first), chosen), places[own], numbers, chosen | on_axes)
 
 
-def _grid(text: str) -> scenarios.Grid | None:
+def _called(grid: scenarios.Grid, change: Change) -> str:
+    """Return the name under which a dataset has what changes along an axis."""
+    return change.of.name if grid.axes[change.along].columns else grid.axes[change.along].name
+
+
+def _grid(text: str, tables: Sequence[Table] = ()) -> scenarios.Grid | None:
     try:
-        return scenarios.grid(scenarios.from_text(text, "scenario")) if text else None
+        return scenarios.grid(scenarios.from_text(text, "scenario", tables)) if text else None
     except (scenarios.ScenarioError, UnknownName, ValueError):
         return None
 

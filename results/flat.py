@@ -16,7 +16,7 @@ import numpy as np
 from results.axes import codes
 from results.chunks import block, chunk_slices
 from results.dataset import LIMIT
-from results.variables import LIMIT_UNITS
+from results.variables import COLUMNS, LIMIT_UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,7 +70,18 @@ def points(dataset: xr.Dataset) -> tuple[str, ...]:
     """Return the dimensions along which the points lie: swept axes or ``front``, not limits or regions."""
     if "status" in dataset:
         return tuple(str(d) for d in dataset["status"].dims)
-    return tuple(str(d) for d in dataset.dims if d in dataset.coords and "path" in dataset[d].attrs)
+    return tuple(str(d) for d in dataset.dims if d in dataset.coords and is_axis(dataset[d]))
+
+
+def is_axis(coordinate: xr.DataArray) -> bool:
+    """Tell whether a coordinate is that of a swept axis."""
+    return "path" in coordinate.attrs or COLUMNS in coordinate.attrs
+
+
+def of_rows(dataset: xr.Dataset, dim: str) -> list[str]:
+    """Return the coordinates that say what stands in the rows of an axis; nothing of another axis."""
+    told = json.loads(dataset[dim].attrs.get(COLUMNS, "[]")) if dim in dataset.coords else []
+    return [str(n) for n in told if n in dataset.coords]
 
 
 def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> tuple[Column, ...]:
@@ -80,7 +91,7 @@ def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> tuple[Co
     Raises KeyError for a name that the dataset does not have, or not in its rows.
     """
     along = points(dataset)
-    axes = [n for n in along if n in dataset.coords]
+    axes = [n for d in along if d in dataset.coords for n in (d, *of_rows(dataset, d))]
     there = {n for n in map(str, dataset.variables) if _in_rows(dataset, n, along)}
     chosen = (
         [*axes, *(n for n in map(str, dataset.data_vars) if n in there)] if names is None else list(names)

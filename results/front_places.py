@@ -67,11 +67,13 @@ def joined(grid: GridLike, parts: Mapping[Place, xr.Dataset], goals: Mapping[str
     import xarray as xr
 
     question = grid.question((0,) * len(grid.axes))
-    axes = [variables.coordinate(a, question) for a in grid.axes]
+    axes = [c for a in grid.axes for c in variables.coordinates(a, question)]
     shape = tuple(len(a.values) for a in grid.axes)
     about = provenance.attributes(grid, question)
-    names = tuple(a.name for a in axes)
-    made = _Joined(names, shape, {place: _giving_way(part, names) for place, part in parts.items()})
+    names = tuple(a.name for a in grid.axes)
+    made = _Joined(
+        names, shape, {place: _giving_way(part, {a.name for a in axes}) for place, part in parts.items()}
+    )
     coordinates = {
         a.name: (a.dims, np.asarray(a.values, dtype=a.numpy_dtype), dict(a.attributes)) for a in axes
     }
@@ -81,7 +83,7 @@ def joined(grid: GridLike, parts: Mapping[Place, xr.Dataset], goals: Mapping[str
     return _with_dominance(found, names, goals)
 
 
-def _giving_way(part: xr.Dataset, axes: tuple[str, ...]) -> xr.Dataset:
+def _giving_way(part: xr.Dataset, axes: set[str]) -> xr.Dataset:
     """Rename families that are called like an axis, "share_by_region", as a sweep does."""
     taken = [n for n in map(str, part.data_vars) if n in axes]
     return (

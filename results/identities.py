@@ -64,7 +64,8 @@ def _grid(plan: Layout) -> dict[str, Any]:
 
 def _axis(coordinate: Variable) -> Any:
     values = list(coordinate.values or ())
-    if len(values) <= MOST_VALUES or coordinate.dtype == "text":
+    beside = coordinate.dims != (coordinate.name,)
+    if len(values) <= MOST_VALUES or (coordinate.dtype == "text" and not beside):
         return values
     return {"values": len(values), "first": values[0], "last": values[-1]}
 
@@ -78,9 +79,11 @@ def stranger(
     """
     short = digest(theirs)[:SHORT], digest(mine)[:SHORT]
     head = f"{name} belongs to another sweep ({short[0]}…, asked {short[1]}…)"
-    lines = [f"{head}; choose another path or delete it. What differs:"]
     changed = _changed_lines(stored, asked)
     found = list(differences(mine, theirs))
+    more = any(x[0].startswith("grid.") for x in found)
+    extend = "; if its axes only have more values, --extend keeps its points" if more else ""
+    lines = [f"{head}; choose another path or delete it{extend}. What differs:"]
     lines += [differs(*x) for x in found if not (changed and x[0] == SCENARIO)]
     return "\n".join(lines + changed)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dse.models.model import MACHINE_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from results.variables import AxisLike, GridLike
     from scenarios.question import Question
@@ -38,11 +38,24 @@ def questions(grid: GridLike) -> Iterator[tuple[str, Question]]:
     """Go through the questions that differ in kind: one per named value of every axis of names."""
     start = [0] * len(grid.axes)
     yield "", grid.question(tuple(start))
+    for place, part in _parts(grid):
+        for value, i in _first(part.values).items():
+            at = [*start[:place], i, *start[place + 1 :]]
+            yield value, grid.question(tuple(at))
+
+
+def _parts(grid: GridLike) -> Iterator[tuple[int, AxisLike]]:
+    """Go through what changes along the axes, each with the number of its axis; of one of rows that is its columns."""
     for place, axis in enumerate(grid.axes):
-        for i, value in enumerate(axis.values):
-            if isinstance(value, str):
-                at = [*start[:place], i, *start[place + 1 :]]
-                yield value, grid.question(tuple(at))
+        for part in getattr(axis, "columns", ()) or (axis,):
+            yield place, part
+
+
+def _first(values: Sequence[float | str]) -> dict[str, int]:
+    """Return the first place of each name; nothing of numbers."""
+    if not isinstance(values[0], str):
+        return {}
+    return {str(value): i for i, value in reversed(list(enumerate(values)))}
 
 
 def _machines(grid: GridLike, question: Question) -> dict[str, Any]:
@@ -50,9 +63,9 @@ def _machines(grid: GridLike, question: Question) -> dict[str, Any]:
 
     Of a map of machines the entries swept or chosen have a record per machine, "cpu: NAME".
     """
-    swept = {a.path for a in grid.axes}
+    swept = {a.path for _, a in _parts(grid)}
     if "machine" in swept:
-        whole = {str(v) for a in grid.axes if a.path == "machine" for v in a.values}
+        whole = {str(v) for _, a in _parts(grid) if a.path == "machine" for v in a.values}
         return {name: _parameters(q.given, swept) for name, q in questions(grid) if name in whole}
     if question.machines and any(d.name == "machine" for d in question.decide):
         return {name: dict(sorted(p.items())) for name, p in question.machines.items()}
@@ -60,7 +73,8 @@ def _machines(grid: GridLike, question: Question) -> dict[str, Any]:
     for entry, axis in _entries(grid).items():
         own = f"{entry}."
         found = {n: v for n, v in found.items() if not n.startswith(own)}
-        of_each = {name: q for name, q in questions(grid) if name in axis.values}
+        known = set(axis.values)
+        of_each = {name: q for name, q in questions(grid) if name in known}
         for name, q in of_each.items():
             parameters = _parameters(q.given, swept)
             found[f"{entry}: {name}"] = {n: v for n, v in parameters.items() if n.startswith(own)}
@@ -70,13 +84,9 @@ def _machines(grid: GridLike, question: Question) -> dict[str, Any]:
 def _entries(grid: GridLike) -> dict[str, AxisLike]:
     """Return the entries of a map of machines that are swept as a whole, with their axes."""
     found: dict[str, AxisLike] = {}
-    for axis in grid.axes:
+    for _, axis in _parts(grid):
         entry = axis.path.removesuffix(".base").removeprefix(MACHINE_PREFIX)
-        if (
-            axis.path.startswith(MACHINE_PREFIX)
-            and entry != "base"
-            and all(isinstance(v, str) for v in axis.values)
-        ):
+        if axis.path.startswith(MACHINE_PREFIX) and entry != "base" and isinstance(axis.values[0], str):
             found[entry] = axis
     return found
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from scenarios import Grid, Scenario
+    from scenarios.grids import Column, GridAxis
     from scenarios.question import Question
 
 SECTION = "question"
@@ -31,7 +32,7 @@ def differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator
         return
     units = _units(*asked)
     yield from _axes(*grids, tolerance)
-    swept = {a.path.removeprefix("given.") for g in grids for a in g.axes}
+    swept = {c.of.path.removeprefix("given.") for g in grids for c in g.changes}
     given = both(lambda q: {n: v for n, v in q.given.items() if not _is_swept(n, swept)}, *asked)
     yield from each(SECTION, *given, tolerance, units)
     yield from _machines(*asked, tolerance)
@@ -67,17 +68,30 @@ def _axes(first: Grid, second: Grid, tolerance: float) -> Iterator[Row]:
     yield from compared(SECTION, "axes", list(axes[0]), list(axes[1]), tolerance)
     for name in axes[0].keys() & axes[1].keys():
         one, other = axes[0][name], axes[1][name]
-        yield from compared(SECTION, f"sweep.{name}.path", one.path, other.path, tolerance)
+        paths = [[p.path for p in a.parts] for a in (one, other)]
+        told = [
+            p[0] if len(p) == 1 and not a.columns else p for p, a in zip(paths, (one, other), strict=True)
+        ]
+        yield from compared(SECTION, f"sweep.{name}.path", told[0], told[1], tolerance)
         if len(one.values) != len(other.values):
-            texts = tuple(f"{len(a.values)} values" for a in (one, other))
+            texts = tuple(f"{len(a.values)} {'rows' if a.columns else 'values'}" for a in (one, other))
             counts = len(one.values), len(other.values)
             yield Row(SECTION, f"sweep.{name}", texts[0], texts[1], "", counts)
             continue
-        for place, (a, b) in enumerate(zip(one.values, other.values, strict=True)):
-            found = list(compared(SECTION, f"sweep.{name}[{place}]", a, b, tolerance, one.unit))
-            if found:
-                yield from found
-                break
+        theirs = {p.path: p for p in other.parts}
+        for part in one.parts:
+            if part.path in theirs or not one.columns:
+                where = f"sweep.{name}" + (f".{part.path}" if one.columns else "")
+                yield from _first_of(where, part, theirs.get(part.path, other), tolerance)
+
+
+def _first_of(name: str, one: Column | GridAxis, other: Column | GridAxis, tolerance: float) -> Iterator[Row]:
+    """Compare the values of two axes, or of two columns of rows, up to the first that differs."""
+    for place, (a, b) in enumerate(zip(one.values, other.values, strict=True)):
+        found = list(compared(SECTION, f"{name}[{place}]", a, b, tolerance, one.unit)) if a != b else []
+        if found:
+            yield from found
+            return
 
 
 def _machines(first: Question, second: Question, tolerance: float) -> Iterator[Row]:

@@ -34,7 +34,9 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
             f"decided: {', '.join(decided[:MOST_DECIDED])}" + (f" and {more} more" if more > 0 else "")
         )
     swept = {
-        (t.name, t.side): a.name for a, t in zip(grid.axes, grid.targets, strict=True) if t.kind == "limit"
+        (c.target.name, c.target.side): grid.axes[c.along].name
+        for c in grid.changes
+        if c.target.kind == "limit"
     }
     limits = [text for x in question.limits if (text := _limit(question, x, swept))]
     if limits:
@@ -91,6 +93,8 @@ def _limit(question: Question, x: Limit, swept: Mapping[tuple[str, str], str]) -
 
 
 def _axis(axis: GridAxis) -> str:
+    if axis.columns:
+        return f"row of {words(axis.name)} ({len(axis.values)}: {', '.join(words(c.name) for c in axis.columns)})"
     values = [v if isinstance(v, str) else show(v, axis.unit, 4) for v in axis.values]
     few = len(values) <= MOST_LISTED
     return f"{words(axis.name)} ({', '.join(values) if few else f'{values[0]} to {values[-1]}, {len(values)} values'})"

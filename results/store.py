@@ -25,7 +25,7 @@ from results.markers import DONE
 from results.roots import IDENTITY
 from results.seals import ATTRIBUTES
 from results.soundness import AUDIT
-from results.storage import ROOT, Folder, Place, folder
+from results.storage import ROOT, Folder, Place, folder, remote
 from results.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, decoded, explained
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from results.dataset import Layout
+    from scenarios.tables import Table
 
 __all__ = [
     "AUDIT",
@@ -62,10 +63,12 @@ __all__ = [
     "open",
     "origin",
     "read_chunk",
+    "remote",
     "remark",
     "remarked",
     "resume",
     "shape",
+    "tables",
     "tidy",
     "verified",
     "verify",
@@ -260,6 +263,15 @@ def group(place: Place) -> Any:
         return zarr.open_group(_checked(where, document), mode="r")
 
 
+def tables(place: Place) -> list[Table]:
+    """Return the tables whose rows the axes of a store go through; those that can be read."""
+    from results import asked
+
+    opened = group(place)
+    with decoded(folder(place)):
+        return asked.tables(dict(opened.arrays()))
+
+
 def _checked(where: Folder, document: Mapping[str, Any]) -> Any:
     from results.checked import Checked, opened
 
@@ -392,4 +404,6 @@ def open(place: Place) -> xr.Dataset:
     with decoded(where):
         found = xr.open_zarr(_checked(where, document), consolidated=False, chunks=None).drop_encoding()
     found.attrs = roots.attributes(document)
-    return baselines.attached(found[order])
+    # what is no variable of the sweep says what stands in the rows of an axis
+    rows = [n for n in found.data_vars if n not in order]
+    return baselines.attached(found.set_coords(rows)[order])

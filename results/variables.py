@@ -15,7 +15,7 @@ from results.solution import Status
 from scenarios.question import HALVINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dse.quantities import Quantity
     from results.families import Dimension, Family
@@ -31,6 +31,8 @@ STATUS_CODES = {
 }
 NOT_APPLICABLE, SLACK, BINDING, CONFLICTING = -1, 0, 1, 2
 LIMIT = "limit"
+COLUMNS, TABLE = "columns", "table"
+"""Attributes of an axis of rows: the coordinates that say what stands in them, as JSON, and what their table is called."""
 LIMIT_UNITS = "limit_units"
 """Attribute of a variable whose numbers have a unit for each limit: JSON, unit by limit."""
 RESERVED = frozenset(
@@ -51,7 +53,7 @@ RESERVED = frozenset(
 
 
 class AxisLike(Protocol):
-    """A swept axis: its name, what it changes, and the values it takes."""
+    """A swept axis: its name, what it changes, and the values it takes; one of rows has ``columns`` that say this."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -107,16 +109,30 @@ class Variable:
         return np.dtypes.StringDType() if self.dtype == "text" else np.dtype(self.dtype)
 
 
-def coordinate(axis: AxisLike, question: Question) -> Variable:
-    """Return the coordinate of a swept axis."""
-    text = any(isinstance(v, str) for v in axis.values)
+def coordinates(axis: AxisLike, question: Question) -> list[Variable]:
+    """Return the coordinates of a swept axis: its own; of one of rows their numbers, and one for each column."""
+    columns = getattr(axis, "columns", ())
+    if not columns:
+        return [_coordinate(axis, (axis.name,), question)]
+    names = [_safe(c.name) for c in columns]
+    about = {"long_name": axis.long_name, "units": "1", COLUMNS: json.dumps(names)}
+    about |= {TABLE: axis.table} if getattr(axis, "table", "") else {}
+    values = tuple(int(v) for v in axis.values)
+    own = Variable(axis.name, "int32", (axis.name,), about, "coordinate", values=values)
+    return [own, *(_coordinate(c, (axis.name,), question) for c in columns)]
+
+
+def _coordinate(axis: AxisLike, dims: tuple[str, ...], question: Question) -> Variable:
+    text = isinstance(axis.values[0], str)
     about: dict[str, Any] = {"long_name": axis.long_name + _of_what(axis, text=text), "path": axis.path}
     if not text:
         about |= {"units": axis.unit or "1"}
         q = question.model.parameters().get(axis.path.removeprefix("given."))
         about |= _picked(q.menu) if q is not None and q.menu else {}
-    values, dtype = tuple(axis.values), "text" if text else "float64"
-    return Variable(axis.name, dtype, (axis.name,), about, "coordinate", values=values)
+    plain: Any = axis.values.tolist() if hasattr(axis.values, "tolist") else axis.values
+    return Variable(
+        _safe(axis.name), "text" if text else "float64", dims, about, "coordinate", values=tuple(plain)
+    )
 
 
 def _of_what(axis: AxisLike, *, text: bool) -> str:
@@ -219,14 +235,16 @@ def names(
     return Names(metrics, decided, families, own)
 
 
-def named(found: Names, question: Question, dims: tuple[str, ...]) -> Iterator[Variable]:
-    """Metrics and decided variables.
+def named(
+    found: Names, question: Question, dims: tuple[str, ...], beside: Iterable[str] = ()
+) -> Iterator[Variable]:
+    """Metrics and decided variables; ``beside``: names of coordinates that are no dimensions.
 
     A name already taken is prefixed by its role ("decided.memory"). A family is one variable of its own
     name, or, where that is taken too (by the metric ``time``), "time_by_processor".
     """
     held = {name: key for key, f in found.families.items() for name in f.elements.values()}
-    taken = {*RESERVED, *dims} | {d.name for d in found.dimensions.values()}
+    taken = {*RESERVED, *dims, *beside} | {d.name for d in found.dimensions.values()}
     scalars = {n for n in (*found.metrics, *found.decided) if n not in held}
     done: set[Any] = set()
     for role, name in (*(("metric", n) for n in found.metrics), *(("decided", n) for n in found.decided)):

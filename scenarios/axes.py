@@ -46,9 +46,39 @@ class Target:
         return self.kind == "machine" or self.name == WORD_SIZE
 
 
-def target(reader: Reader, shape: Shape, axis: str) -> Target | None:
-    """Find what the axis changes; None, and a mistake noted, where its path leads nowhere."""
-    path, key = shape.sweep[axis].path, f"sweep.{axis}.path"
+Slot = tuple[str, str]
+"""An axis, and the path of one number or name that changes along it."""
+
+
+def slots(shape: Shape, axis: str) -> list[Slot]:
+    """Return what changes along an axis: its path, or those of its rows."""
+    entry = shape.sweep[axis]
+    if entry.path is not None:
+        return [(axis, entry.path)]
+    return [(axis, path) for path in entry.paths or entry.columns or ()]
+
+
+def place(shape: Shape, slot: Slot) -> str:
+    """Return the key at which a path stands."""
+    (axis, path), entry = slot, shape.sweep[slot[0]]
+    if not entry.together:
+        return f"sweep.{axis}.path"
+    return (
+        f"sweep.{axis}.{'columns' if entry.paths is None else 'paths'}.{shown(path) if '.' in path else path}"
+    )
+
+
+def listed(shape: Shape, slot: Slot) -> tuple[str, Sweep]:
+    """Return an entry with the values of a path of its own, and the key that these stand below."""
+    entry = shape.sweep[slot[0]]
+    if entry.together:
+        return place(shape, slot), Sweep(path=slot[1], values=(entry.paths or {}).get(slot[1], ()))
+    return f"sweep.{slot[0]}", entry
+
+
+def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
+    """Find what a path changes; None, and a mistake noted, where it leads nowhere."""
+    (axis, path), key = slot, place(shape, slot)
     if reader.is_machine(path.removesuffix(".base")):
         return _machine(reader, shape, key, path)
     if path.removesuffix(".base") == "machine":
@@ -163,6 +193,9 @@ def quantity(reader: Reader, aim: Target) -> Quantity | None:
 def form(reader: Reader, axis: str, entry: Sweep) -> bool:
     """Whether the axis says in exactly one way which values it has; where not, the mistake is noted."""
     key, add = f"sweep.{axis}", reader.findings.add
+    rows = [n for n in ("paths", "table", "columns") if getattr(entry, n) is not None]
+    if rows:
+        return _rows(reader, key, entry, rows)
     steps = [n for n in ("start", "stop", "num", "spacing") if getattr(entry, n) is not None]
     ways = [n for n in ("values", "factors") if getattr(entry, n) is not None]
     if len(ways) + bool(steps) > 1:
@@ -174,6 +207,31 @@ def form(reader: Reader, axis: str, entry: Sweep) -> bool:
             add(f"{key}.{ways[0]}", "the axis is empty", "list at least one value")
         return bool(getattr(entry, ways[0]))
     return _stepped(reader, key, entry, steps)
+
+
+def _rows(reader: Reader, key: str, entry: Sweep, rows: list[str]) -> bool:
+    """Whether an axis of rows says in one way what stands in them, and equally often for each path."""
+    add = reader.findings.add
+    others = ("path", "start", "stop", "num", "spacing", "values", "factors")
+    more = [n for n in others if getattr(entry, n) is not None]
+    if more or (entry.paths is not None and len(rows) > 1):
+        right = "keep path, or paths, or table and columns"
+        add(key, f"{' and '.join([*rows, *more])} exclude each other", right)
+        return False
+    if entry.paths is None and len(rows) < 2:
+        lacking = "columns" if entry.columns is None else "table"
+        right = 'write table = "points.csv" and columns = { path = "column" }'
+        reader.findings.missing(f"{key}.{lacking}", f"{lacking} is missing", right)
+        return False
+    lengths = {path: len(values) for path, values in (entry.paths or {}).items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{n} of {path}" for path, n in lengths.items())
+        add(f"{key}.paths", f"the lists differ in length: {told}", "give each path as many values")
+        return False
+    if 0 in lengths.values():
+        add(f"{key}.paths", "the axis is empty", "list at least one value for each path")
+        return False
+    return True
 
 
 def _stepped(reader: Reader, key: str, entry: Sweep, steps: list[str]) -> bool:
@@ -193,35 +251,43 @@ def _stepped(reader: Reader, key: str, entry: Sweep, steps: list[str]) -> bool:
     return False
 
 
-def names(reader: Reader, axis: str, entry: Sweep, q: Quantity | None) -> tuple[str, ...] | None:
-    """Read an axis of names (machines, or a choice ``q``); None where it cannot be read."""
-    key = f"sweep.{axis}.values"
+def names(
+    reader: Reader, key: str, entry: Sweep, q: Quantity | None, *, rows: bool
+) -> tuple[str, ...] | None:
+    """Read names (machines, or a choice ``q``) below a key; None where they cannot be read. Rows may be alike."""
     if entry.values is None:
-        reader.findings.add(f"sweep.{axis}", "an axis of names needs its values", 'write values = ["…", "…"]')
+        reader.findings.add(key, "an axis of names needs its values", 'write values = ["…", "…"]')
         return None
-    found = tuple(str(v) for i, v in enumerate(entry.values) if _is_name(reader, f"{key}[{i}]", v, q))
-    return found if len(found) == len(entry.values) and _distinct(reader, key, found) else None
+    key = key if rows else f"{key}.values"
+    found = tuple(str(v) for i, v in enumerate(entry.values) if is_name(reader, f"{key}[{i}]", v, q))
+    return found if len(found) == len(entry.values) and (rows or _distinct(reader, key, found)) else None
 
 
-def _is_name(reader: Reader, key: str, value: float | str, q: Quantity | None) -> bool:
+def is_name(reader: Reader, key: str, value: float | str, q: Quantity | None) -> bool:
+    """Whether a value is a machine, or one of the names of ``q``; where not, the mistake is noted."""
     return known(reader.findings, key, value) if q is None else choice(reader, key, value, q) is not None
 
 
 def numbers(
     reader: Reader,
-    axis: str,
+    key: str,
     entry: Sweep,
     aim: Target,
     q: Quantity,
     base: float | None,
     word_size: float | None,
+    *,
+    rows: bool = False,
 ) -> tuple[float, ...] | None:
-    """Read an axis of numbers, in SI units; ``base``: what factors multiply. None where it cannot be read."""
-    key = f"sweep.{axis}"
+    """Read numbers below a key, in SI units; ``base``: what factors multiply. None where they cannot be read.
+
+    ``rows``: they are those of an axis of rows, where some may be alike.
+    """
     found: list[float | None]
     if entry.values is not None:
-        found = [reader.number(f"{key}.values[{i}]", v, q, word_size) for i, v in enumerate(entry.values)]
-        places = [f"{key}.values[{i}]" for i in range(len(found))]
+        below = key if rows else f"{key}.values"
+        places = [f"{below}[{i}]" for i in range(len(entry.values))]
+        found = [reader.number(p, v, q, word_size) for p, v in zip(places, entry.values, strict=True)]
     elif entry.factors is not None:
         if base is None:
             if not (aim.name.startswith(MACHINE_PREFIX) and reader.findings.unreadable("machine")):
@@ -234,14 +300,18 @@ def numbers(
     else:
         found = list(_steps(reader, key, entry, q, word_size))
         places = [f"{key}.{'stop' if i else 'start'}" for i in range(len(found))]
-    positive = aim.kind == "decide" and aim.side != "max_halvings"
-    inside = [reader.inside(p, v, q, positive=positive) for p, v in zip(places, found, strict=True)]
-    if aim.kind == "given":
-        inside = [reader.whole_number(p, v, q) for p, v in zip(places, inside, strict=True)]
+    inside = [possible(reader, p, v, aim, q) for p, v in zip(places, found, strict=True)]
     read = tuple(v for v in inside if v is not None)
     if not read or len(read) < len(inside):
         return None
-    return read if _distinct(reader, places[0].partition("[")[0], read) else None
+    return read if rows or _distinct(reader, places[0].partition("[")[0], read) else None
+
+
+def possible(reader: Reader, key: str, value: float | None, aim: Target, q: Quantity) -> float | None:
+    """Return a number that the quantity of an axis can have; None, and a mistake noted, where it cannot."""
+    positive = aim.kind == "decide" and aim.side != "max_halvings"
+    found = reader.inside(key, value, q, positive=positive)
+    return reader.whole_number(key, found, q) if aim.kind == "given" else found
 
 
 def _steps(reader: Reader, key: str, entry: Sweep, q: Quantity, word_size: float | None) -> tuple[float, ...]:

@@ -30,9 +30,8 @@ def marked(grid: Grid) -> Grid:
 
 
 def _refusals(grid: Grid) -> itertools.chain[str]:
-    swept = [t.name for a, t in zip(grid.axes, grid.targets, strict=True) if a.numeric and t.kind == "given"]
-    texts = [range(n) if not a.numeric else (0,) for a, n in zip(grid.axes, grid.shape, strict=True)]
-    asked = itertools.islice(itertools.product(*texts), MOST)
+    swept = [c.target.name for c in grid.changes if c.of.numeric and c.target.kind == "given"]
+    asked = itertools.islice(grid.kinds(), MOST)
     every = itertools.chain.from_iterable(combinations(grid.question(index)) for index in asked)
     tried = (
         refusal(q.model, q.given, [*swept, *(d.name for d in q.decide if d.name != STRETCH.name)])

@@ -21,6 +21,7 @@ from scenarios.proofs import Meaning, meaning_of, prove, told
 from scenarios.question import HALVINGS
 from scenarios.reading import Reader
 from scenarios.schema import Shape
+from scenarios.tables import Tables
 from scenarios.trees import Expression, names
 
 MOST = 500
@@ -39,7 +40,7 @@ _LABELS = frozenset({"word", "flop", "message", "instruction"})
 Trees = Mapping[str, Expression]
 
 
-def with_definitions(reader: Reader, shape: Shape, findings: Findings) -> Reader | None:
+def with_definitions(reader: Reader, shape: Shape, findings: Findings, tables: Tables) -> Reader | None:
     """Return a reader of the question with its definitions in the model; None where they cannot be read.
 
     Every mistake is noted. A question without [define] stays as it is.
@@ -50,7 +51,7 @@ def with_definitions(reader: Reader, shape: Shape, findings: Findings) -> Reader
     if len(shape.define) > MOST:
         findings.add("define", f"there are more than {MOST} definitions", "ask several questions")
         return None
-    own = Names(reader, shape, findings)
+    own = Names(reader, shape, findings, tables)
     known = functions.read(shape, findings)
     named = [own.family(name) for name in shape.models]
     if known is None or not all(named):

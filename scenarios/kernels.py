@@ -15,7 +15,7 @@ from dse.models.kernels import Kernel
 from dse.models.model import Model
 from dse.models.plugins import PluginError
 from dse.names import UnknownName
-from scenarios import extensions
+from scenarios import axes, extensions
 from scenarios.errors import Findings, meant, shown
 from scenarios.question import HALVINGS, STRETCH
 from scenarios.schema import KernelEntry, Shape
@@ -214,14 +214,15 @@ def _said(shape: Shape, given: Mapping[str, Any], *, swept: bool) -> Iterator[tu
     yield from ((f"limits.{n}", n) for n in shape.limits)
     goal = shape.objective
     yield from (("objective", n) for n in ((goal.minimize or ()) + (goal.maximize or ()) if goal else ()))
-    for axis, entry in shape.sweep.items() if swept else ():
-        section, _, rest = entry.path.partition(".")
+    for slot in [s for axis in shape.sweep for s in axes.slots(shape, axis)] if swept else ():
+        key, path = axes.place(shape, slot), slot[1]
+        section, _, rest = path.partition(".")
         if section == "given" and rest:
-            yield f"sweep.{axis}.path", rest
+            yield key, rest
         elif section in {"limits", "decide"} and rest:
-            yield f"sweep.{axis}.path", _SIDE.sub("", rest)
+            yield key, _SIDE.sub("", rest)
         else:
-            yield f"sweep.{axis}.path", entry.path
+            yield key, path
 
 
 def _ways(shape: Shape, kernels: Sequence[Kernel], findings: Findings) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ from dse.models.model_files import KIND
 from dse.names import did_you_mean
 from dse.streams import controls, visible
 from scenarios import machine_files, overriding, shape
+from scenarios import tables as table_files
 from scenarios.errors import Findings, Problem, ScenarioError, shown
 from scenarios.questions import check
 from scenarios.scenario import NAMELESS, Scenario, scenario
+from scenarios.tables import Table
 from scenarios.templates import library
 from scenarios.toml_text import plain
 
@@ -31,7 +33,11 @@ def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None 
     with every mistake found.
     """
     if isinstance(source, Scenario):
-        return source if machine is None else from_text(source.text, source.file, machine)
+        return (
+            source
+            if machine is None
+            else from_text(source.text, source.file, machine, source.tables.values())
+        )
     if isinstance(source, Mapping):
         data = plain(source)
         if machine is not None:
@@ -39,11 +45,22 @@ def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None 
         return _checked(data, NAMELESS, None)
     if not isinstance(source, str | Path):
         raise TypeError(f"a scenario is a path or a mapping, not {type(source).__name__}")
-    return from_text(_read(source), str(source), machine)
+    text, folder = _read(source)
+    return from_text(text, str(source), machine, folder=folder)
 
 
-def from_text(text: str, file: str = NAMELESS, machine: str | None = None) -> Scenario:
-    """Read and check a scenario from a file's text; ``file`` names it in messages. Raises as ``load``."""
+def from_text(
+    text: str,
+    file: str = NAMELESS,
+    machine: str | None = None,
+    tables: Iterable[Table] = (),
+    folder: Path | None = None,
+) -> Scenario:
+    """Read and check a scenario from a file's text; ``file`` names it in messages. Raises as ``load``.
+
+    ``tables``: those of a stored question, which names them by their checksums; ``folder``: where the paths of tables
+    start (None: that of ``file``).
+    """
     try:
         data = files.toml(text)
     except tomllib.TOMLDecodeError as error:
@@ -54,22 +71,31 @@ def from_text(text: str, file: str = NAMELESS, machine: str | None = None) -> Sc
     told: str | None = text
     if machine is not None:
         data, told = overriding.on_machine(data, text, machine, file)
-    return _checked(data, file, told)
+    return _checked(data, file, told, tables, folder)
 
 
-def _checked(data: dict[str, Any], file: str, text: str | None) -> Scenario:
+def _checked(
+    data: dict[str, Any],
+    file: str,
+    text: str | None,
+    tables: Iterable[Table] = (),
+    folder: Path | None = None,
+) -> Scenario:
     findings = Findings(file)
     other = _other_kind(data, file)
     if other:
         raise ScenarioError([Problem(file, "", *other)])
     data, text = machine_files.pinned(data, file, text, findings)
+    start = folder or (Path() if text is None else Path(file).parent)
+    data, text, known = table_files.named(data, start, text, findings)
+    known = {t.name: t for t in tables} | known
     _printable(data, findings)
     shaped = shape.check(data, findings)
     if shaped is not None:
-        check(shaped, findings)
+        check(shaped, findings, known)
     if findings.problems:
         raise ScenarioError(findings.problems)
-    return scenario(data, file, text)
+    return scenario(data, file, text, known)
 
 
 def _other_kind(data: Mapping[str, Any], file: str) -> tuple[str, str] | None:
@@ -101,13 +127,14 @@ def _printable(data: dict[str, Any], findings: Findings) -> None:
             findings.add(key, wrong, "leave them out: they are for terminals, and cannot be read")
 
 
-def _read(source: str | Path) -> str:
+def _read(source: str | Path) -> tuple[str, Path]:
+    """Return the text of a scenario, and the folder in which it stands."""
     path = Path(source)
     name = str(source)
     try:
         if name in library() and not path.exists():
-            return library()[name].read_text(encoding="utf-8")
-        return files.text(path)
+            return library()[name].read_text(encoding="utf-8"), Path(str(library()[name])).parent
+        return files.text(path), path.parent
     except FileNotFoundError:
         near = did_you_mean(path.stem, library()).removeprefix("; ")
         wrong = "there is no such file"

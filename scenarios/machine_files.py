@@ -42,7 +42,7 @@ def pinned(
         return data, text
     found = _replaced(data, lambda p: paths.get(p, p))
     try:
-        told = to_toml(found) if text is None else _rewritten(text, paths, found)
+        told = to_toml(found) if text is None else rewritten(text, paths, found)
     except TypeError:
         # whoever reads the data says what is wrong with it
         return found, text
@@ -83,8 +83,8 @@ def _digest(path: str) -> str | None:
         return None
 
 
-def _rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str:
-    """Return the text with other paths; written anew where that is not a matter of replacing strings."""
+def rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str:
+    """Return the text with other paths, whose data is ``data``; written anew where that is not a matter of replacing strings."""
     for path, absolute in paths.items():
         for mark in "\"'":
             text = text.replace(f"{mark}{path}{mark}", json.dumps(absolute, ensure_ascii=False))
@@ -112,6 +112,7 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Place]:
     sweep = data.get("sweep")
     for axis in sweep if isinstance(sweep, Mapping) else ():
         yield "sweep", axis, "values"
+        yield "sweep", axis, "paths"
 
 
 def _named(data: Mapping[str, Any]) -> list[str]:

@@ -24,7 +24,7 @@ def entries(
 ) -> tuple[str, ...] | None:
     """Return the names of the map's entries: those in the file, then those under [decide].
 
-    ``swept``: the path of each axis. None, and every mistake noted, where they are not clear.
+    ``swept``: what axes change, by the keys at which it stands. None, and every mistake noted, where they are not clear.
     """
     what, own = structure.machines, {q.name for q in model.machine}
     spec = {} if shape.machine is None else shape.machine
@@ -39,8 +39,7 @@ def entries(
             entry = name.removeprefix(MACHINE_PREFIX)
             sound &= is_label(findings, f"decide.{name}", entry, what)
             found += [entry] if entry not in found else []
-    for axis, path in swept.items():
-        key = f"sweep.{axis}.path"
+    for key, path in swept.items():
         entry = path.removeprefix(MACHINE_PREFIX).removesuffix(".base")
         if _names_one(findings, key, path.removesuffix(".base"), own, found, what) and entry not in found:
             findings.add(key, f"the map of machines has no {what} {shown(entry)}", meant(entry, found))
@@ -80,7 +79,7 @@ def _names_one(
 
 def settings(shape: Shape, model: Model, swept: Mapping[str, str], findings: Findings) -> Settings | None:
     """Return the settings of the only machine, each with a ``name``; None where it has none, which is noted."""
-    asked = [f"sweep.{a}.path" for a, p in swept.items() if p in ("machine", "machine.base")]
+    asked = [key for key, p in swept.items() if p in ("machine", "machine.base")]
     for key in [*(["decide.machine"] if "machine" in shape.decide else []), *asked]:
         wrong = f"{model.name} takes its settings from one machine, which can be neither decided nor swept"
         findings.add(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dse.models.model import MACHINE_PREFIX, Model
 from scenarios import axes, better
-from scenarios.axes import RESERVED, Target
+from scenarios.axes import RESERVED, Slot, Target
 from scenarios.composed import NOT_NEGATIVE, definitions_of
 from scenarios.errors import meant, shown
 from scenarios.machine_tables import known
 from scenarios.question import HALVINGS, Objective
 from scenarios.reading import Reader
 from scenarios.schema import Shape
+from scenarios.tables import Tables
 from scenarios.trees import names as named
 
 MOST_SHARE = 1000.0
@@ -29,8 +30,8 @@ Names = Mapping[str, None]
 class Roles:
     """Every name of a scenario that exists and has one role.
 
-    ``targets``: what each axis changes, by axis name; ``machines``: the machines to choose from, for each
-    decision that is such a choice.
+    ``targets``: what each path of each axis changes; ``machines``: the machines to choose from, for each
+    decision that is such a choice; ``tables``: whose rows axes go through.
     """
 
     reader: Reader
@@ -39,8 +40,9 @@ class Roles:
     limits: Names
     objectives: tuple[Objective, ...]
     ties: tuple[str, ...]
-    targets: Mapping[str, Target]
+    targets: Mapping[Slot, Target]
     machines: Mapping[str, tuple[str, ...]]
+    tables: Tables = field(default_factory=dict)
 
     @property
     def swept(self) -> frozenset[str]:
@@ -48,7 +50,7 @@ class Roles:
         return frozenset(t.name for t in self.targets.values() if t.kind == "given")
 
 
-def resolve(reader: Reader, shape: Shape, *, swept: bool) -> Roles:
+def resolve(reader: Reader, shape: Shape, tables: Tables, *, swept: bool) -> Roles:
     """Find out every name's role, noting all mistakes."""
     given = dict.fromkeys(_given(reader, shape))
     decide = dict.fromkeys(n for n in shape.decide if _decided(reader, shape, n))
@@ -66,6 +68,7 @@ def resolve(reader: Reader, shape: Shape, *, swept: bool) -> Roles:
         _ties(reader, shape),
         targets,
         {n: _machines(reader, shape, n) for n in decide if reader.is_machine(n)},
+        tables,
     )
 
 
@@ -134,19 +137,26 @@ def _machine_given(reader: Reader, shape: Shape, name: str) -> bool:
     return True
 
 
-def _targets(reader: Reader, shape: Shape) -> dict[str, Target]:
-    found: dict[str, Target] = {}
-    for axis, entry in shape.sweep.items():
+def _targets(reader: Reader, shape: Shape) -> dict[Slot, Target]:
+    found: dict[Slot, Target] = {}
+    for axis in shape.sweep:
         _axis_name(reader, shape, axis)
-        aim = axes.target(reader, shape, axis)
-        if aim is None:
-            continue
-        same = next((a for a, t in found.items() if t.changes == aim.changes), None)
-        if same is not None:
-            right = f"take one of sweep.{same} and sweep.{axis} out"
-            reader.findings.add(f"sweep.{axis}.path", f"{entry.path} is swept by {same} already", right)
-        else:
-            found[axis] = aim
+        for slot in axes.slots(shape, axis):
+            if shape.sweep[axis].together and slot[1].removeprefix("given.") in shape.sweep:
+                wrong = f"an axis is called {slot[1]} like what changes along it"
+                reader.findings.add(axes.place(shape, slot), wrong, "name the axis otherwise")
+            aim = axes.target(reader, shape, slot)
+            if aim is None:
+                continue
+            same = next((s for s, t in found.items() if t.changes == aim.changes), None)
+            key = axes.place(shape, slot)
+            if same is None:
+                found[slot] = aim
+            elif same[0] != axis:
+                right = f"take one of sweep.{same[0]} and sweep.{axis} out"
+                reader.findings.add(key, f"{slot[1]} is swept by {same[0]} already", right)
+            else:
+                reader.findings.add(key, f"{slot[1]} and {same[1]} are the same", "keep one of them")
     return found
 
 

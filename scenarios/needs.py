@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from dse.quantities import Quantity
+from scenarios import axes
 from scenarios.errors import shown
 from scenarios.names import Roles
 from scenarios.schema import Shape
@@ -79,7 +80,7 @@ def _places(shape: Shape, roles: Roles, name: str) -> list[str]:
     found = [f"given.{name}"] if name in roles.given else []
     found += [f"decide.{name}"] if name in roles.decide and name not in roles.reader.unasked else []
     found += [f"limits.{name}"] if name in shape.limits else []
-    found += [f"sweep.{a}.path" for a, t in roles.targets.items() if t.name == name]
+    found += [axes.place(shape, slot) for slot, t in roles.targets.items() if t.name == name]
     return found + ["objective"] * any(o.name == name for o in roles.objectives)
 
 
@@ -93,10 +94,16 @@ def _combinations(shape: Shape, roles: Roles) -> Iterator[Mapping[str, str]]:
 def _texts(shape: Shape, roles: Roles, q: Quantity) -> list[str]:
     """Return every text that the question may give a choice among names."""
     if q.name in roles.swept:
-        axis = next(a for a, t in roles.targets.items() if t.kind == "given" and t.name == q.name)
-        told: list[Any] = list(shape.sweep[axis].values or ())
+        slot = next(s for s, t in roles.targets.items() if t.kind == "given" and t.name == q.name)
+        table = roles.tables.get(shape.sweep[slot[0]].table or "")
+        of_table = table is not None and slot[1] in table.columns
+        told: list[Any] = list(
+            table.columns[slot[1]].values
+            if table is not None and of_table
+            else axes.listed(shape, slot)[1].values or ()
+        )
     elif q.name in shape.decide:
         told = list(shape.decide[q.name].values or q.choices)
     else:
         told = [shape.given.get(q.name, q.default)]
-    return [str(v) for v in told if v in q.choices]
+    return [str(v) for v in dict.fromkeys(told) if v in q.choices]

@@ -16,7 +16,7 @@ from dse import models
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, UnitError, kind, to_si, written_unit
 from dse.units import table
-from scenarios import dimensions
+from scenarios import axes, dimensions
 from scenarios.axes import RESERVED
 from scenarios.composed import SOURCE
 from scenarios.errors import Findings, shown
@@ -24,6 +24,7 @@ from scenarios.expressions import FUNCTIONS
 from scenarios.question import HALVINGS, STRETCH
 from scenarios.reading import Reader
 from scenarios.schema import Decide, Shape
+from scenarios.tables import Tables
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST = 80
@@ -45,6 +46,7 @@ class Names:
     reader: Reader
     shape: Shape
     findings: Findings
+    tables: Tables
     inputs: dict[str, Quantity] = field(default_factory=dict)
     machine: dict[str, Quantity] = field(default_factory=dict)
 
@@ -139,14 +141,9 @@ class Names:
                 role = "given" if where == "given" else "decided"
                 right = f"take it out of [{where}] or out of [define]"
                 add(f"{where}.{name}", f"{name} is {role} and defined", right)
-        for axis, entry in self.shape.sweep.items():
-            if entry.path.removeprefix("given.") == name:
-                wrong = f"{name} is swept and defined"
-                add(
-                    f"sweep.{axis}.path",
-                    wrong,
-                    "give a number that its definition uses a name, and sweep that",
-                )
+        right = "give a number that its definition uses a name, and sweep that"
+        for slot in self._slots(name):
+            add(axes.place(self.shape, slot), f"{name} is swept and defined", right)
         return self.findings.count == before
 
     def number(self, name: str) -> bool:
@@ -178,10 +175,18 @@ class Names:
         )
         return True
 
+    def _slots(self, name: str) -> Iterator[axes.Slot]:
+        """Go through the places at which an input is swept."""
+        for axis in self.shape.sweep:
+            yield from (s for s in axes.slots(self.shape, axis) if s[1].removeprefix("given.") == name)
+
     def _swept(self, name: str) -> Iterator[Any]:
-        for entry in self.shape.sweep.values():
-            if entry.path.removeprefix("given.") == name:
-                yield from (entry.start, entry.stop, *(entry.values or ()), *(entry.factors or ()))
+        for slot in self._slots(name):
+            entry = axes.listed(self.shape, slot)[1]
+            table = self.tables.get(self.shape.sweep[slot[0]].table or "")
+            column = None if table is None else table.columns.get(slot[1])
+            yield from (entry.start, entry.stop, *(entry.values or ()), *(entry.factors or ()))
+            yield from () if column is None else column.ends()
 
     def _of_machine(self, name: str) -> bool:
         """Read a number of the file's own in a machine table; one that other models know may be in the catalogue."""

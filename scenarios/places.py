@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
-from scenarios import machine_tables, needs
-from scenarios.axes import WORD_SIZE
+from scenarios import axes, machine_tables, needs
+from scenarios.axes import WORD_SIZE, Slot
 from scenarios.machine_tables import MachineSpec
 from scenarios.names import Roles
 from scenarios.question import machine_key
 from scenarios.reading import Reader, plain_names
 from scenarios.schema import Shape
 
-AxisValues = tuple[float, ...] | tuple[str, ...]
+AxisValues = Sequence[float] | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class _Asked:
     chosen: Mapping[str, str]
 
 
-def read(shape: Shape, roles: Roles, outer: Mapping[str, AxisValues], at: Mapping[str, int]) -> Place:
+def read(shape: Shape, roles: Roles, outer: Mapping[Slot, AxisValues], at: Mapping[Slot, int]) -> Place:
     """Read the machines where the axes ``outer`` stand ``at`` these values, noting all mistakes."""
     elsewhere = frozenset(n.removeprefix(MACHINE_PREFIX) for n in (*roles.decide, *roles.swept))
     asked = _Asked(elsewhere, needs.needed(shape, roles))
-    values = {roles.targets[a].name: outer[a][i] for a, i in at.items()}
-    keys = {roles.targets[a].name: f"sweep.{a}.values[{i}]" for a, i in at.items()}
+    values = {roles.targets[slot].name: outer[slot][i] for slot, i in at.items()}
+    keys = {roles.targets[slot].name: _key(shape, roles, slot, i) for slot, i in at.items()}
     if roles.reader.parts.machines:
         return _map(shape, roles, asked, values, keys)
     if roles.machines.get("machine"):
@@ -53,6 +53,14 @@ def read(shape: Shape, roles: Roles, outer: Mapping[str, AxisValues], at: Mappin
         return Place({}, _shared(found.values()), machines=found)
     key = next((k for n, k in keys.items() if n != WORD_SIZE), "machine")
     return _single(shape, roles, asked, _spec(shape, values), key)
+
+
+def _key(shape: Shape, roles: Roles, slot: Slot, i: int) -> str:
+    """Return where a value of an axis stands."""
+    entry, (key, _) = shape.sweep[slot[0]], axes.listed(shape, slot)
+    if entry.table in roles.tables:
+        return f"{key}, {roles.tables[entry.table].line(i)}"
+    return f"{key}[{i}]" if entry.together else f"{key}.values[{i}]"
 
 
 def _single(shape: Shape, roles: Roles, asked: _Asked, spec: MachineSpec | None, key: str) -> Place:

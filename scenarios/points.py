@@ -3,64 +3,128 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 from dse.models.model import MACHINE_PREFIX
-from dse.quantities import examples
-from scenarios import axes, better, needs, places
-from scenarios.axes import Target
+from dse.quantities import Quantity, examples
+from scenarios import axes, better, needs, places, table_values
+from scenarios.axes import Slot, Target
 from scenarios.composed import definitions_of, domain
 from scenarios.decisions import decision
 from scenarios.errors import shown
-from scenarios.grids import Grid, GridAxis
+from scenarios.grids import Column, Grid, GridAxis
 from scenarios.names import Roles, waived
 from scenarios.places import AxisValues, Place
 from scenarios.question import GAP, HALVINGS, STRETCH, Decision, Limit, Question
 from scenarios.reading import choice, plain_names
 from scenarios.schema import Shape
 from scenarios.searches import search
+from scenarios.tables import Table
 
 
 def build(shape: Shape, roles: Roles) -> Grid | None:
     """Read every number, noting all mistakes; None where an axis cannot be read."""
     needs.one_each(shape, roles)
     needs.partless(shape, roles)
-    aims = {a: t for a, t in roles.targets.items() if axes.form(roles.reader, a, shape.sweep[a])}
-    outer = {a: v for a in aims if aims[a].structural and (v := _outer(shape, roles, a)) is not None}
-    bases: dict[tuple[int, ...], Question] = {}
-    readings: list[dict[str, AxisValues]] = []
-    for index in product(*(range(len(v)) for v in outer.values())):
-        place = places.read(shape, roles, outer, dict(zip(outer, index, strict=True)))
-        bases[index] = _question(shape, roles, place)
-        readings.append(_axis_values(shape, roles, aims, place, bases[index]))
-    _same_for_all(roles, readings)
-    found = {a: v for a in roles.targets if (v := outer.get(a, readings[0].get(a))) is not None}
+    sound = {a for a in shape.sweep if axes.form(roles.reader, a, shape.sweep[a])}
+    aims = {s: t for s, t in roles.targets.items() if s[0] in sound}
+    outer = {s: v for s in aims if aims[s].structural and (v := _outer(shape, roles, s)) is not None}
+    bases: dict[tuple[float | str, ...], Question] = {}
+    readings: list[dict[Slot, AxisValues]] = []
+    for at in _combinations(outer):
+        place = places.read(shape, roles, outer, at)
+        made = _question(shape, roles, place)
+        bases[tuple(outer[s][i] for s, i in at.items())] = made
+        readings.append(_axis_values(shape, roles, aims, place, made))
+    _same_for_all(shape, roles, readings)
+    found = {s: v for s in roles.targets if (v := outer.get(s, readings[0].get(s))) is not None}
     return _grid(shape, roles, found, bases) if len(found) == len(roles.targets) else None
 
 
+def _combinations(outer: Mapping[Slot, AxisValues]) -> Iterator[dict[Slot, int]]:
+    """Go through the combinations of structural values that there are: each axis by itself, its rows together."""
+    along: dict[str, list[dict[Slot, int]]] = {}
+    for axis in dict.fromkeys(a for a, _ in outer):
+        slots = [s for s in outer if s[0] == axis]
+        first: dict[tuple[float | str, ...], int] = {}
+        for i, values in enumerate(zip(*(outer[s] for s in slots), strict=True)):
+            first.setdefault(values, i)
+        along[axis] = [dict.fromkeys(slots, i) for i in first.values()]
+    for parts in product(*along.values()):
+        yield {slot: i for part in parts for slot, i in part.items()}
+
+
 def _grid(
-    shape: Shape, roles: Roles, values: Mapping[str, AxisValues], bases: Mapping[tuple[int, ...], Question]
+    shape: Shape,
+    roles: Roles,
+    values: Mapping[Slot, AxisValues],
+    bases: Mapping[tuple[float | str, ...], Question],
 ) -> Grid:
-    made = []
-    for name, aim in roles.targets.items():
+    made: dict[str, list[Column]] = {}
+    for slot, aim in roles.targets.items():
         q = axes.quantity(roles.reader, aim)
         side = {"min": "least ", "max": "greatest "}.get(aim.side, "")
         long_name = f"{side}{q.meaning}" if q is not None else "machine"
-        made.append(GridAxis(name, shape.sweep[name].path, q.unit if q else "", long_name, values[name]))
+        name, path = slot[1].removeprefix("given."), slot[1]
+        column = Column(name, path, q.unit if q else "", long_name, values[slot])
+        made.setdefault(slot[0], []).append(column)
     vacuous = {n: _vacuous(roles, n) for n in roles.limits if n in roles.reader.metrics or n in roles.decide}
-    return Grid(tuple(made), tuple(roles.targets.values()), dict(bases), vacuous)
+    grid_axes = tuple(_axis(shape, roles, name, columns) for name, columns in made.items())
+    return Grid(grid_axes, tuple(roles.targets.values()), dict(bases), vacuous)
 
 
-def _outer(shape: Shape, roles: Roles, axis: str) -> AxisValues | None:
-    aim, entry, reader = roles.targets[axis], shape.sweep[axis], roles.reader
+def _axis(shape: Shape, roles: Roles, name: str, columns: list[Column]) -> GridAxis:
+    entry, first = shape.sweep[name], columns[0]
+    if not entry.together:
+        return GridAxis(name, first.path, first.unit, first.long_name, first.values)
+    table = roles.tables.get(entry.table or "")
+    numbers = None if table is None else table.numbers
+    rows = tuple(range(1, len(first.values) + 1)) if numbers is None else tuple(numbers)
+    return GridAxis(name, "", "", "number of the row", rows, tuple(columns), entry.table or "")
+
+
+def _outer(shape: Shape, roles: Roles, slot: Slot) -> AxisValues | None:
+    aim, reader = roles.targets[slot], roles.reader
     q = axes.quantity(reader, aim)
     if q is not None:
-        return axes.numbers(reader, axis, entry, aim, q, None, None)
-    names = axes.names(reader, axis, entry, None)
+        return _numbers(shape, roles, slot, q, None, None)
+    names = _names(shape, roles, slot, None)
     if names is None:
         reader.findings.broken.add("machine")
     return names
+
+
+def _names(shape: Shape, roles: Roles, slot: Slot, q: Quantity | None) -> tuple[str, ...] | None:
+    """Read the names of an axis: its own, or those in a column of its rows."""
+    key, entry = axes.listed(shape, slot)
+    if shape.sweep[slot[0]].table is None:
+        return axes.names(roles.reader, key, entry, q, rows=shape.sweep[slot[0]].together)
+    table = _table(shape, roles, slot[0])
+    return None if table is None else table_values.names(roles.reader, key, table, slot[1], q)
+
+
+def _numbers(
+    shape: Shape, roles: Roles, slot: Slot, q: Quantity, base: float | None, word_size: float | None
+) -> AxisValues | None:
+    """Read the numbers of an axis: its own, or those in a column of its rows."""
+    key, entry = axes.listed(shape, slot)
+    aim, reader = roles.targets[slot], roles.reader
+    if shape.sweep[slot[0]].table is None:
+        together = shape.sweep[slot[0]].together
+        return axes.numbers(reader, key, entry, aim, q, base, word_size, rows=together)
+    table = _table(shape, roles, slot[0])
+    return None if table is None else table_values.numbers(reader, key, table, slot[1], aim, q, word_size)
+
+
+def _table(shape: Shape, roles: Roles, axis: str) -> Table | None:
+    """Return the table that an axis goes through; None, and a mistake noted, where it was not read."""
+    name = shape.sweep[axis].table or ""
+    if name not in roles.tables:
+        wrong = "the rows of this table are not here"
+        right = "ask with the file that names the table, read by dse.load; or open the store that the text is from"
+        roles.reader.findings.missing(f"sweep.{axis}.table", wrong, right)
+    return roles.tables.get(name)
 
 
 def _question(shape: Shape, roles: Roles, place: Place) -> Question:
@@ -185,23 +249,23 @@ def _vacuous(roles: Roles, name: str) -> float:
 
 
 def _axis_values(
-    shape: Shape, roles: Roles, aims: Mapping[str, Target], place: Place, base: Question
-) -> dict[str, AxisValues]:
+    shape: Shape, roles: Roles, aims: Mapping[Slot, Target], place: Place, base: Question
+) -> dict[Slot, AxisValues]:
     """Read the axes whose numbers may depend on the machine."""
-    found: dict[str, AxisValues] = {}
-    for axis, aim in aims.items():
-        entry, q = shape.sweep[axis], axes.quantity(roles.reader, aim)
+    found: dict[Slot, AxisValues] = {}
+    for slot, aim in aims.items():
+        q = axes.quantity(roles.reader, aim)
         if aim.structural or q is None:
             continue
         values: AxisValues | None
         if q.choices:
-            values = axes.names(roles.reader, axis, entry, q)
+            values = _names(shape, roles, slot, q)
         else:
             own = _own_value(shape, base, aim)
-            values = axes.numbers(roles.reader, axis, entry, aim, q, own, place.word_size)
+            values = _numbers(shape, roles, slot, q, own, place.word_size)
         if values is not None:
-            found[axis] = values
-            _not_reversed(roles, axis, aim, base, values)
+            found[slot] = values
+            _not_reversed(shape, roles, slot, base, values)
     return found
 
 
@@ -223,25 +287,25 @@ def _bound(base: Question, aim: Target, side: str) -> float | None:
     return None if entry is None else entry.minimum if side == "min" else entry.maximum
 
 
-def _not_reversed(roles: Roles, axis: str, aim: Target, base: Question, values: AxisValues) -> None:
+def _not_reversed(shape: Shape, roles: Roles, slot: Slot, base: Question, values: AxisValues) -> None:
+    aim = roles.targets[slot]
     other = {"min": "max", "max": "min"}.get(aim.side)
     swept = any(t.kind == aim.kind and t.name == aim.name and t.side == other for t in roles.targets.values())
     bound = _bound(base, aim, other) if other and not swept else None
-    numbers = [v for v in values if isinstance(v, float)]
-    if bound is None or not numbers:
+    if bound is None or isinstance(values[0], str):
         return
-    wrong = max(numbers) > bound if aim.side == "min" else min(numbers) < bound
-    if wrong:
-        key, worst = f"sweep.{axis}", max(numbers) if aim.side == "min" else min(numbers)
+    worst = float(max(values) if aim.side == "min" else min(values))
+    if worst > bound if aim.side == "min" else worst < bound:
         how = "above" if aim.side == "min" else "below"
         text = f"{aim.side} = {worst:.12g} on the axis is {how} {other} = {bound:.12g}"
+        key = axes.listed(shape, slot)[0]
         roles.reader.findings.add(key, text, f"keep the axis on the right side, or sweep {other} as well")
 
 
-def _same_for_all(roles: Roles, readings: list[dict[str, AxisValues]]) -> None:
+def _same_for_all(shape: Shape, roles: Roles, readings: list[dict[Slot, AxisValues]]) -> None:
     """Refuse axes whose SI values would differ between the machines of another axis."""
-    for axis in readings[0]:
-        if any(axis in r and r[axis] != readings[0][axis] for r in readings):
+    for slot in readings[0]:
+        if any(slot in r and list(r[slot]) != list(readings[0][slot]) for r in readings[1:]):
             wrong = "the values of this axis differ between the machines (or word sizes) that are swept"
             right = "give values that hold for all of them: SI numbers or words, not factors or bytes"
-            roles.reader.findings.add(f"sweep.{axis}", wrong, right)
+            roles.reader.findings.add(axes.listed(shape, slot)[0], wrong, right)

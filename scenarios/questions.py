@@ -21,12 +21,13 @@ from scenarios.grids import Grid
 from scenarios.question import Question
 from scenarios.scenario import Scenario
 from scenarios.schema import Shape
+from scenarios.tables import Tables
 
 
-def check(asked: Shape, findings: Findings, *, swept: bool = True) -> Grid | None:
+def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = True) -> Grid | None:
     """Check the meaning of a scenario whose shape is right, noting every mistake in ``findings``.
 
-    ``swept``: whether [sweep] counts. Returns the grid (one point where nothing is swept), if all is well.
+    ``tables``: those whose rows it sweeps; ``swept``: whether [sweep] counts. Returns the grid (one point where nothing is swept), if all is well.
     """
     searches.check(asked, findings)
     plain = structure.plain(asked, findings, swept=swept)
@@ -35,10 +36,10 @@ def check(asked: Shape, findings: Findings, *, swept: bool = True) -> Grid | Non
     clocked, shape = clocks.with_clocks(plain.reader, plain.shape, swept=swept)
     shape = weights.with_weights(shape, findings)
     told, shape = prices.with_prices(clocked, shape, findings, swept=swept)
-    reader = definitions.with_definitions(told, shape, findings)
+    reader = definitions.with_definitions(told, shape, findings, tables)
     if reader is None:
         return None
-    grid = points.build(shape, names.resolve(reader, shape, swept=swept))
+    grid = points.build(shape, names.resolve(reader, shape, tables, swept=swept))
     if grid is None or findings.problems:
         return None
     found = undefined.kept_apart(grid, findings)
@@ -60,7 +61,7 @@ def question(scenario: Scenario) -> Question:
 
 def _grid(scenario: Scenario, *, swept: bool) -> Grid:
     findings = Findings(scenario.file)
-    found = check(scenario, findings, swept=swept)
+    found = check(scenario, findings, scenario.tables, swept=swept)
     if found is None:
         raise ScenarioError(findings.problems)
     text, mark = scenario.text, scenario.hash

@@ -16,8 +16,8 @@ from dse.quantities import Quantity, UnitError, examples, show, to_si
 from scenarios.errors import Findings, meant, shown
 from scenarios.question import HALVINGS
 
-# below this, squares and quotients leave the range of floating-point numbers
-_LEAST = 1e-300
+LEAST = 1e-300
+"""Below this, squares and quotients leave the range of floating-point numbers."""
 NO_PARTS = Parts()
 _REPAIR = re.compile(r"; (?=write )|: (?=give )|; (?=did you mean)")
 
@@ -117,11 +117,11 @@ class Reader:
             self.findings.add(
                 key, f"{value:.12g} is too large", f"{about} is at most {show(q.maximum, q.unit)}"
             )
-        elif 0 < abs(value) < _LEAST:
+        elif 0 < abs(value) < LEAST:
             self.findings.add(
                 key,
                 f"{value:.12g} is too close to 0 to be computed with",
-                f"write at least {_LEAST:g}, or 0 if that is meant",
+                f"write at least {LEAST:g}, or 0 if that is meant",
             )
         elif positive and value <= 0 < q.floor:
             self.findings.add(

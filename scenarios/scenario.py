@@ -13,6 +13,7 @@ from scenarios.errors import ScenarioError
 from scenarios.machine_files import pins
 from scenarios.schema import Shape, flattened
 from scenarios.shape import problems_of
+from scenarios.tables import Tables
 from scenarios.toml_text import plain, to_toml
 
 NAMELESS = "scenario"
@@ -28,6 +29,7 @@ class Scenario(Shape):
 
     _text: str | None = PrivateAttr(default=None)
     _file: str = PrivateAttr(default=NAMELESS)
+    _tables: Tables = PrivateAttr(default_factory=dict)
 
     def __init__(self, **data: Any) -> None:
         data = plain(data)
@@ -55,6 +57,11 @@ class Scenario(Shape):
         return self._file
 
     @property
+    def tables(self) -> Tables:
+        """The tables whose rows it sweeps, by the names that stand in its text."""
+        return self._tables
+
+    @property
     def text(self) -> str:
         """The text of the file, or equivalent TOML where the scenario was made in Python."""
         if self._text is None:
@@ -67,8 +74,8 @@ class Scenario(Shape):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def scenario(data: Mapping[str, Any], file: str, text: str | None) -> Scenario:
+def scenario(data: Mapping[str, Any], file: str, text: str | None, tables: Tables) -> Scenario:
     """Make a scenario that remembers where it came from; raises ScenarioError as ``Scenario`` does."""
     made = Scenario(**data)
-    made._file, made._text = file, text
+    made._file, made._text, made._tables = file, text, tables
     return made

@@ -100,6 +100,30 @@ def _weights(value: Any) -> dict[str, float | str]:
     return {str(name): _number(v) for name, v in value.items()}
 
 
+def _lists(value: Any) -> dict[str, tuple[float | str, ...]]:
+    if not isinstance(value, Mapping) or not value:
+        raise _wrong("this is no table of lists", "write { bodies = [1e5, 1e6], processors = [64, 512] }")
+    found = {}
+    for path, listed in leaves(value).items():
+        try:
+            found[path] = _values(listed)
+        except PydanticCustomError as error:
+            told = error.context or {}
+            wrong = str(told["wrong"]).replace("this is", f"what stands for {path} is", 1)
+            raise _wrong(wrong, str(told["right"])) from None
+    return found
+
+
+def _headers(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not value:
+        raise _wrong("this names no columns", 'write { bodies = "n", "limits.time.max" = "T" }')
+    found = leaves(value)
+    for path, head in found.items():
+        if not isinstance(head, str):
+            raise _wrong(f"what stands for {path} is no header of a column", 'write { bodies = "n" }')
+    return found
+
+
 def _factors(value: Any) -> tuple[float, ...]:
     if not isinstance(value, list | tuple):
         raise _wrong("this is not a list", "write a list such as [1, 0.5, 0.25]")
@@ -175,6 +199,11 @@ Definition = Annotated[str, PlainValidator(_definition, json_schema_input_type=s
 Names = Annotated[tuple[str, ...], PlainValidator(_names, json_schema_input_type=str | list[str])]
 Values = Annotated[tuple[float | str, ...], PlainValidator(_values, json_schema_input_type=list[float | str])]
 Factors = Annotated[tuple[float, ...], PlainValidator(_factors, json_schema_input_type=list[float])]
+Lists = Annotated[
+    dict[str, tuple[float | str, ...]],
+    PlainValidator(_lists, json_schema_input_type=dict[str, list[float | str]]),
+]
+Headers = Annotated[dict[str, str], PlainValidator(_headers, json_schema_input_type=dict[str, str])]
 Weights = Annotated[
     dict[str, float | str], PlainValidator(_weights, json_schema_input_type=dict[str, float | str])
 ]
@@ -268,7 +297,7 @@ class Goal(Part):
 class Sweep(Part):
     """An axis of a sweep; its name becomes a dimension of the dataset."""
 
-    path: Text
+    path: Text | None = None
     """What is swept: a given, machine parameter, "machine" (in a map of machines "machine.cpu"), limits.NAME.max
     (also min, within) or decide.NAME.max (also min)."""
     start: Number | None = None
@@ -283,6 +312,25 @@ class Sweep(Part):
     """The values themselves, instead of start, stop and num."""
     factors: Factors | None = None
     """Multiples of the value in the file or the machine catalogue, instead of values."""
+    paths: Lists | None = None
+    """Instead of path: several numbers or names that change together, each path with its list of values; the lists are
+    equally long, and the axis counts their rows."""
+    table: Text | None = None
+    """Instead of path: a CSV file, from the scenario's folder; each of its rows is a value of the axis."""
+    columns: Headers | None = None
+    """With table: what each column of it changes, path = "column". The unit stands in the header, "T [ms]"; without
+    one, numbers are SI."""
+
+    @property
+    def together(self) -> bool:
+        """Whether the axis counts rows of several numbers that change together."""
+        return self.path is None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if self.path is None and self.paths is None and self.table is None and self.columns is None:
+            raise PydanticCustomError("no_path", "no path")
+        return self
 
 
 class Searching(Part):
@@ -380,7 +428,7 @@ def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(data)
     define = found.get("define")
     if isinstance(define, dict):
-        found["define"] = _leaves(define)
+        found["define"] = leaves(define)
     for section, part in (("decide", Decide), ("limits", Bounds)):
         entries = found.get(section)
         if isinstance(entries, dict):
@@ -388,10 +436,11 @@ def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _leaves(entries: Mapping[str, Any]) -> dict[str, Any]:
+def leaves(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the entries of nested tables with dotted names."""
     found: dict[str, Any] = {}
     for name, entry in entries.items():
-        inner = _leaves(entry) if isinstance(entry, dict) else {}
+        inner = leaves(entry) if isinstance(entry, dict) else {}
         dotted = {f"{name}.{k}": v for k, v in inner.items()}
         # what stands there twice stays nested, where it is refused
         twice = any(k in entries or k in found for k in dotted)

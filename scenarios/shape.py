@@ -54,9 +54,6 @@ _RESERVED = {
     ("objective", "cvar"): "distributions",
     ("limits", "probability"): "distributions",
     ("limits", "worst"): "distributions",
-    ("sweep", "paths"): "axes along which several numbers change",
-    ("sweep", "table"): "axes from a table",
-    ("sweep", "columns"): "axes from a table",
 }
 
 
@@ -73,7 +70,7 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
         except ValidationError as error:
             broken = list(problems_of(error, rest, findings.file, full=not findings.many))
         for _, problem in broken:
-            if problem.key not in findings.broken:
+            if problem.key not in findings.broken and not _told(problem.key, findings):
                 findings.add(problem.key, problem.wrong, problem.right)
         findings.broken.update(dotted(place) for place, _ in broken)
         # places in a list would not be the same without one of its entries
@@ -81,6 +78,12 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
             return None
         for place, _ in broken:
             _cut(rest, place)
+
+
+def _told(key: str, findings: Findings) -> bool:
+    """Whether an axis lacks a path only because what stands in place of it was noted as wrong."""
+    axis = key.removesuffix(".path")
+    return axis != key and any(f"{axis}.{n}" in findings.broken for n in ("paths", "table", "columns"))
 
 
 def problems_of(
@@ -104,12 +107,15 @@ def problems_of(
         elif kind == "no_model":
             place = ("model",)
             wrong, right = _missing(place, file)
+        elif kind == "no_path":
+            place = (*place, "path")
+            wrong, right = _missing(place, file)
         elif kind == "missing":
             wrong, right = _missing(place, file)
         else:
             wrong = f"{shown(found['input'])} is {'no list of tables' if place == ('kernels',) else 'not a table'}"
             right = _TABLES.get(str(place[0]) if place else "", "write a table")
-        cut = place[:-1] if kind in {"missing", "no_model"} or _twice(place, data) else place
+        cut = place[:-1] if kind in {"missing", "no_model", "no_path"} or _twice(place, data) else place
         yield cut, Problem(file, dotted(place), wrong, right)
 
 
@@ -153,7 +159,8 @@ def _missing(place: Place, file: str) -> tuple[str, str]:
             "no model is named",
             f'write model = "nbody" at the top of {file}; `dse models` lists the models',
         )
-    return "no path says what is swept", 'write path = "limits.time.max", or another input, limit or bound'
+    right = 'write path = "limits.time.max", or another input, limit or bound; or paths, or table and columns'
+    return "no path says what is swept", right
 
 
 def _at(data: Any, place: Place) -> Any:

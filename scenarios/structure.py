@@ -11,7 +11,7 @@ from dse import models
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.structure import Parts, Structure
 from dse.names import UnknownName
-from scenarios import extensions, kernels, maps, rows
+from scenarios import axes, extensions, kernels, maps, rows
 from scenarios.errors import Findings, shown
 from scenarios.reading import Reader
 from scenarios.schema import Decide, Shape
@@ -89,7 +89,8 @@ def _flat_machine(shape: Shape, model: Model) -> Shape:
 def _expanded(
     shape: Shape, model: Model, structure: Structure, findings: Findings, *, swept: bool
 ) -> Plain | None:
-    paths = {a: s.path for a, s in shape.sweep.items()} if swept else {}
+    slots = [slot for axis in shape.sweep for slot in axes.slots(shape, axis)] if swept else []
+    paths = {axes.place(shape, slot): slot[1] for slot in slots}
     given = _given(shape.given, structure, model, findings)
     machines = maps.entries(shape, model, structure, paths, findings) if structure.machines else ()
     settings = maps.settings(shape, model, paths, findings) if structure.settings else ()

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse import units
+from dse.csv_files import HEADER, name_and_unit
 from dse.fitting.errors import FittingError
-from dse.fitting.table import HEADER, Table, table
+from dse.fitting.table import Table, table
 from dse.names import did_you_mean, unknown
 from dse.quantities import UnitError, to_si
 
 Array = NDArray[np.float64]
 Faults = list[tuple[int, str]]
 
-_HEAD = re.compile(r"\s*([^\[\](){}]*?)\s*(?:[\[(]\s*([^\[\]()]*?)\s*[\])])?\s*")
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 _NO_UNIT = frozenset({"", "1", "-"})
 # of squares of a product of four numbers none overflows
@@ -132,8 +132,8 @@ def read(
 def stands(cells: Table, column: Column, names: Mapping[str, str]) -> bool:
     """Whether a table has a column, by its name or by the one the user gives it."""
     known = {_plain(n) for n in (column.name, *column.also)}
-    heads = [_plain(_split(h)[0]) for h in cells.heads]
-    behind = [_plain(h.rpartition("_")[0]) for h in cells.heads if _suffix(_split(h)[0])]
+    heads = [_plain(name_and_unit(h)[0]) for h in cells.heads]
+    behind = [_plain(h.rpartition("_")[0]) for h in cells.heads if _suffix(name_and_unit(h)[0])]
     return column.name in names or not known.isdisjoint([*heads, *behind])
 
 
@@ -164,7 +164,7 @@ class _Heads:
     @classmethod
     def of(cls, cells: Table, columns: Sequence[Column], names: Mapping[str, str], faults: Faults) -> _Heads:
         """Find each column among the headers; missing and doubled ones are noted."""
-        split = [_split(h) for h in cells.heads]
+        split = [name_and_unit(h) for h in cells.heads]
         found = cls({}, {i: unit for i, (_, unit) in enumerate(split)}, [], {})
         known = [c.name for c in columns]
         for name in names:
@@ -201,12 +201,12 @@ class _Heads:
 
     def _named(self, heads: Sequence[str], column: Column, wanted: str, faults: Faults) -> int | None:
         """Return the place of the header that the user names for a column."""
-        name, unit = _split(wanted)
+        name, unit = name_and_unit(wanted)
         places = [i for i, h in enumerate(heads) if h == wanted.strip()]
-        places = places or [i for i, h in enumerate(heads) if _plain(_split(h)[0]) == _plain(name)]
+        places = places or [i for i, h in enumerate(heads) if _plain(name_and_unit(h)[0]) == _plain(name)]
         if len(places) != 1:
             many = f"{len(places)} columns are" if places else "there is no column"
-            hint = "" if places else did_you_mean(name, [_split(h)[0] for h in heads])
+            hint = "" if places else did_you_mean(name, [name_and_unit(h)[0] for h in heads])
             faults.append((0, f"column {column.name}: {many} called {name!r}{hint}"))
             return None
         if unit:
@@ -248,11 +248,6 @@ def _missing(column: Column, left: Sequence[str], names: Sequence[str]) -> str:
     near = hint.replace("did you mean", "is it") or f"; there are: {', '.join(names)}"
     unit = f" [{column.unit}]" if column.unit else ""
     return f"column {column.name}{unit} is missing{near}"
-
-
-def _split(head: str) -> tuple[str, str]:
-    match = _HEAD.fullmatch(head)
-    return (match[1], match[2] or "") if match else (head, "")
 
 
 def _texts(column: Column, cells: Table, place: int, faults: Faults) -> tuple[str, ...]:
@@ -304,7 +299,7 @@ def _shown(cell: Any) -> str:
 
 def unit_of(cells: Table, name: str) -> str:
     """Return the unit that a column's header states; empty where it states none, or where there is no such column."""
-    heads = [_split(h) for h in cells.heads]
+    heads = [name_and_unit(h) for h in cells.heads]
     stated = next((unit for n, unit in heads if _plain(n) == _plain(name)), None)
     if stated is None:
         stated = next((_suffix(n) for n, unit in heads if _plain(n.rpartition("_")[0]) == _plain(name)), "")

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse import files
+from dse import csv_files
+from dse.csv_files import HEADER
 from dse.fitting.errors import FittingError
 
 IN_PYTHON = "the data"
-HEADER = "a header such as time [s],energy [J]"
-_LINE = re.compile(r"\r\n|\r|\n")
-_SEPARATORS = ",;\t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,44 +68,9 @@ def _listed(name: str, values: Any) -> list[Any]:
 def _file(path: Path) -> Table:
     source = str(path)
     try:
-        content = files.content(path, files.MOST_NUMBERS)
+        found = csv_files.read(path)
     except OSError as error:
         raise FittingError(source, [f"the file cannot be read: {error.strerror}"]) from None
-    digest = hashlib.sha256(content).hexdigest()
-    text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-    lines = [
-        (i, line) for i, line in enumerate(_LINE.split(text), 1) if line.strip() and not line.startswith("#")
-    ]
-    if not lines:
+    if not (found.heads or found.faults):
         raise FittingError(source, [f"the file is empty: {HEADER} is needed"])
-    separator = max(_SEPARATORS, key=lines[0][1].count)
-    faults: list[tuple[int, str]] = []
-    heads = [h.strip() for h in _cells(lines[0], separator, faults) or []]
-    rows: list[list[str]] = []
-    numbers: list[int] = []
-    for number, line in lines[1:]:
-        row = _cells((number, line), separator, faults)
-        if row is None:
-            continue
-        if heads and len(row) != len(heads):
-            many = f"{len(row)} cell{'s' * (len(row) != 1)}"
-            faults.append((number, f"line {number} has {many}, the header has {len(heads)}"))
-            continue
-        rows.append(row)
-        numbers.append(number)
-    columns: list[Sequence[Any]] = [[r[i] for r in rows] for i in range(len(heads))]
-    return Table(source, digest, heads, columns, tuple(numbers), tuple(faults))
-
-
-def _cells(line: tuple[int, str], separator: str, faults: list[tuple[int, str]]) -> list[str] | None:
-    """Return the cells of a line; what is wrong with it is noted, and None returned."""
-    number, text = line
-    if not text.isascii() and any("\udc80" <= c <= "\udcff" for c in text):
-        faults.append((number, f"line {number} is not UTF-8 text"))
-        return None
-    try:
-        return next(csv.reader([text], delimiter=separator, strict=True))
-    except csv.Error as error:
-        why = "a quote is not closed, or has text behind it" if '"' in text else str(error)
-        faults.append((number, f"line {number} is no CSV: {why}"))
-        return None
+    return Table(source, found.digest, found.heads, list(found.columns), found.lines, found.faults)

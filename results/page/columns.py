@@ -141,9 +141,11 @@ def _columns(
         if dim != FRONT:
             along = [1] * len(shape)
             along[place] = shape[place]
-            axis = dataset[dim]
-            spread = np.broadcast_to(np.asarray(axis.values).reshape(along), shape)
-            yield _column(axis, dim, "axis", spread.ravel()[kept])
+            # of an axis of rows what stands in them tells more than their numbers
+            for name in flat.of_rows(dataset, dim) or [dim]:
+                axis = dataset[name]
+                spread = np.broadcast_to(np.asarray(axis.values).reshape(along), shape)
+                yield _column(axis, name, "axis", spread.ravel()[kept])
     named = [str(n) for n, v in dataset.data_vars.items() if n not in STRUCTURE and set(dims) <= set(v.dims)]
     # the objective stands under its own name, too
     named = [n for n in named if n != "objective" or not set(goals) & set(named)]

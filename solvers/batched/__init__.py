@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from solvers.batched.offers import Choice as Choice
 from solvers.batched.offers import Path as Path
+from solvers.batched.offers import part as part
 from solvers.batched.path import chosen as chosen
 from solvers.batched.path import path as path

@@ -16,7 +16,7 @@ from formulations import handover
 from formulations.many import Differ, Many, Points
 from results.dataset import layout
 from scenarios.axes import Target
-from scenarios.grids import Grid
+from scenarios.grids import Change, Grid
 from scenarios.question import Decision, Limit, Question
 from solvers.batched.offers import Offer, Path
 
@@ -58,11 +58,15 @@ class Block:
         places = np.unravel_index(points, self.shape)
         index = [s.start + p for s, p in zip(self.region, places, strict=True)]
         asked = self.grid.question(tuple(int(i[0]) for i in index))
-        for axis, aim, i in zip(self.grid.axes, self.grid.targets, index, strict=True):
-            if axis.numeric and not aim.structural:
-                values = np.asarray(axis.values, dtype=float)[i]
-                asked = _with(asked, aim, Many(values.reshape(-1, *(1,) * further)))
+        for change in self.grid.changes:
+            if not change.apart:
+                values = self._values(change)[places[change.along]]
+                asked = _with(asked, change.target, Many(values.reshape(-1, *(1,) * further)))
         return asked
+
+    def _values(self, change: Change) -> Any:
+        """Return the values of the block that an axis takes."""
+        return np.asarray(change.of.values[self.region[change.along]], dtype=float)
 
     def place(self, point: int) -> tuple[int, ...]:
         """Return where a point is in the grid."""
@@ -81,9 +85,15 @@ class Block:
         """Number points by their values along the axes that change what is given."""
         places = np.unravel_index(points, self.shape)
         found: Points = np.zeros(len(points), dtype=np.int64)
-        for aim, place, size in zip(self.grid.targets, places, self.shape, strict=True):
-            if aim.kind not in {"limit", "decide"}:
-                found = found * size + place
+        for i, (place, size) in enumerate(zip(places, self.shape, strict=True)):
+            own = [c for c in self.grid.changes if c.along == i and c.target.kind not in {"limit", "decide"}]
+            if own and self.grid.axes[i].columns:
+                # rows may be alike in it
+                alike = [
+                    np.unique(np.asarray(c.of.values[self.region[i]]), return_inverse=True)[1] for c in own
+                ]
+                place = np.unique(np.stack(alike), axis=1, return_inverse=True)[1].reshape(-1)[place]
+            found = found * size + place if own else found
         return found
 
     def alike(self) -> Iterator[Points]:
@@ -96,14 +106,22 @@ class Block:
 
     def _kinds(self, k: int) -> NDArray[np.int64]:
         """Number the kinds of values along an axis of the block."""
-        axis, aim = self.grid.axes[k], self.grid.targets[k]
-        own = axis.values[self.region[k]]
-        if not axis.numeric or aim.structural:
-            return np.arange(len(own))
-        if aim.kind == "limit" and aim.side == "min":
-            # a lower limit that says nothing is none
-            return np.asarray(np.asarray(own, dtype=float) > self.grid.vacuous[aim.name], dtype=np.int64)
-        return np.zeros(len(own), dtype=np.int64)
+        own = [c for c in self.grid.changes if c.along == k]
+        marks = [np.unique(self._texts(c), return_inverse=True)[1] for c in own if c.apart]
+        # a lower limit that says nothing is none
+        marks += [
+            self._values(c) > self.grid.vacuous[c.target.name]
+            for c in own
+            if not c.apart and (c.target.kind, c.target.side) == ("limit", "min")
+        ]
+        if not marks:
+            return np.zeros(self.shape[k], dtype=np.int64)
+        kinds = np.stack([np.asarray(m, dtype=np.int64) for m in marks])
+        found: NDArray[np.int64] = np.unique(kinds, axis=1, return_inverse=True)[1].reshape(-1)
+        return found
+
+    def _texts(self, change: Change) -> Any:
+        return np.asarray(change.of.values[self.region[change.along]])
 
     def answered(
         self,
@@ -194,24 +212,23 @@ def some(question: Question, points: Points, count: int) -> Question:
 
 
 def thinned(grid: Grid) -> Grid:
-    """Return a grid of a few points of another: of every axis of numbers the ends and the middle."""
-    axes = []
-    for axis, aim in zip(grid.axes, grid.targets, strict=True):
-        if axis.numeric and not aim.structural:
-            few = sorted({0, len(axis.values) // 2, len(axis.values) - 1})
-            axes.append(replace(axis, values=tuple(float(axis.values[i]) for i in few)))
-        else:
-            axes.append(axis)
-    return replace(grid, axes=tuple(axes))
+    """Return a grid of a few points of another: of every axis of numbers the ends and the middle.
+
+    Of an axis of rows these, and one row for each combination of names in it.
+    """
+    along = [list(range(len(a.values))) for a in grid.axes]
+    for i, axis in enumerate(grid.axes):
+        apart = any(c.apart for c in grid.changes if c.along == i)
+        if axis.columns or not apart:
+            n = len(axis.values)
+            named = {index[i] for index in grid.kinds()} if apart else set()
+            along[i] = sorted({0, n // 2, n - 1} | named)
+    return grid.part(along)
 
 
 def kinds(grid: Grid) -> Iterator[Question]:
     """Go through the questions that differ in more than numbers, each at the first of its points."""
-    few = [
-        range(1) if a.numeric and not t.structural else range(len(a.values))
-        for a, t in zip(grid.axes, grid.targets, strict=True)
-    ]
-    return (grid.question(index) for index in itertools.product(*few))
+    return map(grid.question, grid.kinds())
 
 
 def _with(asked: Question, aim: Target, values: Many) -> Question:

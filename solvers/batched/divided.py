@@ -6,7 +6,6 @@ model. Large grids are worth a compiler, smaller ones are solved by the same ker
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,9 +47,7 @@ def way(grid: Grid) -> Offer:
 
 def _structured(grid: Grid) -> bool:
     """Whether the question has this structure at the first point, for all names and machines."""
-    axes = zip(grid.axes, grid.targets, strict=True)
-    each = [range(len(a.values)) if t.structural or not a.numeric else (0,) for a, t in axes]
-    return all(divided.structure(grid.question(index)) is not None for index in itertools.product(*each))
+    return all(divided.structure(grid.question(index)) is not None for index in grid.kinds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +78,8 @@ class Divided:
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
+        if self.spread.scattered:
+            return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
         told, left = Told(plan, shape), np.ones(shape, bool)
 

@@ -6,7 +6,6 @@ be answered point by point.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +41,7 @@ def way(grid: Grid) -> Offer:
 
     A black box does not: it is asked once for each point, in processes of its own.
     """
-    if any(question.decide or question.model.black_box for question in _corners(grid)):
+    if any(question.decide or question.model.black_box for question in map(grid.question, grid.kinds())):
         return OTHER_KIND
     spread = over_grid.spread(grid)
     if _takes_arrays(spread):
@@ -52,16 +51,11 @@ def way(grid: Grid) -> Offer:
     )
 
 
-def _corners(grid: Grid) -> Iterator[Question]:
-    """Go through the questions along the axes of names: numbers do not change what is decided."""
-    named = [range(n) if not a.numeric else (0,) for a, n in zip(grid.axes, grid.shape, strict=True)]
-    return (grid.question(index) for index in itertools.product(*named))
-
-
 def _takes_arrays(spread: Spread) -> bool:
     """Try the equations on the first two values of each axis: a model of the user's may know plain floats only."""
     region = tuple(
-        slice(0, 1 if alone else min(2, n)) for alone, n in zip(spread.apart, spread.grid.shape, strict=True)
+        slice(0, 1 if alone else min(2, spread.stretches(i, slice(0, n))[0].stop))
+        for i, (alone, n) in enumerate(zip(spread.apart, spread.grid.shape, strict=True))
     )
     with np.errstate(all="ignore"):
         try:
@@ -101,6 +95,9 @@ class Evaluated:
 
         Without a status among them limits play no part, and a number that does not exist is inf or NaN, as in NumPy.
         """
+        if self.spread.scattered and any(k is not None for k in self.spread.kinds):
+            # only where names change need rows of one kind be together
+            return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
         arrays = _empty(plan, shape)
         left = np.zeros(shape, bool)

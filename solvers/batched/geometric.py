@@ -6,7 +6,6 @@ Large grids are worth a compiler, smaller ones are solved by the same method in 
 
 from __future__ import annotations
 
-import itertools
 import math
 import sys
 from collections import Counter
@@ -59,9 +58,7 @@ def way(grid: Grid) -> Offer:
 
 def _structured(grid: Grid) -> bool:
     """Whether the question is a geometric program at the first point, for all names and machines."""
-    axes = zip(grid.axes, grid.targets, strict=True)
-    each = [range(len(a.values)) if t.structural or not a.numeric else (0,) for a, t in axes]
-    return all(batch.structure(grid.question(index)) is not None for index in itertools.product(*each))
+    return all(batch.structure(grid.question(index)) is not None for index in grid.kinds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +86,8 @@ class Geometric:
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
+        if self.spread.scattered:
+            return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
         arrays, left = blank(plan, shape), np.ones(shape, bool)
 

@@ -85,6 +85,8 @@ class Line:
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
+        if self.spread.scattered:
+            return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
         told, left = Told(plan, shape), np.ones(shape, bool)
         for piece in batch.pieces(self.spread, region, PIECE):

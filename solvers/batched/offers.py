@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +37,22 @@ class Path(Protocol):
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
 
         What the arrays hold at points left over is overwritten. A point's numbers depend on that point
-        and its grid alone, not on the block it is in. Why points are left over is counted (see
+        and its grid alone, not on the block it is in (where rows are scattered, also on those of its chunk). Why points are left over is counted (see
         ``formulations.handover``).
         """
+
+
+def part(path: Any, places: Sequence[NDArray[np.int64]]) -> Path:
+    """Return the same way for some places along each axis of its grid."""
+    changes: dict[str, Any] = {}
+    for name in (f.name for f in fields(path)):
+        own = getattr(path, name)
+        if name in {"grid", "spread"}:
+            changes[name] = own.part(places)
+        elif name == "parts":
+            changes[name] = tuple(replace(p, path=part(p.path, places)) for p in own)
+    found: Path = replace(path, **changes)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,9 +110,10 @@ class Sums:
     def _anywhere(self, question: Question, *, wide: bool) -> Question:
         """The question with the widest or the narrowest of all limits of the grid."""
         limits = {x.name: x for x in question.limits}
-        for axis, aim in zip(self.grid.axes, self.grid.targets, strict=True):
+        for change in self.grid.changes:
+            aim = change.target
             limit = limits.get(aim.name) if aim.kind == "limit" else None
-            values = [float(v) for v in axis.values] if limit is not None else []
+            values = [float(v) for v in change.of.values] if limit is not None else []
             if limit is not None and aim.side == "max" and limit.maximum is not None:
                 limits[aim.name] = replace(limit, maximum=max(values) if wide else min(values))
             elif limit is not None and aim.side == "min" and limit.minimum is not None:

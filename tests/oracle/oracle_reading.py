@@ -6,6 +6,7 @@ Only what the library's files use; anything else raises, so that a file is never
 from __future__ import annotations
 
 import copy
+import csv
 import math
 import tomllib
 from collections.abc import Mapping
@@ -70,8 +71,24 @@ def number(value: Any, word_size: float | None = None) -> float:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A scenario file as a plain mapping."""
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    """A scenario file as a plain mapping; rows of a table as the lists that could stand in their place."""
+    found = tomllib.loads(path.read_text(encoding="utf-8"))
+    for entry in found.get("sweep", {}).values():
+        if "table" in entry:
+            entry["paths"] = columns(path.parent / entry.pop("table"), entry.pop("columns"))
+    return found
+
+
+def columns(table: Path, wanted: Mapping[str, str]) -> dict[str, list[Any]]:
+    """The columns of a table, by what each changes: numbers with the unit of their header."""
+    with table.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    heads = {head.partition("[")[0].strip(): head for head in rows[0]}
+    found: dict[str, list[Any]] = {}
+    for path, name in wanted.items():
+        unit = heads[name].partition("[")[2].rstrip("]").strip()
+        found[path] = [f"{row[heads[name]]} {unit}" if unit else float(row[heads[name]]) for row in rows]
+    return found
 
 
 def machine(entry: str | Mapping[str, Any]) -> dict[str, float]:
@@ -136,7 +153,9 @@ def end(entry: Mapping[str, Any], side: str, words: float | None) -> float | Non
 
 
 def axis(entry: Mapping[str, Any]) -> list[Any]:
-    """The values of a sweep axis (factors are returned as they stand)."""
+    """The values of a sweep axis (factors are returned as they stand); of rows their numbers."""
+    if "paths" in entry:
+        return list(range(len(next(iter(entry["paths"].values())))))
     if "values" in entry:
         return list(entry["values"])
     if "factors" in entry:
@@ -165,21 +184,29 @@ def at_point(source: Mapping[str, Any], index: tuple[int, ...]) -> dict[str, Any
     """The scenario at one grid point, without its sweep."""
     point = copy.deepcopy({k: v for k, v in source.items() if k != "sweep"})
     for i, entry in zip(index, source["sweep"].values(), strict=True):
-        value = axis(entry)[i]
-        path = entry["path"].split(".")
-        if path == ["machine"]:
-            point["machine"] = value
-            continue
-        if path[0] == "machine":
-            table = machine(point["machine"])
-            table[path[1]] = table[path[1]] * value if "factors" in entry else value
-            point["machine"] = table
-            continue
-        inner = point
-        for key in path[:-1]:
-            inner = inner[key]
-        inner[path[-1]] = number(inner[path[-1]]) * value if "factors" in entry else value
+        if "paths" in entry:
+            for path, values in entry["paths"].items():
+                _change(point, path.split("."), values[i], factor=False)
+        else:
+            _change(point, entry["path"].split("."), axis(entry)[i], factor="factors" in entry)
     return point
+
+
+def _change(point: dict[str, Any], path: list[str], value: Any, *, factor: bool) -> None:
+    if path == ["machine"]:
+        point["machine"] = value
+        return
+    if path[0] == "machine":
+        table = machine(point["machine"])
+        table[path[1]] = table[path[1]] * value if factor else value
+        point["machine"] = table
+        return
+    if len(path) == 1:
+        path = ["given", *path]
+    inner = point
+    for key in path[:-1]:
+        inner = inner.setdefault(key, {})
+    inner[path[-1]] = number(inner[path[-1]]) * value if factor else value
 
 
 def catalogue(name: str) -> dict[str, float]:

@@ -1,0 +1,50 @@
+"""The question of a dataset, with the tables whose rows it sweeps: these stand in the coordinates."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results.variables import COLUMNS, TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import xarray as xr
+
+    from scenarios import Scenario
+    from scenarios.tables import Table
+
+
+def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
+    """Read the question of a dataset; ``name``: what messages call it.
+
+    Raises KeyError where a dataset has none, and ScenarioError where it can no longer be read.
+    """
+    import scenarios
+
+    return scenarios.from_text(str(dataset.attrs["scenario"]), name, tables(dataset.coords))
+
+
+def tables(coordinates: Mapping[Any, Any]) -> list[Table]:
+    """Return the tables whose rows axes go through, from the coordinates of a dataset or the arrays of a store."""
+    return [
+        _table(array, coordinates)
+        for _, array in coordinates.items()
+        if TABLE in array.attrs and array.ndim == 1
+    ]
+
+
+def _table(numbers: Any, coordinates: Mapping[Any, Any]) -> Table:
+    from scenarios.tables import Cells, Table
+
+    found = {}
+    for name in json.loads(numbers.attrs[COLUMNS]):
+        values = np.asarray(coordinates[name][...])
+        numeric = values.dtype.kind == "f"
+        found[str(coordinates[name].attrs["path"])] = Cells(
+            values if numeric else tuple(map(str, values.tolist()))
+        )
+    return Table(str(numbers.attrs[TABLE]), found, np.asarray(numbers[...]).tolist())

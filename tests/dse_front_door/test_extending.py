@@ -1,0 +1,214 @@
+"""A finished sweep that is asked for more values: what is there stays bit for bit, only what is missing is computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dse
+import results.store
+from dse import chunk_work
+from results import grown
+
+BASE: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"flops_per_pair": 10, "bodies": 1e5},
+    "decide": {"processors": {"max": 4096}, "memory": {}},
+    "objective": {"minimize": "energy"},
+}
+SMALL = {
+    "T": {"path": "limits.time.max", "start": "20 ms", "stop": "1 s", "num": 3, "spacing": "log"},
+    "e": {"path": "machine.energy_per_flop", "factors": [1, 0.25]},
+}
+LARGE = {
+    # a value between each two, and further ones at both ends
+    "T": {"path": "limits.time.max", "start": "20 ms", "stop": "1 s", "num": 5, "spacing": "log"},
+    "e": {"path": "machine.energy_per_flop", "factors": [2, 1, 0.5, 0.25]},
+}
+
+
+@pytest.fixture
+def solved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many points were handed to something that solves."""
+    counts: list[int] = []
+    real = chunk_work._computed
+
+    def counted(at: Any, region: tuple[slice, ...], told: Any) -> Any:
+        counts.append(int(np.prod([s.stop - s.start for s in region])))
+        return real(at, region, told)
+
+    monkeypatch.setattr(chunk_work, "_computed", counted)
+    return counts
+
+
+def swept(axes: dict[str, Any], store: Path, *, extend: bool = False, **changes: Any) -> xr.Dataset:
+    question = BASE | changes | {"sweep": axes}
+    return dse.sweep(question, store, workers=1, progress=False, audit=0, extend=extend).load()
+
+
+def same(one: xr.Dataset, other: xr.Dataset) -> None:
+    """All numbers are the same to the bit, the time that they took included."""
+    for name in one.data_vars:
+        np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
+
+
+def test_values_between_and_beyond_those_that_are_there(tmp_path: Path, solved: list[int]):
+    store = tmp_path / "s.zarr"
+    before = swept(SMALL, store)
+    solved.clear()
+    after = swept(LARGE, store, extend=True)
+    assert sum(solved) == 20 - 6
+    same(before, after.isel(T=[0, 2, 4], e=[1, 3]))
+    fresh = swept(LARGE, tmp_path / "fresh.zarr")
+    np.testing.assert_allclose(after.energy, fresh.energy, rtol=2e-6)
+    assert (after.status == fresh.status).all()
+    assert dse.verify(store, audit=0, progress=False).passed
+    # the same again, with or without the option, has nothing to do
+    solved.clear()
+    same(after, swept(LARGE, store, extend=True))
+    same(after, swept(LARGE, store))
+    assert not solved
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_more_rows_of_a_table_and_a_machine_more(tmp_path: Path, solved: list[int]):
+    question = {k: v for k, v in BASE.items() if k not in {"machine", "given"}} | {
+        "given": {"flops_per_pair": 10}
+    }
+    columns = {"machine": "m", "bodies": "n", "limits.time.max": "T"}
+    table, store = tmp_path / "points.csv", tmp_path / "s.zarr"
+    axis = {"sample": {"table": str(table), "columns": columns}}
+    table.write_text("m,n,T [ms]\nbalanced,1e4,50\njaketown,1e5,500\nbalanced,1e4,50\n")
+    before = dse.sweep(question | {"sweep": axis}, store, workers=1, progress=False).load()
+    table.write_text(
+        "m,n,T [ms]\njaketown,2e5,900\nbalanced,1e4,50\nbalanced,1e4,50\njaketown,1e5,500\njaketown-printed,1e5,500\n"
+    )
+    solved.clear()
+    asked = question | {"sweep": axis}
+    after = dse.sweep(asked, store, workers=1, progress=False, extend=True).load()
+    assert sum(solved) == 2
+    same(before, after.isel(sample=[1, 3, 2]))
+    # the file may be gone
+    table.unlink()
+    assert dse.verify(store, audit=0, progress=False).passed
+    assert list(dse.open(store)["machine"].values[:2]) == ["jaketown", "balanced"]
+
+
+def test_a_way_for_many_points_at_once_extends_too(tmp_path: Path, solved: list[int]):
+    sizes = {"path": "bodies", "start": 1e4, "stop": 1e6, "num": 20, "spacing": "log"}
+    store = tmp_path / "s.zarr"
+    before = swept({"T": SMALL["T"] | {"num": 30}, "n": sizes}, store)
+    solved.clear()
+    after = swept({"T": SMALL["T"] | {"num": 59}, "n": sizes}, store, extend=True)
+    assert sum(solved) == 29 * 20
+    same(before, after.isel(T=slice(0, None, 2)))
+    assert (after.status == 1).sum() + (after.status == 3).sum() == after.status.size
+    assert dse.verify(store, audit=0, progress=False).passed
+
+
+@pytest.mark.parametrize(
+    ("changes", "axes", "words"),
+    [
+        (
+            {"decide": {"processors": {"max": 2048}, "memory": {}}},
+            LARGE,
+            r"decide.processors.max: stored 4096, asked 2048",
+        ),
+        ({"machine": {"base": "balanced", "leakage_power": "1 W"}}, LARGE, "leakage_power"),
+        ({"waive": ["replication"]}, LARGE, "waive"),
+        ({}, {"T": LARGE["T"]}, "axes: stored"),
+        ({}, LARGE | {"e": {"path": "machine.energy_per_word", "factors": [1]}}, "sweep.e.path"),
+        (
+            {},
+            LARGE | {"e": {"path": "machine.energy_per_flop", "factors": [2, 1]}},
+            "not asked for any more: 5e-11",
+        ),
+    ],
+)
+def test_anything_else_is_refused_with_what_differs(
+    tmp_path: Path, changes: dict[str, Any], axes: dict[str, Any], words: str
+):
+    store = tmp_path / "s.zarr"
+    before = swept(SMALL, store)
+    with pytest.raises(results.store.StoreError, match=words):
+        swept(axes, store, extend=True, **changes)
+    same(before, dse.open(store).load())
+    with pytest.raises(results.store.StoreError, match="--extend keeps its points"):
+        swept(LARGE, store)
+
+
+def test_an_unfinished_sweep_is_extended_by_what_it_has(tmp_path: Path, solved: list[int]):
+    store = tmp_path / "s.zarr"
+    axes = {"T": SMALL["T"] | {"num": 30}, "e": SMALL["e"]}
+    before = swept(axes, store)
+    done = sorted(results.store.done(store))
+    assert len(done) == 3
+    results.store.forget(store, done[1])
+    lost = int(np.prod(results.store.chunks_of(store)))
+    solved.clear()
+    after = swept(axes | {"e": LARGE["e"]}, store, extend=True)
+    assert sum(solved) == 2 * 30 + lost
+    kept = after.isel(e=[1, 3])
+    np.testing.assert_array_equal(before.status, kept.status)
+    np.testing.assert_allclose(before.energy, kept.energy, rtol=2e-6)
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+def test_an_extension_cut_off_between_its_steps_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solved: list[int], *, atomic: bool
+):
+    """Ends where the stores change places, in one step or (where the system has none) in two."""
+    store = tmp_path / "s.zarr"
+    before = swept(SMALL, store)
+    real = Path.rename
+    if not atomic:
+        monkeypatch.setattr(grown, "_exchanged", lambda one, other: False)
+
+    def cut_off(self: Path, target: Path) -> Path:
+        found = real(self, target)
+        if str(target).endswith(".replaced"):
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            swept(LARGE, store, extend=True)
+    solved.clear()
+    after = swept(LARGE, store, extend=True)
+    assert not solved
+    same(before, after.isel(T=[0, 2, 4], e=[1, 3]))
+    assert [p.name for p in tmp_path.iterdir()] == ["s.zarr"]
+
+
+@pytest.mark.slow
+def test_a_killed_extension_continues(grid_file: Any, start: Any, waiting: Any, tmp_path: Path):
+    """``kill -9`` of the command and its workers, while the larger store is filled."""
+    file, store, command = (
+        grid_file(12),
+        tmp_path / "s.zarr",
+        ("sweep", "grid.toml", "-o", "s.zarr", "--extend"),
+    )
+    before = dse.sweep(file, store, workers=1, progress=False).load()
+    file.write_text(file.read_text().replace("num     = 12", "num     = 23"))
+    process = start(*command, "--workers", "2", hold=2)
+    beside = grown.beside(str(store))
+    waiting(lambda: beside.exists() and len(results.store.done(beside)) >= 2)
+    process.kill()
+    process.communicate()
+    same(before, dse.open(store).load())
+    done = {i: results.store.notes(beside, [i])[i]["written"] for i in results.store.done(beside)}
+    again = start(*command, "--workers", "2")
+    _, complaints = again.communicate(timeout=240)
+    assert again.returncode == 0, complaints
+    after = dse.open(store).load()
+    same(before, after.isel(deadline=slice(0, None, 2)))
+    notes = results.store.notes(store)
+    assert all(notes[i]["written"] == when for i, when in done.items())
+    assert results.store.verify(store) == {}
+    assert not beside.exists()

@@ -1,0 +1,203 @@
+"""Axes along which several numbers change together: lists in the file, or the rows of a table beside it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scenarios
+from dse.files import MOST_NUMBERS
+from scenarios import Grid, ScenarioError, grid, load
+
+QUESTION: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"flops_per_pair": 10, "bodies": 1e5},
+    "decide": {"processors": {"max": 4096}, "memory": {}},
+    "objective": {"minimize": "energy"},
+}
+TEXT = """
+model = "nbody"
+machine = "balanced"
+given = { flops_per_pair = 10 }
+decide = { processors = { max = 4096 }, memory = {} }
+objective = { minimize = "energy" }
+[sweep.sample]
+table = "points.csv"
+columns = { bodies = "n", "limits.time.max" = "T" }
+"""
+
+
+def along(axis: dict[str, Any], **changes: Any) -> Grid:
+    return grid(load(QUESTION | changes | {"sweep": {"x": axis}}))
+
+
+def of_table(folder: Path, table: str, **changes: str) -> scenarios.Scenario:
+    (folder / "points.csv").write_bytes(table.encode("utf-8"))
+    text = TEXT
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    (folder / "question.toml").write_text(text)
+    return load(folder / "question.toml")
+
+
+def wrong(axis: Any) -> str:
+    with pytest.raises(ScenarioError) as told:
+        along(axis)
+    return str(told.value)
+
+
+def faults(folder: Path, table: str) -> str:
+    with pytest.raises(ScenarioError) as told:
+        of_table(folder, table)
+    return str(told.value)
+
+
+def test_the_paths_of_an_axis_change_together():
+    found = along({"paths": {"bodies": [1e5, 1e6], "limits.time.max": ["1 s", "10 ms"]}})
+    assert found.shape == (2,)
+    second = found.question((1,))
+    assert (second.given["bodies"], second.limits[0].maximum) == (1e6, 0.01)
+    (axis,) = found.axes
+    assert [(c.name, c.unit, tuple(c.values)) for c in axis.columns] == [
+        ("bodies", "", (1e5, 1e6)),
+        ("limits.time.max", "s", (1.0, 0.01)),
+    ]
+    assert tuple(axis.values) == (1, 2)
+
+
+def test_rows_and_plain_axes_make_a_product_and_machines_may_stand_in_rows():
+    question = {k: v for k, v in QUESTION.items() if k != "machine"}
+    rows = {"paths": {"machine": ["jaketown", "balanced", "jaketown"], "bodies": [1e4, 1e5, 1e4]}}
+    size = {"path": "flops_per_pair", "values": [10, 20]}
+    found = grid(load(question | {"sweep": {"job": rows, "pair": size}}))
+    assert found.shape == (3, 2)
+    assert len(found.bases) == 2
+    assert found.question((2, 1)) == found.question((0, 1))
+    single = grid(load(question | {"machine": "balanced", "given": {"bodies": 1e5, "flops_per_pair": 20}}))
+    assert found.question((1, 1)).given == single.question(()).given
+
+
+def test_a_table_is_read_with_the_units_of_its_header(tmp_path: Path):
+    # the mark that other programs put first, comments, an unused column, texts in quotes
+    asked = of_table(tmp_path, '\ufeff# a log\nwho,n,T [ms]\n"a, b",1e5,5\nc,2e5,250\n')
+    lists = along({"paths": {"bodies": [1e5, 2e5], "limits.time.max": ["5 ms", "250 ms"]}})
+    found = grid(asked)
+    for i in range(2):
+        assert found.question((i,)).given == lists.question((i,)).given
+        assert found.question((i,)).limits == lists.question((i,)).limits
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators_do(tmp_path: Path, separator: str):
+    found = grid(of_table(tmp_path, "n,T\n1e5,5\n".replace(",", separator)))
+    assert found.question((0,)).limits[0].maximum == 5.0
+
+
+def test_a_table_is_known_by_what_stands_in_the_columns_used(tmp_path: Path):
+    first = of_table(tmp_path, "n,T [ms],who\n1e5,5,a\n2e5,6,b\n")
+    assert "points" not in first.text
+    (tmp_path / "elsewhere").mkdir()
+    other = of_table(tmp_path / "elsewhere", "T [ms],n,when\n5.0,100000,x\n6,2e5,y\n")
+    assert (first.hash, first) == (other.hash, other)
+    assert of_table(tmp_path, "n,T [ms]\n1e5,5\n2e5,7\n").hash != first.hash
+    again = scenarios.from_text(first.text, "stored", first.tables.values())
+    assert grid(again).question((1,)) == grid(first).question((1,))
+    with pytest.raises(ScenarioError, match="the rows of this table are not here"):
+        scenarios.from_text(first.text)
+
+
+def test_all_faults_of_a_table_are_told_at_once_with_their_lines(tmp_path: Path):
+    told = faults(tmp_path, "n,T [ms]\n1e5,5,6\n,7\n1e5,nan\nx,5\n1_0,1e999\n")
+    for text in (
+        "line 2 has 3 cells",
+        "line 3: the cell is empty",
+        'line 4: "nan"',
+        'line 5: "x"',
+        'line 6: "1_0"',
+        'line 6: "1e999"',
+    ):
+        assert text in told
+    told = faults(tmp_path, "n,T [parsec]\n1e5,5\n-1,6\n1e400,7\n")
+    assert "1e400" in told
+    told = faults(tmp_path, "n,T [parsec]\n1e5,5\n-1,6\n")
+    assert "the unit of the column: unknown unit" in told
+    assert "line 3: -1 is negative" in told
+    assert "has no column" in faults(tmp_path, "n,time\n1,2\n")
+    assert "2 columns" in faults(tmp_path, "n,T [s],T [ms]\n1,2,3\n")
+    assert "has no rows" in faults(tmp_path, "n,T\n")
+    assert "has no rows" in faults(tmp_path, "")
+    assert "not UTF-8" in faults_of_bytes(tmp_path, b"n,T\n1,\xff\n")
+
+
+def faults_of_bytes(folder: Path, table: bytes) -> str:
+    (folder / "points.csv").write_bytes(table)
+    (folder / "question.toml").write_text(TEXT)
+    with pytest.raises(ScenarioError) as told:
+        load(folder / "question.toml")
+    return str(told.value)
+
+
+def test_a_file_that_is_not_there_or_too_large_is_one_mistake(tmp_path: Path):
+    (tmp_path / "question.toml").write_text(TEXT)
+    with pytest.raises(ScenarioError, match=r"(?s)1 mistake.*cannot be read: No such file"):
+        load(tmp_path / "question.toml")
+    with (tmp_path / "points.csv").open("wb") as large:
+        large.truncate(MOST_NUMBERS + 1)
+    with pytest.raises(ScenarioError, match=r"(?s)1 mistake.*larger than 200 MB"):
+        load(tmp_path / "question.toml")
+
+
+def test_many_bad_cells_are_counted_not_listed(tmp_path: Path):
+    told = faults(tmp_path, "n,T\n" + "oops,1\n" * 20_000)
+    assert len(told) < 5_000
+    assert "19980 more" in told
+
+
+@pytest.mark.parametrize("cell", ["1e-310", "9" * 400, "=1+1", "0x10", "1,5e3", "١٠", "1 000", "True"])
+def test_odd_cells_are_refused_in_one_message(tmp_path: Path, cell: str):
+    assert "line 4" in faults(tmp_path, f'n,T\n1e5,1\n1e5,2\n"{cell}",3\n')
+
+
+def test_machines_in_a_table_are_those_of_the_catalogue(tmp_path: Path):
+    columns = '{ machine = "m", bodies = "n" }'
+    text = {'machine = "balanced"': "", '{ bodies = "n", "limits.time.max" = "T" }': columns}
+    found = grid(of_table(tmp_path, "m,n\njaketown,1e4\nbalanced,1e5\n", **text))
+    assert [found.question((i,)).given["bodies"] for i in range(2)] == [1e4, 1e5]
+    with pytest.raises(ScenarioError, match='line 3: there is no machine "jaketwon"'):
+        of_table(tmp_path, "m,n\njaketown,1e4\njaketwon,1e5\n", **text)
+    (tmp_path / "own.toml").write_text("")
+    with pytest.raises(ScenarioError, match="machine files can stand in values and paths"):
+        of_table(tmp_path, "m,n\njaketown,1e4\n./own.toml,1e5\n", **text)
+
+
+@pytest.mark.parametrize(
+    ("axis", "words"),
+    [
+        (
+            {"paths": {"bodies": [1, 2], "limits.time.max": [1]}},
+            "the lists differ in length: 2 of bodies, 1 of",
+        ),
+        ({"paths": {"bodies": []}}, "the axis is empty"),
+        ({"paths": {}}, "no table of lists"),
+        ({"paths": {"bodies": 3}}, "what stands for bodies is not a list"),
+        ({"paths": {"bodies": [1e5]}, "num": 3}, "paths and num exclude each other"),
+        ({"paths": {"bodies": [1e5]}, "table": "x.csv"}, "exclude each other"),
+        ({"path": "bodies", "paths": {"flops_per_pair": [1]}}, "paths and path exclude each other"),
+        ({"table": "x.csv"}, "columns is missing"),
+        ({"columns": {"bodies": "n"}}, "table is missing"),
+        ({"paths": {"bodys": [1]}}, "leads nowhere"),
+        ({"paths": {"bodies": ["3 s"]}}, "paths.bodies[0]"),
+        ({"paths": {"bodies": [1e5], "given.bodies": [1e5]}}, "are the same"),
+        ({"paths": {"processors": [4]}}, "is decided, so it cannot be swept"),
+        ({"paths": {"limits.time.max": [-1]}}, "is negative"),
+        ({}, "no path says what is swept"),
+    ],
+)
+def test_wrong_axes_of_rows_are_refused(axis: dict[str, Any], words: str):
+    assert words in wrong(axis)
+
+
+def test_an_axis_is_not_called_like_its_own_column():
+    with pytest.raises(ScenarioError, match="name the axis otherwise"):
+        load(QUESTION | {"sweep": {"bodies": {"paths": {"bodies": [1e5]}}}})
