@@ -16,6 +16,7 @@ from formulations.problem import Problem, formulate
 from formulations.program import Program, program
 from formulations.user_model import Open
 from scenarios import composed
+from scenarios.axes import Target
 from scenarios.grids import Grid
 from scenarios.question import combinations
 
@@ -50,7 +51,9 @@ def axes(grid: Grid) -> Axes:
 
 def _shut(grid: Grid, i: int) -> str:
     """Say why an axis changes more than numbers, as far as the axis itself tells."""
-    axis, aim = grid.axes[i], grid.targets[i]
+    axis, aim = grid.axes[i], _aim(grid, i)
+    if len(axis.parts) > 1:
+        return "several numbers change together along it"
     if not axis.numeric:
         return "it goes through names"
     if aim.structural:
@@ -69,6 +72,11 @@ def _shut(grid: Grid, i: int) -> str:
         if aim.side == "min" and float(values.min()) <= grid.vacuous[aim.name]:
             return "at its lower end the limit says nothing"
     return ""
+
+
+def _aim(grid: Grid, i: int) -> Target:
+    """Return what one axis changes; of rows of several numbers the first."""
+    return next(c.target for c in grid.changes if c.along == i)
 
 
 def _together(grid: Grid, kept: Sequence[int], problem: Problem) -> str:
@@ -92,11 +100,11 @@ def opened(grid: Grid, kept: Sequence[int], problem: Problem) -> Open:
     if problem.program is not None:
         return Open(slopes=_slopes(grid, kept, problem), at=at, docs=docs)
     swept = Swept(
-        {grid.targets[i].name: a.name for i, a in named.items() if grid.targets[i].kind == "given"},
+        {_aim(grid, i).name: a.name for i, a in named.items() if _aim(grid, i).kind == "given"},
         {
-            RowKey(grid.targets[i].name, grid.targets[i].side): a.name
+            RowKey(_aim(grid, i).name, _aim(grid, i).side): a.name
             for i, a in named.items()
-            if grid.targets[i].kind == "limit"
+            if _aim(grid, i).kind == "limit"
         },
         {a.name: (min(map(float, a.values)), max(map(float, a.values))) for a in named.values()},
     )
@@ -139,7 +147,7 @@ def _moved(grid: Grid, problem: Problem, places: Mapping[int, int]) -> Program:
     question = problem.question
     given, limits = dict(question.given), question.limits
     for i, k in places.items():
-        aim, value = grid.targets[i], float(grid.axes[i].values[k])
+        aim, value = _aim(grid, i), float(grid.axes[i].values[k])
         if aim.kind == "given":
             given[aim.name] = value
         else:
@@ -164,7 +172,7 @@ def loosest(grid: Grid, kept: Sequence[int], place: tuple[int, ...]) -> tuple[in
     """Return the place at which the open limits leave most; None where what is open is not all limits."""
     found = list(place)
     for i in kept:
-        aim, values = grid.targets[i], np.asarray(grid.axes[i].values, dtype=float)
+        aim, values = _aim(grid, i), np.asarray(grid.axes[i].values, dtype=float)
         if aim.kind != "limit":
             return None
         found[i] = int(values.argmax() if aim.side == "max" else values.argmin())

@@ -15,6 +15,7 @@ from dse.models import clock as stated
 from dse.models.model import MACHINE_PREFIX
 from dse.names import UnknownName
 from dse.quantities import Quantity, UnitError, to_si
+from scenarios import axes
 from scenarios.errors import Findings
 from scenarios.machine_tables import label
 from scenarios.reading import Reader
@@ -109,7 +110,8 @@ _ALWAYS = {stated.REFERENCE.name, stated.LEAST.name, stated.MOST.name}
 
 def _asked(shape: Shape, clock: str, *, swept: bool) -> bool:
     """Whether a file gives the clock a role."""
-    paths = [a.path.removeprefix("given.") for a in shape.sweep.values()] if swept else []
+    slots = [s for axis in shape.sweep for s in axes.slots(shape, axis)] if swept else []
+    paths = [path.removeprefix("given.") for _, path in slots]
     return any(clock in names for names in (shape.given, shape.decide, shape.define, paths))
 
 
@@ -196,17 +198,18 @@ def _clocked(shape: Shape, entry: str, *, swept: bool) -> _Clocked:
     spec = shape.machine
     if entry:
         spec = spec.get(entry) if isinstance(spec, Mapping) else None
-    specs = [spec] if spec is not None else []
+    specs: list[Any] = [spec] if spec is not None else []
     if whole in shape.decide:
         specs = list(shape.decide[whole].values or ())
     one_by_one = [*shape.decide, *shape.define]
-    for axis in shape.sweep.values() if swept else ():
-        one_by_one.append(axis.path)
-        if axis.path == whole:
-            specs = list(axis.values or ())
-        elif axis.path == f"{whole}.base":
+    for slot in [s for axis in shape.sweep for s in axes.slots(shape, axis)] if swept else ():
+        path, values = slot[1], axes.listed(shape, slot)[1].values or ()
+        one_by_one.append(path)
+        if path == whole:
+            specs = list(values)
+        elif path == f"{whole}.base":
             own = spec if isinstance(spec, Mapping) else {}
-            specs = [{**own, "base": name} for name in axis.values or ()]
+            specs = [{**own, "base": name} for name in values]
     start = f"{MACHINE_PREFIX}{entry}." if entry else MACHINE_PREFIX
     changed = frozenset(n.removeprefix(start) for n in one_by_one if n.startswith(start))
     return _Clocked(entry, spec, tuple(map(_numbers, specs)), changed)

@@ -8,6 +8,7 @@ from typing import Any
 from dse import machines, workloads
 from dse.models.model import MACHINE_PREFIX, Model, extended
 from dse.names import UnknownName
+from scenarios import axes
 from scenarios.errors import Findings
 from scenarios.schema import Shape
 
@@ -52,16 +53,10 @@ def _stated(shape: Shape, *, swept: bool) -> Iterator[str]:
     yield from _of_machine(shape.machine, MACHINE_PREFIX)
     for name, entry in shape.decide.items():
         yield from _of_values(name, entry.values)
-    for axis in shape.sweep.values() if swept else ():
-        for path in _paths(axis):
-            yield path.removeprefix("given.")
-        yield from _of_values(axis.path.removesuffix(".base"), axis.values)
-
-
-def _paths(axis: Any) -> Iterator[str]:
-    """Go through all that one axis changes: by its only path, by several, or by the columns of a table."""
-    yield from (p for p in (axis.path, *(getattr(axis, "paths", None) or ())) if p)
-    yield from (getattr(axis, "columns", None) or {}).values()
+    for slot in [s for axis in shape.sweep for s in axes.slots(shape, axis)] if swept else ():
+        path = slot[1]
+        yield path.removeprefix("given.")
+        yield from _of_values(path.removesuffix(".base"), axes.listed(shape, slot)[1].values)
 
 
 def _of_values(name: str, values: Any) -> Iterator[str]:

@@ -33,11 +33,8 @@ def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None 
     with every mistake found.
     """
     if isinstance(source, Scenario):
-        return (
-            source
-            if machine is None
-            else from_text(source.text, source.file, machine, source.tables.values())
-        )
+        tables = source.tables.values()
+        return source if machine is None else from_text(source.text, source.file, tables, machine=machine)
     if isinstance(source, Mapping):
         data = plain(source)
         if machine is not None:
@@ -46,15 +43,15 @@ def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None 
     if not isinstance(source, str | Path):
         raise TypeError(f"a scenario is a path or a mapping, not {type(source).__name__}")
     text, folder = _read(source)
-    return from_text(text, str(source), machine, folder=folder)
+    return from_text(text, str(source), folder=folder, machine=machine)
 
 
 def from_text(
     text: str,
     file: str = NAMELESS,
-    machine: str | None = None,
     tables: Iterable[Table] = (),
     folder: Path | None = None,
+    machine: str | None = None,
 ) -> Scenario:
     """Read and check a scenario from a file's text; ``file`` names it in messages. Raises as ``load``.
 

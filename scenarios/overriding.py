@@ -73,7 +73,10 @@ def _elsewhere(data: Mapping[str, Any], name: str, file: str) -> None:
         if isinstance(inner, Mapping) and "values" in inner:
             raise _refused(file, f"the {name} is decided here", f"leave {KEY} out")
     for axis in sweep.values() if isinstance(sweep, Mapping) else ():
-        if isinstance(axis, Mapping) and axis.get("path") in (name, f"{name}.base"):
+        if not isinstance(axis, Mapping):
+            continue
+        together = [*(axis.get("paths") or ()), *(axis.get("columns") or ())]
+        if {axis.get("path"), *together} & {name, f"{name}.base"}:
             raise _refused(file, f"the {name} is swept here", f"leave {KEY} out")
 
 

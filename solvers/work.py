@@ -77,8 +77,8 @@ def metrics(question: Question) -> int:
 
 def given_share(grid: Grid) -> float:
     """Return the share of points at which what is given differs: limits and bounds are only compared with."""
-    aims = zip(grid.shape, grid.targets, strict=True)
-    return 1.0 / math.prod(n for n, t in aims if t.kind in {"limit", "decide"})
+    given = {c.along for c in grid.changes if c.target.kind not in {"limit", "decide"}}
+    return 1.0 / math.prod(n for i, n in enumerate(grid.shape) if i not in given)
 
 
 def _formulated(question: Question) -> Problem | None:
