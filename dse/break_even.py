@@ -358,7 +358,7 @@ def _range(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
         return {"start": start, "stop": stop, "num": asked.points or POINTS, "spacing": spacing}
     for q in questions:
         for axis, entry in q.sweep.items():
-            if entry.path.removeprefix("given.") != asked.path.removeprefix("given."):
+            if (entry.path or "").removeprefix("given.") != asked.path.removeprefix("given."):
                 continue
             found = next(a for a in scenarios.grid(q).axes if a.name == axis)
             if not found.numeric or len(found.values) < 2:
@@ -382,7 +382,8 @@ def _negative(value: float | str) -> bool:
 
 def _on_axis(q: Scenario, path: str, values: dict[str, Any]) -> Scenario:
     """Return a question with the one axis that is searched along."""
-    others = [n for n, e in q.sweep.items() if e.path.removeprefix("given.") != path.removeprefix("given.")]
+    plain = path.removeprefix("given.")
+    others = [n for n, e in q.sweep.items() if (e.path or "").removeprefix("given.") != plain]
     if others:
         right = "take the other axes out of the file"
         raise _wrong(q.file, f"this scenario sweeps {', '.join(others)} too", right, "sweep")
