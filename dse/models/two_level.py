@@ -16,7 +16,6 @@ memory-independent bounds), to be limited at will.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from dse.models import distributed as d
@@ -94,7 +93,7 @@ MACHINE = (
     *network.MACHINE,
 )
 # nodes are linked by a network, cores and their node are not
-ON_NETWORK = partial(network.extended, sent={"node_words": True, "node_messages": False})
+ON_NETWORK = network.OnNetwork("node_words", "node_messages")
 
 
 def _number(name: str, symbol: str, meaning: str) -> Quantity:
