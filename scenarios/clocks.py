@@ -15,8 +15,8 @@ from dse.models import clock as stated
 from dse.models.model import MACHINE_PREFIX
 from dse.names import UnknownName
 from dse.quantities import Quantity, UnitError, to_si
-from scenarios import axes
 from scenarios.errors import Findings
+from scenarios.extensions import changes
 from scenarios.machine_tables import label
 from scenarios.reading import Reader
 from scenarios.schema import Bounds, Decide, Shape
@@ -110,8 +110,7 @@ _ALWAYS = {stated.REFERENCE.name, stated.LEAST.name, stated.MOST.name}
 
 def _asked(shape: Shape, clock: str, *, swept: bool) -> bool:
     """Whether a file gives the clock a role."""
-    slots = [s for axis in shape.sweep for s in axes.slots(shape, axis)] if swept else []
-    paths = [path.removeprefix("given.") for _, path in slots]
+    paths = [p.removeprefix("given.") for p, _ in _swept(shape, swept=swept)]
     return any(clock in names for names in (shape.given, shape.decide, shape.define, paths))
 
 
@@ -202,8 +201,7 @@ def _clocked(shape: Shape, entry: str, *, swept: bool) -> _Clocked:
     if whole in shape.decide:
         specs = list(shape.decide[whole].values or ())
     one_by_one = [*shape.decide, *shape.define]
-    for slot in [s for axis in shape.sweep for s in axes.slots(shape, axis)] if swept else ():
-        path, values = slot[1], axes.listed(shape, slot)[1].values or ()
+    for path, values in _swept(shape, swept=swept):
         one_by_one.append(path)
         if path == whole:
             specs = list(values)
@@ -213,6 +211,10 @@ def _clocked(shape: Shape, entry: str, *, swept: bool) -> _Clocked:
     start = f"{MACHINE_PREFIX}{entry}." if entry else MACHINE_PREFIX
     changed = frozenset(n.removeprefix(start) for n in one_by_one if n.startswith(start))
     return _Clocked(entry, spec, tuple(map(_numbers, specs)), changed)
+
+
+def _swept(shape: Shape, *, swept: bool) -> list[tuple[str, tuple[Any, ...]]]:
+    return [each for axis in shape.sweep.values() for each in changes(axis)] if swept else []
 
 
 def _numbers(spec: Any) -> Numbers:

@@ -8,7 +8,6 @@ from typing import Any
 from dse import machines, workloads
 from dse.models.model import MACHINE_PREFIX, Model, extended
 from dse.names import UnknownName
-from scenarios import axes
 from scenarios.errors import Findings
 from scenarios.schema import Shape
 
@@ -53,10 +52,21 @@ def _stated(shape: Shape, *, swept: bool) -> Iterator[str]:
     yield from _of_machine(shape.machine, MACHINE_PREFIX)
     for name, entry in shape.decide.items():
         yield from _of_values(name, entry.values)
-    for slot in [s for axis in shape.sweep for s in axes.slots(shape, axis)] if swept else ():
-        path = slot[1]
-        yield path.removeprefix("given.")
-        yield from _of_values(path.removesuffix(".base"), axes.listed(shape, slot)[1].values)
+    for axis in shape.sweep.values() if swept else ():
+        for path, values in changes(axis):
+            yield path.removeprefix("given.")
+            yield from _of_values(path.removesuffix(".base"), values)
+
+
+def changes(axis: Any) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Go through all that one axis changes, with its values where the file lists them.
+
+    By its only path, by several that change together, or by the columns of a table.
+    """
+    if axis.path:
+        yield axis.path, tuple(axis.values or ())
+    yield from (getattr(axis, "paths", None) or {}).items()
+    yield from ((path, ()) for path in getattr(axis, "columns", None) or ())
 
 
 def _of_values(name: str, values: Any) -> Iterator[str]:

@@ -15,7 +15,6 @@ An algorithm is its counts and the limits within which they hold; constants are 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from dse.models import network
@@ -163,7 +162,7 @@ SUMS = (
 WORK = ("processors", "flops")
 # how a question changes whose machine states its network
 NETWORK = network.NAMES
-ON_NETWORK = partial(network.extended, sent={"words": True, "messages": False})
+ON_NETWORK = network.OnNetwork("words", "messages")
 HARDWARE = (held("processors", "processors"), held("memory", "processors memory", memory=True))
 
 

@@ -56,11 +56,11 @@ NBODY = Model(
         ),
         d.CAPACITY_LIMIT,
     ),
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     equations=equations,
     sums=d.SUMS,
     work=d.WORK,
-    further=d.NETWORK,
-    extend=d.ON_NETWORK,
     hardware=d.HARDWARE,
     notes=d.COST_MODEL,
 )

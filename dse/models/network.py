@@ -27,8 +27,8 @@ shorter ways is stated by a definition of ``machine.time_per_word`` and the like
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,29 +99,30 @@ def told(machine: Any, processors: Any) -> dict[str, Any]:
     return {} if h is None else {HOPS.name: h}
 
 
-def extended(model: Model, stated: Collection[str], sent: Mapping[str, bool]) -> Model:
-    """Return a model on the network that a machine states; raises ValueError where it states two.
+@dataclass(frozen=True, slots=True)
+class OnNetwork:
+    """How a model changes with the network of a machine; ``words``, ``messages``: metrics that count what is sent."""
 
-    ``sent``: the metrics that count what goes over it, with whether that is words (else messages).
-    """
-    named = [q.name for q in MACHINE if MACHINE_PREFIX + q.name in stated]
-    if len(named) > 1:
-        raise ValueError(f"{' and '.join(named)} are two networks; leave one of them out")
-    torus = named[0] == TORUS.name
-    return replace(
-        model,
-        machine=tuple(replace(q, optional=False) if q.name in named else q for q in model.machine),
-        metrics=(*model.metrics, HOPS),
-        sums=tuple(_over_links(s, sent, torus=torus) for s in model.sums),
-    )
+    words: str
+    messages: str
 
+    def __call__(self, model: Model, stated: Collection[str]) -> Model:
+        """Return the model on that network; raises ValueError where the machine states two."""
+        named = [q.name for q in MACHINE if MACHINE_PREFIX + q.name in stated]
+        if len(named) > 1:
+            raise ValueError(f"{' and '.join(named)} are two networks; leave one of them out")
+        return replace(
+            model,
+            machine=tuple(replace(q, optional=False) if q.name in named else q for q in model.machine),
+            metrics=(*model.metrics, HOPS),
+            sums=tuple(self._over_links(s, torus=named[0] == TORUS.name) for s in model.sums),
+        )
 
-def _over_links(total: Sum, sent: Mapping[str, bool], *, torus: bool) -> Sum:
-    """Return a sum whose parts that go over the network have the links as a factor."""
+    def _over_links(self, total: Sum, *, torus: bool) -> Sum:
+        """Return a sum whose parts that go over the network have the links as a factor."""
+        dearer = {self.messages} if total.metric == "time" and not torus else {self.words, self.messages}
 
-    def term(t: Term) -> Term:
-        counted = [sent[f] for f in t.factors if f in sent]
-        free = not counted or (counted[0] and total.metric == "time" and not torus)
-        return t if free else replace(t, factors=(*t.factors, HOPS.name))
+        def term(t: Term) -> Term:
+            return replace(t, factors=(*t.factors, HOPS.name)) if dearer.intersection(t.factors) else t
 
-    return replace(total, terms=tuple(map(term, total.terms)))
+        return replace(total, terms=tuple(map(term, total.terms)))

@@ -16,7 +16,6 @@ memory-independent bounds), to be limited at will.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from dse.models import distributed as d
@@ -94,7 +93,7 @@ MACHINE = (
     *network.MACHINE,
 )
 # nodes are linked by a network, cores and their node are not
-ON_NETWORK = partial(network.extended, sent={"node_words": True, "node_messages": False})
+ON_NETWORK = network.OnNetwork("node_words", "node_messages")
 
 
 def _number(name: str, symbol: str, meaning: str) -> Quantity:
@@ -247,11 +246,11 @@ MATMUL_TWO_LEVEL = Model(
     inputs=(ORDER, *LEVELS),
     metrics=METRICS,
     limits=LIMITS,
+    further=network.NAMES,
+    extend=ON_NETWORK,
     equations=matmul_equations,
     sums=SUMS,
     work=d.WORK,
-    further=network.NAMES,
-    extend=ON_NETWORK,
     hardware=HARDWARE,
     notes=__doc__ or "",
 )
@@ -263,11 +262,11 @@ NBODY_TWO_LEVEL = Model(
     inputs=(BODIES, FLOPS_PER_PAIR, *LEVELS),
     metrics=METRICS,
     limits=LIMITS,
+    further=network.NAMES,
+    extend=ON_NETWORK,
     equations=nbody_equations,
     sums=SUMS,
     work=d.WORK,
-    further=network.NAMES,
-    extend=ON_NETWORK,
     hardware=HARDWARE,
     notes=__doc__ or "",
 )

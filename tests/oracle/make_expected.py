@@ -105,14 +105,14 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 
 def typed_rows(oracle: ModuleType, name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:
     """The same for questions with definitions or several kernels, which an oracle has typed again."""
-    # of lists something is decided though the file does not say so
-    status = "optimal" if source.get("decide") or source.get("model") in LISTED else "evaluated"
+    # counts and shares of models over lists are decided unasked
+    decided = source.get("decide") or source.get("model") in LISTED
     for index in reading.indices(source, 3) if "sweep" in source else [()]:
         found = oracle.answer(name, source, index)
         yield dict.fromkeys(COLUMNS, "") | {
             "scenario": name,
             "point": " ".join(map(str, index)),
-            "status": status,
+            "status": "optimal" if decided else "evaluated",
             "goal": found.goal,
             "objective": f"{found.objective:.12g}",
             "tolerance": TOLERANCE,
