@@ -15,6 +15,7 @@ import scenarios
 from dse import files, sweeps
 from dse.progress import Report, reporting
 from dse.quantities import show
+from formulations.evaluation import quantity
 from results.comparison import ANSWERED
 from results.crossings import WIDTH, Crossing, Curve, End, ends_of, pairs, spaced
 from results.dataset import STATUS_CODES
@@ -169,8 +170,7 @@ def along(
                 search.keep(k, value, at)
             report(k + 1, len(swept))
     found = tuple(c for pair in pairs(len(labels), base) for c in _crossings(search, pair, values))
-    q = first[0].model.metric(name) if name in {m.name for m in first[0].model.metrics} else None
-    unit = q.unit if q is not None else first[0].model.parameters()[name].unit
+    unit = quantity(first[0].model, name).unit
     axis = grids[0].axes[0]
     every = [[search.at(k, v) for v in values] for k in range(len(labels))]
     return Curve(
@@ -245,8 +245,8 @@ def _rest(
     now = search.state(pair, right)
     ends = _proved(search, pair, (left, right), (low, high), (states[0], now))
     names = (search.labels[pair[0]], search.labels[pair[1]])
-    told = [search.words(pair, s) for s in (states[0], now)]
-    return [Crossing(names, *told, search.end(pair, left), search.end(pair, right), ends)]
+    before, after = (search.words(pair, s) for s in (states[0], now))
+    return [Crossing(names, before, after, search.end(pair, left), search.end(pair, right), ends)]
 
 
 def _enclosed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 
 from dse.commands import AS_JSON, CODES, RECORD, mistakes_as_json
 from dse.door import ANSWERED, FAILED, NO_ANSWER, folder_for
-from dse.terminal import say, say_json, show, table
+from dse.terminal import WIDTH, say, say_json, show, table
 
 if TYPE_CHECKING:
     from results.comparison import Comparison
@@ -137,10 +138,10 @@ def _show(found: Comparison, outputs: tuple[str, ...]) -> None:
         say("")
     say(f"Ratios are to {found.sides[found.baseline].label}.")
     for note in found.not_shared():
-        say(f"Not compared: {note}.")
+        say(textwrap.fill(f"Not compared: {note}.", WIDTH, break_on_hyphens=False))
     if found.curve is not None:
         say("")
         for line in found.curve.sentences():
-            say(line)
+            say(textwrap.fill(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False))
     for output in outputs:
         say(f"Wrote {output}")

@@ -52,8 +52,8 @@ def stated(question: Question, objective: int = 0, known: Run | None = None) -> 
     }
     goals = [_goal(question, x, at, i) for i in range(len(question.objectives))]
     goal, sign = goals.pop(objective) if goals else (None, 1)
-    known = {**x, **at}
-    ties = {n: known[n] for n in question.tie_order if isinstance(known.get(n), Linear)}
+    every = {**x, **at}
+    ties = {n: every[n] for n in question.tie_order if isinstance(every.get(n), Linear)}
     return Stated(x, limits, goal, sign, ties, goals)
 
 

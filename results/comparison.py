@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
 NOTHING = "—"
+GAP = 1e-6
 QUESTION = "question"
 RATIO = "ratio."
 SIDE_BY_SIDE, DESIGN, METRICS = "certificate", "design", "metrics"
@@ -295,7 +296,8 @@ def _proved(s: Solution) -> str:
         return NOTHING
     unit = s.units.get(s.objective_name, "")
     side = "at most" if s.maximize else "at least"
-    return f"{side} {words.value(s.bound, unit)}, gap {100 * (s.gap or 0.0):.1g} %"
+    gap = s.gap or 0.0
+    return f"{side} {words.value(s.bound, unit)}, gap {'< 1e-6' if gap < GAP else f'{100 * gap:.2g} %'}"
 
 
 def _wanted(s: Solution) -> str:

@@ -10,7 +10,7 @@ from xarray.backends.common import BackendArray
 from xarray.core import indexing
 
 
-class Ratio(BackendArray):
+class Ratio(BackendArray):  # type: ignore[misc]
     """What xarray reads lazily: ``of`` over ``by``, which has one axis for each of ``of``, of its length or of 1."""
 
     def __init__(self, of: xr.Variable, by: Any) -> None:

@@ -49,12 +49,16 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
     """Return the grid with limits that keep definitions where they have a value; mistakes are noted."""
     model = next(iter(grid.bases.values())).model
     suspects = [s for d in definitions_of(model) for s in _suspects(d)]
-    if not suspects:
+    if not suspects or model.black_box:
         return grid
     asked = [q for q in map(_first, _places(grid)) if q is not None]
     if not asked:
         return grid
-    tried = [_tried(q, suspects) for q in asked]
+    try:
+        tried = [_tried(q, suspects) for q in asked]
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # equations of a stranger that take no arrays: what they come to is judged at the answer
+        return grid
     for d in dict.fromkeys(s.definition for s in suspects):
         if all(t.nowhere(d) for t in tried):
             _nowhere(d, [s for s in suspects if s.definition is d], tried[0], findings)
@@ -162,7 +166,7 @@ def _spread(d: Decision, q: Any, share: Array) -> Array:
         every = np.array(d.values)
         inside = every[(every >= (d.minimum or 0.0)) & (every <= (d.maximum or math.inf))]
         every = inside if inside.size else every
-        return every[np.minimum((share * len(every)).astype(int), len(every) - 1)]
+        return np.asarray(every[np.minimum((share * len(every)).astype(int), len(every) - 1)], float)
     low = d.minimum if d.minimum else max(q.floor, q.minimum, 0.0)
     high = d.maximum if d.maximum is not None else q.ceiling
     low = max(low, high / FAR) if d.minimum is None else low

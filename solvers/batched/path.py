@@ -8,7 +8,18 @@ import numpy as np
 
 from formulations import handover
 from scenarios.grids import Grid
-from solvers.batched import by_choice, divided, evaluated, geometric, line, linear, sums, tables, whole
+from solvers.batched import (
+    by_choice,
+    defined,
+    divided,
+    evaluated,
+    geometric,
+    line,
+    linear,
+    sums,
+    tables,
+    whole,
+)
 from solvers.batched.offers import OTHER_KIND, Choice, Offer, Path
 from solvers.batched.table_designs import LARGEST
 
@@ -67,7 +78,7 @@ def chosen(grid: Grid) -> Choice:
             )
     exceptions = tuple(tally.unexpected)
     if offer.path is not None:
-        return Choice(offer.path, exceptions=exceptions, left=1.0 - offer.share)
+        return Choice(defined.guarded(grid, offer.path), exceptions=exceptions, left=1.0 - offer.share)
     reasons = [SAMPLED] if sampled else [o.reason for o in offers if o.reason]
     return Choice(None, tuple(reasons or [NO_WAY]), exceptions)
 

@@ -119,7 +119,8 @@ def ask(source: Mapping[str, Any]) -> Ask:
             whole = whole or entry.get("integer", False)
         else:
             decide[name] = decided(entry, words)
-    goals = source["objective"]
+    # the order of ties says which design is handed out, not what it reaches
+    goals = {k: v for k, v in source["objective"].items() if k != "ties"}
     (sense,) = goals
     return Ask(
         model=source["model"],

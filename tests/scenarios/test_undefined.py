@@ -74,6 +74,22 @@ def test_what_has_a_value_everywhere_stays_as_it_is() -> None:
     assert "odd.defined" not in dse.solve(power).limits
 
 
+def test_no_value_at_the_best_design_is_an_error_for_one_point_and_for_many() -> None:
+    asked = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e9, "intensity": 2},
+        "decide": {"x": {"values": [1, 2, 3]}},
+        "define": {"far": "(x - 2)**2", "odd": "1 / (x - 2)"},
+        "objective": {"minimize": "far"},
+    }
+    found = dse.solve(asked)
+    assert (found.status.value, "odd has no value" in found.message) == ("error", True)
+    swept = {**asked, "sweep": {"size": {"path": "given.flops", "start": 1e9, "stop": 2e9, "num": 24}}}
+    made = dse.sweep(swept, progress=False, audit=0)
+    assert set(made["status"].values.tolist()) == {5}
+
+
 def test_a_parameter_that_only_a_definition_needs_is_its_own_fault() -> None:
     fixed = {**NBODY, "decide": {}, "given": {**NBODY["given"], "processors": 8, "memory": 2e4}}
     with pytest.raises(ScenarioError, match=r"has no usable_power, which define\.y uses"):

@@ -80,6 +80,17 @@ def test_geometric_programs(ties: tuple[str, ...]) -> None:
     assert cheap.objective == pytest.approx(usual.objective, rel=1e-9)
 
 
+def test_the_ready_question_by_demmels_formulas() -> None:
+    """Demmel et al. 2013, section V: the least energy asks for M0 words, on as few processors as hold n bodies."""
+    m = dse.machines.get("balanced").parameters
+    link = m["time_per_word"] + m["time_per_message"] / m["max_message"]
+    words = m["energy_per_word"] + m["energy_per_message"] / m["max_message"] + m["leakage_power"] * link
+    best = (words / (m["memory_power_per_word"] * m["time_per_flop"] * 10)) ** 0.5
+    found = dse.solve("nbody_fewest_processors")
+    assert found.variables["memory"] == pytest.approx(best, rel=1e-6)
+    assert found.variables["processors"] == pytest.approx(1e5 / best, rel=1e-6)
+
+
 def test_whole_numbers_over_geometric_programs() -> None:
     whole = {**PRICED, "decide": {"processors": {"max": 300, "integer": True}, "memory": {"max": 3881}}}
     usual, cheap = dse.solve(whole), dse.solve(with_ties(whole, "price"))
