@@ -18,9 +18,11 @@ from dse.models.grids import GRIDS
 from dse.models.model import MACHINE_PREFIX
 from scenarios.errors import Findings, shown
 from scenarios.reading import Reader
-from scenarios.schema import Shape
+from scenarios.schema import Shape, Sweep
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_SIDE = re.compile(r"\.(min|max|within)$")
+_SECTIONS = frozenset({"given", "limits", "decide"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +102,38 @@ def _without(shape: Shape, names: Collection[str], findings: Findings) -> Shape:
 
 
 def _said(shape: Shape, *, swept: bool) -> _Said:
-    used = {n: f"define.{k}" for k, text in shape.define.items() for n in _NAME.findall(text)}
+    used = {_plain(n): f"define.{k}" for k, text in shape.define.items() for n in _NAME.findall(text)}
     goal = shape.objective
     ranked = (*(goal.minimize or ()), *(goal.maximize or ())) if goal is not None else ()
-    keys: dict[str, str] = {}
-    places: list[tuple[str, str]] = [
+    places = [
         *((n, f"given.{n}") for n in shape.given),
-        *((n.removeprefix(MACHINE_PREFIX).rpartition(".")[2], f"decide.{n}") for n in shape.decide),
+        *((_plain(n), f"decide.{n}") for n in shape.decide),
         *((n, f"limits.{n}") for n in shape.limits),
         *((n, "objective") for n in ranked),
     ]
-    for axis, entry in shape.sweep.items() if swept else ():
-        told = entry.model_dump(exclude={"start", "stop", "num", "spacing", "factors"}, exclude_none=True)
-        places += [(n, f"sweep.{axis}") for text in _texts(told) for n in _NAME.findall(text)]
+    if swept:
+        places += [(_plain(p), f"sweep.{axis}") for axis, x in shape.sweep.items() for p in _paths(x)]
+    keys: dict[str, str] = {}
     for name, key in (*places, *used.items()):
         keys.setdefault(name, key)
     own = {*shape.define, *(n for n in (*shape.given, *shape.decide) if n in used)}
     return _Said(keys, frozenset(used), frozenset(own))
+
+
+def _plain(name: str) -> str:
+    """Return a name as it is declared: of a machine parameter and of what an axis changes the last part counts."""
+    section, _, rest = name.partition(".")
+    bare = _SIDE.sub("", rest) if section in _SECTIONS and rest else name
+    return bare.rpartition(".")[2] if bare.startswith(MACHINE_PREFIX) else bare
+
+
+def _paths(axis: Sweep) -> Iterator[str]:
+    """Go through what an axis changes: its path, or the keys of its tables of paths."""
+    for told in dict(axis).values():
+        if isinstance(told, Mapping):
+            yield from map(str, told)
+        elif told is axis.path and isinstance(told, str):
+            yield told
 
 
 def _table(told: Any, unasked: Container[str]) -> Any:
@@ -124,16 +141,3 @@ def _table(told: Any, unasked: Container[str]) -> Any:
     if not isinstance(told, Mapping):
         return told
     return {name: _table(value, unasked) for name, value in told.items() if name not in unasked}
-
-
-def _texts(told: Any) -> Iterator[str]:
-    """Go through all texts inside of lists and tables, keys included."""
-    if isinstance(told, str):
-        yield told
-    elif isinstance(told, Mapping):
-        for name, value in told.items():
-            yield str(name)
-            yield from _texts(value)
-    elif isinstance(told, list | tuple):
-        for value in told:
-            yield from _texts(value)

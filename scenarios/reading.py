@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, cast
 
+from dse.models.economics import ACCOUNTS, refusal
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.structure import Parts
 from dse.names import did_you_mean
@@ -155,8 +156,13 @@ class Reader:
         return False
 
     def countable_names(self, decided: Iterable[str]) -> list[str]:
-        """Return what can be limited or ranked: the metrics, and those ``decided`` names that exist."""
-        return [*self.metrics, *(n for n in decided if n in self.parameters)]
+        """Return what can be limited or ranked: the metrics, and those ``decided`` names that exist.
+
+        Cost and carbon are metrics once they are asked for.
+        """
+        totals = [] if refusal(self.model) else [a.total.name for a in ACCOUNTS]
+        every = dict.fromkeys([*self.metrics, *totals])
+        return [*every, *(n for n in decided if n in self.parameters)]
 
     def metric_misplaced(self, key: str, name: str) -> None:
         """Note that a metric was treated as an input."""

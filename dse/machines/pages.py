@@ -12,6 +12,7 @@ from dse.machines.figures import FIGURES
 from dse.machines.settings import QUANTITIES
 from dse.machines.values import Value
 from dse.models import machine_parameters
+from dse.models.economics import ACCOUNTS
 from dse.quantities import show
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
@@ -58,7 +59,17 @@ def served(machine: Machine) -> list[str]:
     far = near.pop(frozenset(), [])
     for lacked, lacking in near.items():
         lines.append(f"Lacks for {', '.join(lacking)}: {', '.join(sorted(lacked))}")
-    return [*lines, f"Lacks more for {', '.join(far)}"] if far else lines
+    lines += [f"Lacks more for {', '.join(far)}"] if far else []
+    return [*lines, *_prices(machine)]
+
+
+def _prices(machine: Machine) -> list[str]:
+    """Say of a machine that states something of cost or carbon what that is, and what it lacks."""
+    names = [a.processor.name for a in ACCOUNTS]
+    stated = [n for n in names if n in machine.parameters]
+    lacked = [n for n in names if n not in machine.parameters]
+    told = f"Of cost and carbon it states {' and '.join(stated)}"
+    return [told + (f" and lacks {lacked[0]}" if lacked else "")] if stated else []
 
 
 def values(what: str, stated: Mapping[str, Value]) -> Table:

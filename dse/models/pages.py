@@ -38,9 +38,9 @@ def table(model: Model) -> str:
         parts += ["## Limits that always hold", _rows(("name", "limit", "meaning", "source"), rows)]
     totals = economics.quantities(model)
     if totals:
-        rows = [(f"`{name}`", q.unit, domain(q), q.meaning, q.source) for name, q in totals]
+        listed = [(f"`{name}`", q.unit, domain(q), q.meaning, q.source) for name, q in totals]
         head = ("name", "unit", "domain", "meaning", "source")
-        parts += ["## Cost and carbon", f"{ASKED}.", _rows(head, rows)]
+        parts += ["## Cost and carbon", f"{ASKED}.", _rows(head, listed)]
     return "\n\n".join(parts) + "\n"
 
 

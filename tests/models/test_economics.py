@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -55,7 +56,7 @@ class TestDistributed(ModelContract):
 
     model = "nbody"
     typical: ClassVar[Mapping[str, float]] = {**JAKETOWN, **OWNED, "bodies": 1e6, "processors": 64.0}
-    tries = 2
+    tries = 1
 
     def plain(self) -> Model:
         return priced(models.get("nbody"), ACCOUNTS, grid=True)
@@ -66,7 +67,7 @@ class TestOverlapped(ModelContract):
 
     model = "nbody"
     typical: ClassVar[Mapping[str, float]] = {**JAKETOWN, **OWNED, "spectrum.points": 1e9}
-    tries = 2
+    tries = 1
 
     def plain(self) -> Model:
         return priced(pair(overlap=True), ACCOUNTS)
@@ -195,6 +196,17 @@ def test_one_total_asks_for_nothing_of_the_other():
         "machine.embodied_carbon",
         "machine.memory_carbon_per_word",
     }
+
+
+def test_a_model_with_totals_goes_to_other_processes():
+    made = priced(pair(overlap=True), ACCOUNTS, grid=True)
+    assert pickle.loads(pickle.dumps(made)).parameters() == made.parameters()
+
+
+def test_the_page_lists_every_grid():
+    page = (Path(__file__).parents[2] / "docs" / "cost_and_carbon.md").read_text(encoding="utf-8")
+    for name, intensity in GRIDS.items():
+        assert f"| `{name}` | {intensity * 3.6e9:g} |" in page
 
 
 def test_grids_are_as_acts_files_have_them():

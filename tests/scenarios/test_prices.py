@@ -82,6 +82,22 @@ def test_a_name_or_a_number_asks(more: dict[str, Any], found: set[str]):
     assert names(asked(**more)) & {"cost", "carbon"} == found
 
 
+def test_blocks_may_be_called_like_a_total_or_a_grid():
+    blocks = {
+        "model": "blocks",
+        "machine": {"cost": "h100-sxm", "grid": "l4"},
+        "given": {"flops": 1e15, "intensity": 2, "count.cost": 1},
+        "decide": {"count.grid": {"max": 9}},
+        "define": {"both": "`count.cost` + count.grid"},
+        "sweep": {"most": {"path": "decide.count.grid.max", "values": [4, 9]}},
+    }
+    blocks["decide"]["count.grid"].clear()
+    assert not is_priced(model(blocks))
+    swept = {"price": {"path": "machine.purchase_price", "values": ["1 kUSD", "2 kUSD"]}}
+    assert "cost" in names(asked(given=SITE, sweep=swept))
+    assert "cost" in names(asked(given={"lifetime": "4 yr", "electricity_price": 0.0}, sweep=swept))
+
+
 def test_definitions_of_that_name_are_the_files_own():
     own = {"cost": "9000 USD * processors + electricity_price * energy * lifetime / time"}
     scenario = asked(given=SITE, define=own, objective={"minimize": "cost"})
