@@ -45,7 +45,7 @@ def models(name: str | None, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
     "--table",
     "columns",
@@ -53,22 +53,25 @@ def models(name: str | None, as_json: bool) -> int:
     help="Compare machines by figures or parameters, such as peak_fp32,memory_bandwidth.",
 )
 @AS_JSON
-def machines(name: str | None, columns: str | None, as_json: bool) -> int:
-    """List the machines and the models that each serves, or show one with what it lacks for the others."""
+def machines(names: tuple[str, ...], columns: str | None, as_json: bool) -> int:
+    """List the machines and the models that each serves, or show one with what it lacks for the others.
+
+    With --table several machines are compared, or all where none is named.
+    """
     from dse import machines as catalogue
 
     if columns is not None:
         from dse.machine_pages import compared, comparison
 
-        if name is not None:
-            raise click.UsageError("--table compares all machines: leave the NAME out")
         chosen = [n for n in (part.strip() for part in columns.split(",")) if n]
         if as_json:
-            say_json(comparison(chosen))
+            say_json(comparison(chosen, names))
         else:
-            show(compared(chosen))
+            show(compared(chosen, names))
         return ANSWERED
-    if name is None:
+    if len(names) > 1:
+        raise click.UsageError("several machines are compared: add --table peak_fp32,memory_bandwidth")
+    if not names:
         from dse.machines import serving
 
         found = [(m, serving.serves(m)) for m in catalogue.every()]
@@ -83,7 +86,7 @@ def machines(name: str | None, columns: str | None, as_json: bool) -> int:
         return ANSWERED
     from dse.machine_pages import as_record, page
 
-    machine = catalogue.get(name)
+    machine = catalogue.get(names[0])
     if as_json:
         say_json(as_record(machine))
     else:

@@ -65,17 +65,23 @@ def _record(value: Value) -> dict[str, Any]:
     return told | ({} if value.interval is None else {"interval": list(value.interval)})
 
 
-def comparison(columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the machines that state one of these figures or parameters, each with its values (SI; absent: None).
+def comparison(columns: Sequence[str], names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return machines with their figures or parameters (SI; absent: None).
 
-    Raises UnknownName for a name that is neither a figure nor a parameter of a machine.
+    ``names``: which machines, in this order; without any, all that state one of the columns. Raises UnknownName for a
+    column that is neither a figure nor a parameter of a machine, and for a machine that there is not.
     """
     known = {**machine_parameters(), **FIGURES}
     for name in columns:
         if name not in known:
             raise unknown("figure or machine parameter", name, known)
-    found = [(m, {n: _stated(m, n) for n in columns}) for m in machines.every()]
-    return [{"name": m.name, **values} for m, values in found if any(v is not None for v in values.values())]
+    asked = map(machines.get, names) if names else machines.every()
+    found = [(m, {n: _stated(m, n) for n in columns}) for m in asked]
+    return [
+        {"name": m.name, **values}
+        for m, values in found
+        if names or any(v is not None for v in values.values())
+    ]
 
 
 def _stated(machine: Machine, name: str) -> float | str | None:
@@ -83,11 +89,12 @@ def _stated(machine: Machine, name: str) -> float | str | None:
     return machine.parameters.get(name) if figure is None else figure.value
 
 
-def compared(columns: Sequence[str]) -> RenderableType:
-    """Build the table of a comparison: a row per machine, a column per figure or parameter."""
+def compared(columns: Sequence[str], names: Sequence[str] = ()) -> RenderableType:
+    """Build the table of a comparison: a row per machine, a column per figure or parameter; see ``comparison``."""
     known = {**machine_parameters(), **FIGURES}
     rows = [
-        (str(row["name"]), *(_shown(row[n], known[n].unit) for n in columns)) for row in comparison(columns)
+        (str(row["name"]), *(_shown(row[n], known[n].unit) for n in columns))
+        for row in comparison(columns, names)
     ]
     heads = [n.replace("_", " ") for n in columns]
     made: RenderableType = table(("machine", *heads), rows, frozenset(heads))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dse.fitting import bootstrap, forms, hulls, ways
 from dse.fitting.asked import Asked, asked, derived
-from dse.fitting.errors import FittingError
+from dse.fitting.errors import FittingError, save
 from dse.fitting.held_out import FOLDS, HeldOut, folds, held_out
 from dse.fitting.logfit import LOSSES, Array, Form, Loss, log_value
 from dse.fitting.reading import Measurements, read
@@ -99,15 +99,7 @@ class Behaviour:
 
         Raises StoreError where it cannot be written; FittingError, unless ``force``, where ``distrust`` says why not.
         """
-        from results.storage import local
-        from results.trouble import explained
-
-        if self.distrust and not force:
-            raise FittingError(self.fitted.source, [self.distrust, "force writes it all the same"])
-        target = local(path)
-        with explained(target, "write"):
-            target.write_text(self.file(), encoding="utf-8")
-        return target
+        return save(path, self.file(), self.fitted.source, self.distrust, force=force)
 
     def plot(self) -> Figure:
         """Draw the model against what was measured, and the residuals by column."""

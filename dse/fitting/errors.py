@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 SHOWN = 100
 """How many faults a message lists in full."""
@@ -19,3 +20,20 @@ class FittingError(ValueError):
         lines = [f"{self.source} cannot be fitted:", *(f"  {p}" for p in self.problems[:SHOWN])]
         more = len(self.problems) - SHOWN
         return "\n".join([*lines, f"  … and {more} more"] if more > 0 else lines)
+
+
+def save(path: str | Path, text: str, source: str, distrust: str, *, force: bool) -> Path:
+    """Write the file of a fit.
+
+    Raises StoreError where it cannot be written; FittingError, unless ``force``, where ``distrust`` says why it should
+    not be.
+    """
+    if distrust and not force:
+        raise FittingError(source, [distrust, "force writes it all the same"])
+    from results.storage import local
+    from results.trouble import explained
+
+    target = local(path)
+    with explained(target, "write"):
+        target.write_text(text, encoding="utf-8")
+    return target

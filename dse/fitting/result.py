@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dse.fitting.errors import FittingError
+from dse.fitting.errors import save
 from dse.fitting.outliers import Outlier
 from dse.fitting.statistics import Array, Errors
 
@@ -174,15 +174,7 @@ class Fit:
         Raises StoreError where it cannot be written; FittingError, unless ``force``, where ``distrust`` says why
         it should not be.
         """
-        if self.distrust and not force:
-            raise FittingError(self.source, [self.distrust, "force writes it all the same"])
-        from results.storage import local
-        from results.trouble import explained
-
-        target = local(path)
-        with explained(target, "write"):
-            target.write_text(self.machine(), encoding="utf-8")
-        return target
+        return save(path, self.machine(), self.source, self.distrust, force=force)
 
     def plot(self) -> Figure:
         """Draw model against measurement."""

@@ -110,7 +110,7 @@ def beside(machine: Machine) -> Table | None:
     if not own or not machine.figures:
         return None
     sheet = derivation.parameters(machine.figures, machine.rate)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, value in own.items():
         printed = float(sheet[name].value) if name in sheet else 0.0
         told = (_with_rate(printed, known[name].unit), f"{value / printed:.3g}") if printed else ("–", "")

@@ -53,6 +53,12 @@ def test_machines_are_compared_by_figures_and_parameters():
         r["name"]: r for r in json.loads(dse_("machines", "--table", "price,idle_power", "--json").stdout)
     }
     assert rows["epyc-7742"] == {"name": "epyc-7742", "price": 6950, "idle_power": None}
+    three = dse_("machines", "l4", "h100-sxm", "h100-sxm-measured", "--table", "time_per_flop,launch_time")
+    assert [line.split()[0] for line in three.stdout.splitlines()[2:]] == [
+        "l4",
+        "h100-sxm",
+        "h100-sxm-measured",
+    ]
     assert rows["tpu-v4"]["idle_power"] == 90
     assert "l4" not in rows
 
@@ -61,7 +67,8 @@ def test_machines_are_compared_by_figures_and_parameters():
     ("words", "said"),
     [
         (("--table", "peak_fp33"), "did you mean 'peak_fp32'"),
-        (("l4", "--table", "peak_fp32"), "leave the NAME out"),
+        (("l4", "h101", "--table", "peak_fp32"), "no machine is called 'h101'"),
+        (("l4", "a30"), "several machines are compared: add --table"),
     ],
 )
 def test_a_comparison_that_cannot_be_made_is_told(words: tuple[str, ...], said: str):
