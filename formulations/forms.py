@@ -38,7 +38,15 @@ class Some:
     amount: Affine
 
 
-Atom = str | Entry | Differs | Maximum | Some
+@dataclass(frozen=True, slots=True, eq=False)
+class Largest:
+    """1 where a maximum is its argument number ``place`` (from 0); one of a maximum's is 1."""
+
+    of: Maximum
+    place: int
+
+
+Atom = str | Entry | Differs | Maximum | Some | Largest
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
-from formulations import evaluation, many
+from formulations import evaluation, largest, many
 from formulations.affine import ONE, Linear, Product, symbol
 from formulations.evaluation import RowKey
 from formulations.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
@@ -178,19 +178,19 @@ class _Builder:
         stated += [g for g, _ in others]
         forms = [f for r in stated for f in (r.numerator, r.denominator)]
         self.columns = atoms([*(v.numerator for v in self.x.values()), *forms])
-        self.place = {atom: i for i, atom in enumerate(self.columns)}
         pulled = self._pulled(stated)
+        held = [a for a in self.columns if isinstance(a, Maximum) and a in pulled]
+        chosen = largest.choices(held)
+        self.columns += tuple(z for columns in chosen.values() for z in columns)
+        self.place = {atom: i for i, atom in enumerate(self.columns)}
         self.rows: list[tuple[RowKey | None, Affine, Affine, bool]] = [
             (key, r.numerator, r.denominator, False) for key, r in limits.items()
         ]
         self._menus()
         self._bounds()
         self._define(pulled)
-        exact = tuple(
-            (self.place[a], self._matrix(list(a.arguments)))
-            for a in self.columns
-            if isinstance(a, Maximum) and a in pulled
-        )
+        self.rows += [(None, *row) for row in largest.rows(chosen, self._range)]
+        exact = tuple((self.place[a], self._matrix(list(a.arguments))) for a in held if a not in chosen)
         return Program(
             self.question,
             self.columns,

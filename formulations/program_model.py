@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from pyomo import gdp
 
 from formulations import evaluation
-from formulations.forms import Atom, Differs, Entry, Maximum, Some
+from formulations.forms import Atom, Differs, Entry, Largest, Maximum, Some
 from formulations.program import Array, Program, branch_count, branches
 from formulations.user_variables import NoModel
 
@@ -32,7 +32,10 @@ def labels(p: Program) -> tuple[str, ...]:
             count[type(atom)] += 1
             found.append(f"{'largest' if isinstance(atom, Maximum) else 'any'}_{count[type(atom)]}")
         else:
-            found.append(_label(p, atom))
+            found.append("" if isinstance(atom, Largest) else _label(p, atom))
+    for i, atom in enumerate(p.columns):
+        if isinstance(atom, Largest):
+            found[i] = f"{found[p.columns.index(atom.of)]} is its term {atom.place + 1}"
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations import evaluation
 from formulations.evaluation import RowKey
-from formulations.forms import Affine, Atom, Differs, Entry, Maximum
+from formulations.forms import Affine, Atom, Differs, Entry, Largest, Maximum
 from formulations.problem import Kind
 from formulations.program import Array, Program, branch_count
 from formulations.program_model import entry_name, is_ratio, labels
@@ -116,6 +116,8 @@ class Formulas:
             return f"[{atom.one} ≠ {atom.other}]"
         if isinstance(atom, Maximum):
             return self._maximum(atom)
+        if isinstance(atom, Largest):
+            return f"[{self.names[atom]}]"
         return f"[any of {self._form(atom.amount)}]"
 
     def _maximum(self, atom: Maximum) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.forms import Some
+from formulations.forms import Largest, Some
 from formulations.program import Program
 from formulations.tolerances import TIE
 from solvers import highs, milp
@@ -103,9 +103,10 @@ def _direction(n: Numbers, of: NDArray[np.bool_]) -> Array:
 def _one_choice(p: Program, kept: Numbers, u: Array) -> bool:
     """Whether no other whole numbers are as good: none differ along a direction in which all differ.
 
-    An indicator says nothing of its own: where there is none of its amount, it may often be 1 as well.
+    An indicator says nothing of its own: where there is none of its amount, it may often be 1 as well; and of equal
+    terms of a maximum either is the largest.
     """
-    decided = np.array([not isinstance(c, Some) for c in p.columns], dtype=bool)
+    decided = np.array([not isinstance(c, Some | Largest) for c in p.columns], dtype=bool)
     w = _direction(kept, kept.integer & decided)
     return all(
         (found := highs.minimise(kept, s * w)).u is None or abs(float(w @ found.u - w @ u)) < APART

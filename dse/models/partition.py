@@ -34,8 +34,8 @@ all regions that it gets a transfer from have ended and their data have arrived 
     free_p    = begin_r,p + T_r,p,   end_r = max over p of free_p,   T = max over r of end_r
 
 T_r,p is (15) for the part of region r on p: flops and bytes overlap within a region, not among regions. A transfer
-starts when its region has ended and its link has carried those before it. Which of several orders is best is asked by
-listing regions otherwise.
+starts when its region has ended and its link has carried those before it, so that ``link_overlap`` plays no part.
+Which of several orders is best is asked by listing regions otherwise.
 
 ``unused = "off"``: processors without any work are switched off and draw nothing. ``period``: the run repeats; its work
 must end within the period, and until that ends each processor that is on draws its ``idle_power``. With both,

@@ -9,7 +9,7 @@ import numpy as np
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
-from formulations.forms import Affine, Atom, Entry, Maximum, Some
+from formulations.forms import Affine, Atom, Entry, Largest, Maximum, Some
 from formulations.many import Array
 from scenarios.question import Decision, Question
 from solvers.batched.criteria import Stage
@@ -42,6 +42,8 @@ def about(atom: Atom) -> set[str]:
         return {atom}
     if isinstance(atom, Entry):
         return {atom.name}
+    if isinstance(atom, Largest):
+        return about(atom.of)
     if isinstance(atom, Maximum | Some):
         forms = atom.arguments if isinstance(atom, Maximum) else (atom.amount,)
         return {name for f in forms for a in f.terms for name in about(a)}

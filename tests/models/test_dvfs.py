@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dse
 from dse import machines, models
 from dse.models.dvfs import DVFS
 from dse.models.model import Model
@@ -389,3 +390,44 @@ def test_case_d17_what_race_to_halt_loses():
     assert found["energy"][frugal] == pytest.approx(31.38366667, rel=CASE)
     loss = 1 / (1 - found["race_saving"][frugal]) - 1
     assert 100 * loss == pytest.approx(7.52709051, rel=CASE)
+
+
+@pytest.mark.parametrize("idle", [None, 1.5])
+def test_until_the_period_ends_the_chip_idles(idle: float | None):
+    """At its idle power, or at the least constant power of Table I, 5.2 W; race-to-halt idles longer."""
+    phases, setting = {"a": (1e11, 0.0, 1e11, 1e10), "b": (0.0, 1e9, 0.0, 5e10)}, {"a": 16.0, "b": 9.0}
+    least = 5.2 if idle is None else idle
+    stated = {} if idle is None else {"machine.idle_power": idle}
+    plain, found = run(phases, setting), run(phases, setting, period=60.0, **stated)
+    assert found["energy_idle"] == pytest.approx(least * (60.0 - plain["time"]), rel=CLOSE)
+    assert found["energy"] == pytest.approx(plain["energy"] + found["energy_idle"], rel=CLOSE)
+    assert found["race_energy"] == pytest.approx(
+        plain["race_energy"] + least * (60.0 - plain["race_time"]), rel=CLOSE
+    )
+    assert found["power"] == pytest.approx(found["energy"] / 60.0, rel=CLOSE)
+    assert found["performance"] == pytest.approx(1.01e11 / 60.0, rel=CLOSE)
+    assert found["in_period"] == pytest.approx(plain["time"] / 60.0, rel=CLOSE)
+
+
+def test_the_least_energy_of_a_period_with_a_stated_idle_power():
+    """Two phases at every pair of settings, by hand."""
+    phases = {"a": (1e11, 0.0, 1e11, 1e10), "b": (0.0, 1e9, 0.0, 5e10)}
+    source = {
+        "model": "dvfs",
+        "machine": {"base": "jetson-tk1-choi2016", "idle_power": "1 W"},
+        "given": {
+            "phases": [
+                {"name": p, **dict(zip((k[0] for k in KINDS), of, strict=True))} for p, of in phases.items()
+            ],
+            "period": "7 s",
+        },
+        "objective": {"minimize": "energy"},
+    }
+    designs = [
+        [sum(x) for x in zip(by_hand(phases["a"], s), by_hand(phases["b"], r), strict=True)]
+        for s, r in product(JETSON.settings, repeat=2)
+    ]
+    least = min(e + 1.0 * (7.0 - t) for t, e in designs if t <= 7.0)
+    found = dse.solve(source)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(least, rel=1e-9)

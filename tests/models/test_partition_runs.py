@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import oracle_schedules
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,9 @@ import scenarios
 from dse import models
 from dse.models.structure import Parts, Row
 from dse.quantities import registry
+from formulations.forms import Largest
 from formulations.problem import formulate
+from formulations.program_model import labels, pyomo_program
 from solvers import programs
 
 NAMES = ("time_per_flop", "time_per_byte", "energy_per_flop", "energy_per_byte", "constant_power")
@@ -177,6 +180,35 @@ WHOLE = {
         5, given={"unused": "off", "period": "2 s"}, limits={"power": {"max": "150 W"}}
     ),
 }
+
+
+def within_power() -> dict[str, Any]:
+    """Three regions in order on two processors: average power profits from a longer time, through many maxima."""
+    found = question(
+        10, given={"transfers": [], "order": "listed", **SHARED}, limits={"power": {"max": "150 W"}}
+    )
+    del found["machine"]["cpu"], found["given"]["regions"][3], found["given"]["transfers"][2:]
+    return found
+
+
+def test_many_maxima_of_which_each_must_be_one_of_its_terms_are_one_program():
+    source = within_power()
+    problem = formulate(scenarios.grid(dse.load(source)).question(()))
+    assert problem.program is not None
+    assert any(isinstance(c, Largest) for c in problem.program.columns)
+    found = programs.optimise(problem.program).outcome
+    wanted = oracle_schedules.answer(copy.deepcopy(source)).objective
+    assert found.status == "optimal"
+    assert found.bound == pytest.approx(wanted, rel=1e-6)
+    assert found.x is not None
+    at = [
+        int(next(k for k, p in enumerate(("gpu", "npu")) if found.x.get(f"share.r{i}.{p}", 1.0) > 0.5))
+        for i in range(3)
+    ]
+    assert oracle_schedules.evaluated(oracle_schedules.read(source), at)["energy"] == pytest.approx(wanted)
+    assert len(set(labels(problem.program))) == len(problem.program.columns)
+    assert sum("is its term" in name for name in labels(problem.program)) > 1
+    assert isinstance(pyomo_program(problem.program), pyo.ConcreteModel)
 
 
 @pytest.mark.parametrize("case", WHOLE)

@@ -75,6 +75,7 @@ sweeps = st.fixed_dictionaries(
     optional={"values": st.lists(leaves, max_size=3), "factors": st.just([1, 2])},
 )
 PLACES = [("given", n) for n in ("regions", "transfers", "phases", "share", "count", "setting", "execution")]
+PLACES += [("given", n) for n in ("links", "order", "unused", "period")]
 PLACES += [("decide", n) for n in ("share", "count", "setting", "machine", "machine.cpu", "share.a.cpu")]
 PLACES += [("machine", n) for n in ("cpu", "gpu", "x.y", "settings", "base")] + [("limits", "time")]
 
