@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import scenarios
 from dse.names import did_you_mean
@@ -193,7 +193,7 @@ def _chosen(
     return {name: choice[name] for name in named}
 
 
-def _refuse(asked: Scenario, key: str, wrong: str, right: str) -> Any:
+def _refuse(asked: Scenario, key: str, wrong: str, right: str) -> NoReturn:
     raise scenarios.ScenarioError([scenarios.Problem(asked.file, key, wrong, right)])
 
 

@@ -126,8 +126,8 @@ def _slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str, Slop
         there = _alike(base, _moved(grid, problem, places))
         told = base.rows.copy()
         for i, k in places.items():
-            values, slope = grid.axes[i].values, found[i]
-            told += (slope.read(float(values[k])) - slope.read(float(values[0]))) * slope.rows
+            here, first = (found[i].read(float(grid.axes[i].values[n])) for n in (k, 0))
+            told += (here - first) * found[i].rows
         size = np.abs(there.rows).max(axis=1, keepdims=True, initial=0.0)
         if (np.abs(told - there.rows) > SAME * np.maximum(size, 1e-300)).any():
             raise NotPosynomial("coefficients of the program do not follow it along straight lines")

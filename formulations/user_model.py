@@ -118,12 +118,13 @@ def _may_be_none(question: Question) -> str:
 
 def _axes(m: pyo.ConcreteModel, left: Open) -> dict[str, Any]:
     """Add a mutable parameter for every open axis, and ``m.axes``, all of them by name."""
-    m.axes = {}
+    found = {}
     for name, value in left.at.items():
         parameter = pyo.Param(initialize=value, mutable=True, doc=left.docs.get(name, ""))
         m.add_component(user_variables.free_name(m, name), parameter)
-        m.axes[name] = parameter
-    return m.axes
+        found[name] = parameter
+    m.axes = found
+    return found
 
 
 def _of_logarithms(

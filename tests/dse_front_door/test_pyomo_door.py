@@ -105,7 +105,7 @@ def test_what_cannot_be_brought_back_is_refused() -> None:
         dse.read(m, DEADLINE)
     with pytest.raises(ScenarioError, match="of another scenario"):
         dse.read(m, "nbody_least_energy")
-    with pytest.raises(ScenarioError, match="no model that dse.pyomo made"):
+    with pytest.raises(ScenarioError, match=r"no model that dse\.pyomo made"):
         dse.read(pyo.ConcreteModel(), DEADLINE)
     m.none = pyo.Constraint(expr=m.processors >= 1e14)
     with pytest.raises(SolverError, match="no design to bring back"):
