@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import scenarios
 from dse.names import did_you_mean
 from formulations.disjunctive import chosen, disjunctive
 from formulations.model_marks import Origin, changes, marks, values
 from formulations.open_axes import Axes, axes, loosest, opened
+from formulations.posynomial import NotPosynomial
 from formulations.problem import Kind, Problem, formulate
 from formulations.user_model import FORMS, PLAIN, Open, user_model
 from formulations.user_variables import NoModel
@@ -59,15 +61,39 @@ def _models(
     asked: Scenario, grid: Grid, form: str, wanted: Mapping[str, str] | None, *, gdp: bool, tight: bool
 ) -> Any:
     found = axes(grid) if grid.axes else Axes()
+    try:
+        return _over(asked, grid, found, form, wanted, gdp=gdp, tight=tight)
+    except NotPosynomial as refusal:
+        # at other values of an axis that is shut, what was open may not be
+        names = {grid.axes[i].name: str(refusal) for i in found.open}
+        return _over(asked, grid, Axes((), {**found.shut, **names}), form, wanted, gdp=gdp, tight=tight)
+
+
+def _over(
+    asked: Scenario,
+    grid: Grid,
+    found: Axes,
+    form: str,
+    wanted: Mapping[str, str] | None,
+    *,
+    gdp: bool,
+    tight: bool,
+) -> Any:
+    """Build the models over all values of the axes that are not open, and over all choices."""
     shut = [i for i in range(len(grid.axes)) if i not in found.open]
     ranges = [range(len(a.values)) if i in shut else (0,) for i, a in enumerate(grid.axes)]
     made = Models()
+    if math.prod(map(len, ranges)) > MOST:
+        why = "; ".join(f"{name}: {text}" for name, text in found.shut.items())
+        raise NoModel(f"it would be {math.prod(map(len, ranges))} models ({why}); ask for fewer values")
+    if tight and math.prod(map(len, ranges)) > 1:
+        # one that has no model is found before much time is spent on the others
+        _over(asked, grid, found, form, wanted, gdp=False, tight=False)
     for place in itertools.product(*ranges):
         question = _plain(grid.question(place))
         every = [wanted] if wanted is not None else [c for c, _ in combinations(question)]
         if len(made) + len(every) > MOST:
-            why = "; ".join(f"{name}: {text}" for name, text in found.shut.items())
-            raise NoModel(f"it would be more than {MOST} models ({why or 'one for each choice'})")
+            raise NoModel(f"it would be more than {MOST} models: name a choice, or fewer values of axes")
         several = [_one(grid, found, place, c, form, disjunctions=gdp, tight=tight) for c in every]
         here = tuple(grid.axes[i].values[place[i]] for i in shut)
         at = {grid.axes[i].name: place[i] for i in shut}
@@ -124,16 +150,20 @@ def _one(
     try:
         return user_model(problem, form, box, left, disjunctions=disjunctions)
     except NoModel as refusal:
-        if choice:
-            raise NoModel(f"with {_told(choice)} {refusal}") from None
-        raise
+        at = {
+            a.name: a.values[k]
+            for i, (a, k) in enumerate(zip(grid.axes, place, strict=True))
+            if i not in found.open
+        }
+        where = _told({**at, **choice})
+        raise NoModel(f"with {where} {refusal}" if where else str(refusal)) from None
 
 
 def _linear(problem: Problem) -> bool:
     return problem.program is not None
 
 
-def _told(choice: Mapping[str, str]) -> str:
+def _told(choice: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in choice.items())
 
 
@@ -163,7 +193,7 @@ def _chosen(
     return {name: choice[name] for name in named}
 
 
-def _refuse(asked: Scenario, key: str, wrong: str, right: str) -> Any:
+def _refuse(asked: Scenario, key: str, wrong: str, right: str) -> NoReturn:
     raise scenarios.ScenarioError([scenarios.Problem(asked.file, key, wrong, right)])
 
 

@@ -33,7 +33,7 @@ def disjunctive(question: Question, models: Sequence[Any]) -> pyo.ConcreteModel:
         wanted = inner.y["goal"] if logarithm else inner.objective_value * (-1.0 if maximize else 1.0)
         inner.del_component(inner.objective)
         disjunct = m.choice[i]
-        disjunct.model = inner
+        disjunct.inner = inner
         disjunct.least = pyo.Constraint(expr=wanted <= m.goal)
         disjunct.ties = pyo.Constraint(list(inner.decided))
         for name, own in inner.decided.items():

@@ -336,10 +336,10 @@ def maximum(a: Any, b: Any) -> Expression | Refused:
     first = a if isinstance(a, Expression) else b
     program = first.program
     left, right = first.of(a), first.of(b)
-    known = [_sign(side) for side in (left, right)]
-    if None in known:
+    known = _sign(left), _sign(right)
+    if known[0] is None or known[1] is None:
         return Refused("the larger of two quantities that may be negative")
-    if min(known) < 1:  # type: ignore[type-var]
+    if min(known[0], known[1]) < 1:
         # what is zero or negative has no logarithm, and is the larger of nothing
         return left if known[0] == 1 else right
     sides = [program.logarithm(side) for side in (left, right)]

@@ -14,7 +14,7 @@ from formulations.logprogram import Swept, log_program
 from formulations.posynomial import NotPosynomial
 from formulations.problem import Problem, formulate
 from formulations.program import Program, program
-from formulations.user_model import Open
+from formulations.user_model import Open, Slope
 from scenarios import composed
 from scenarios.axes import Target
 from scenarios.grids import Grid
@@ -112,7 +112,7 @@ def opened(grid: Grid, kept: Sequence[int], problem: Problem) -> Open:
     return Open(swept, {}, at, docs)
 
 
-def _slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str, Any]:
+def _slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str, Slope]:
     """How the rows of a program follow each axis; raises NotPosynomial where they do not follow straight lines."""
     base = problem.program
     assert base is not None, "only programs have rows that follow"
@@ -120,26 +120,26 @@ def _slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str, Any]
     for i in kept:
         values = np.asarray(grid.axes[i].values, dtype=float)
         ends = int(values.argmin()), int(values.argmax())
-        if values[ends[0]] == values[ends[1]]:
-            found[grid.axes[i].name] = np.zeros_like(base.rows)
-            continue
-        low, high = (_moved(grid, problem, {i: k}) for k in ends)
-        _alike(base, low)
-        _alike(base, high)
-        found[grid.axes[i].name] = (high.rows - low.rows) / (values[ends[1]] - values[ends[0]])
-    corners = itertools.product(*((0, len(grid.axes[i].values) // 2, -1) for i in kept))
-    for corner in corners:
-        places = {i: k % len(grid.axes[i].values) for i, k in zip(kept, corner, strict=True)}
-        there = _moved(grid, problem, places)
-        _alike(base, there)
-        told = base.rows + sum(
-            (float(grid.axes[i].values[k]) - float(grid.axes[i].values[0])) * found[grid.axes[i].name]
-            for i, k in places.items()
+        # an upper limit divides what it limits
+        slope = Slope(
+            np.zeros_like(base.rows), grid.targets[i].kind == "limit" and grid.targets[i].side == "max"
         )
+        if values[ends[0]] != values[ends[1]]:
+            low, high = (_alike(base, _moved(grid, problem, {i: k})) for k in ends)
+            first, last = (slope.read(float(values[k])) for k in ends)
+            slope = replace(slope, rows=(high.rows - low.rows) / (last - first))
+        found[i] = slope
+    for corner in itertools.product(*((0, len(grid.axes[i].values) // 2, -1) for i in kept)):
+        places = {i: k % len(grid.axes[i].values) for i, k in zip(kept, corner, strict=True)}
+        there = _alike(base, _moved(grid, problem, places))
+        told = base.rows.copy()
+        for i, k in places.items():
+            here, first = (found[i].read(float(grid.axes[i].values[n])) for n in (k, 0))
+            told += (here - first) * found[i].rows
         size = np.abs(there.rows).max(axis=1, keepdims=True, initial=0.0)
         if (np.abs(told - there.rows) > SAME * np.maximum(size, 1e-300)).any():
             raise NotPosynomial("coefficients of the program do not follow it along straight lines")
-    return found
+    return {grid.axes[i].name: slope for i, slope in found.items()}
 
 
 def _moved(grid: Grid, problem: Problem, places: Mapping[int, int]) -> Program:
@@ -155,7 +155,9 @@ def _moved(grid: Grid, problem: Problem, places: Mapping[int, int]) -> Program:
     return program(replace(question, given=given, limits=limits))
 
 
-def _alike(one: Program, other: Program) -> None:
+def _alike(one: Program, other: Program) -> Program:
+    """Return the other program, where only its rows differ; raises NotPosynomial."""
+
     def same(a: Any, b: Any) -> bool:
         return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
 
@@ -166,6 +168,7 @@ def _alike(one: Program, other: Program) -> None:
     )
     if not (shape and exact and all(same(a, b) for a, b in pairs)):
         raise NotPosynomial("the columns or the objective of the program change along it")
+    return other
 
 
 def loosest(grid: Grid, kept: Sequence[int], place: tuple[int, ...]) -> tuple[int, ...] | None:

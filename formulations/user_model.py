@@ -36,6 +36,18 @@ NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Slope:
+    """How the rows of a program follow an axis, or, with ``inverse``, one over it."""
+
+    rows: Array
+    inverse: bool = False
+
+    def read(self, axis: Any) -> Any:
+        """Return what the rows follow, of a number or of a parameter."""
+        return 1.0 / axis if self.inverse else axis
+
+
+@dataclass(frozen=True, slots=True)
 class Open:
     """What stays open in a model: axes, each a mutable parameter under its name.
 
@@ -44,7 +56,7 @@ class Open:
     """
 
     swept: Swept = field(default_factory=Swept)
-    slopes: Mapping[str, Array] = field(default_factory=dict)
+    slopes: Mapping[str, Slope] = field(default_factory=dict)
     at: Mapping[str, float] = field(default_factory=dict)
     docs: Mapping[str, str] = field(default_factory=dict)
 
@@ -106,12 +118,13 @@ def _may_be_none(question: Question) -> str:
 
 def _axes(m: pyo.ConcreteModel, left: Open) -> dict[str, Any]:
     """Add a mutable parameter for every open axis, and ``m.axes``, all of them by name."""
-    m.axes = {}
+    found = {}
     for name, value in left.at.items():
         parameter = pyo.Param(initialize=value, mutable=True, doc=left.docs.get(name, ""))
         m.add_component(user_variables.free_name(m, name), parameter)
-        m.axes[name] = parameter
-    return m.axes
+        found[name] = parameter
+    m.axes = found
+    return found
 
 
 def _of_logarithms(
@@ -126,7 +139,9 @@ def _of_logarithms(
     m = pyo.ConcreteModel()
     ends = {v.name: (math.exp(v.low), math.exp(v.high)) for v in program.variables}
     user_variables.add(m, question, {d.name: _round(ends[d.name], d.integer) for d in question.decide})
-    axes = {name: pyo.log(p) for name, p in _axes(m, left).items()}
+    # solvers take a small number for zero, which has no logarithm
+    middle = {name: math.sqrt(low) * math.sqrt(high) for name, (low, high) in left.swept.ranges.items()}
+    axes = {n: pyo.log(p / middle[n]) + math.log(middle[n]) for n, p in _axes(m, left).items()}
     written = LogWriter(m, program, m.decided, axes, plain=form == PLAIN, disjunctions=disjunctions)
     written.write()
     user_variables.objective_value(m, question, written.value(plain=form == PLAIN))
@@ -141,7 +156,7 @@ def _of_program(p: Program, left: Open, ratio: float | None, *, disjunctions: bo
     # the open numbers must be there before the rows that follow them
     holder = pyo.ConcreteModel()
     axes = _axes(holder, left)
-    moves = [Move(axes[name], left.at[name], rows) for name, rows in left.slopes.items()]
+    moves = [Move(s.read(axes[n]), s.read(left.at[n]), s.rows) for n, s in left.slopes.items()]
     m = pyomo_program(p, None, ratio, moves, disjunctions=disjunctions)
     names = labels(p)
     m.axes = {}

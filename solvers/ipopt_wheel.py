@@ -5,6 +5,7 @@ Pyomo writes the one and loads the other, so that variables its writer takes out
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import stat
@@ -13,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 OPTIONS = {"tol", "constr_viol_tol", "bound_relax_factor", "max_iter", "max_cpu_time", "max_wall_time"}
 SOLVED = {"Solve_Succeeded": 0, "Solved_To_Acceptable_Level": 100, "Infeasible_Problem_Detected": 200}
@@ -39,10 +41,13 @@ def executable() -> Iterator[str]:
         yield str(file)
 
 
+def _casadi() -> Any:
+    return importlib.import_module("casadi")
+
+
 def main(words: Sequence[str]) -> None:
     """Answer as ipopt does: ``-v`` prints the version, ``FILE.nl -AMPL option=value …`` solves."""
-    import casadi
-
+    casadi = _casadi()
     if not words or words[0].startswith("-"):
         sys.stdout.write(f"Ipopt 3.14.19 (of casadi {casadi.__version__})\n")
         return
@@ -58,8 +63,7 @@ def _number(text: str) -> float | int:
 
 
 def _solve(file: Path, options: dict[str, float | int]) -> None:
-    import casadi
-
+    casadi = _casadi()
     problem = casadi.NlpBuilder()
     problem.import_nl(str(file))
     functions = {"x": casadi.vertcat(*problem.x), "f": problem.f, "g": casadi.vertcat(*problem.g)}

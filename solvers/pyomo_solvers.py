@@ -10,7 +10,7 @@ from solvers import ipopt_wheel
 from solvers.solver_errors import SolverError
 
 TOLERANCE = 1e-9
-GAP = 1e-7
+GAP = 3e-7
 """Of a goal that is a logarithm; of others TOLERANCE, relative."""
 OURS = {"scip": "scip_direct", "highs": "highs"}
 OPTIONS = {
@@ -151,7 +151,7 @@ def _by_new_interface(model: Any, name: str, seconds: float) -> Claim:
         model,
         time_limit=seconds,
         threads=1,
-        rel_gap=0.0 if logarithm else TOLERANCE,
+        rel_gap=1e-8 if logarithm else TOLERANCE,
         abs_gap=GAP if logarithm else 0.0,
         load_solutions=False,
         raise_exception_on_nonoptimal_result=False,
