@@ -14,7 +14,8 @@ import pytest
 from solvers import batched
 
 ROOT = Path(__file__).parents[2]
-HOOKED = os.pathsep.join([str(ROOT / "tests" / "crash" / "hooks"), str(ROOT)])
+HOOKS = str(ROOT / "tests" / "crash" / "hooks")
+HOOKED = os.pathsep.join([HOOKS, str(ROOT)])
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -73,6 +74,8 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dse.chunk_work.batched.chosen", lambda grid: batched.Choice())
     monkeypatch.setenv("ONE_BY_ONE", "1")
     monkeypatch.setenv("PYTHONPATH", HOOKED)
+    # helper processes get the path of this one
+    monkeypatch.syspath_prepend(HOOKS)
 
 
 @pytest.fixture
