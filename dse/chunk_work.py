@@ -220,9 +220,7 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None)
     return written(at, study, index, arrays, note)
 
 
-def _computed(
-    at: Ready, region: tuple[slice, ...], told: Told | None
-) -> tuple[Arrays, int, handover.Tally]:
+def _computed(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, handover.Tally]:
     """Solve a block; also says how many points a way for whole blocks left over, and why."""
     if at.path is not None:
         return _at_once(at, at.path, region, told)

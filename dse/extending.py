@@ -40,7 +40,9 @@ def before(path: str, scenario: Scenario, at: Ready) -> Before | None:
         return None
     stored = results.store.identity(path)
     mine = targets.identity(scenario, at)
-    chunks = results.chunks.chunk_shape(at.plan.shape, "point" if at.path is None else at.path.kind, at.plan.width)
+    chunks = results.chunks.chunk_shape(
+        at.plan.shape, "point" if at.path is None else at.path.kind, at.plan.width
+    )
     complete = results.identities.complete(mine, at.plan, chunks)
     if not any(results.identities.differences(complete, stored)):
         return None

@@ -66,9 +66,7 @@ def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
     for place, front in found.places():
         if front is None:
             continue
-        told: dict[str, Any] = {
-            "at": plain({c.of.name: c.of.values[place[c.along]] for c in changes})
-        }
+        told: dict[str, Any] = {"at": plain({c.of.name: c.of.values[place[c.along]] for c in changes})}
         told["status"] = front.refusal.status.value if front.refusal else "answered"
         told |= _found(front)
         told["dominated"] = [bool(d) for d in dataset["dominated"].values[place][: len(front.points)]]
@@ -78,7 +76,10 @@ def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
     return {
         "title": question.title,
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
-        "axes": {a.name: _axis(a) for a in axes},
+        "axes": {
+            c.of.name: {"path": c.of.path, "unit": c.of.unit, "values": plain(list(c.of.values))}
+            for c in changes
+        },
         "places": places,
         "scenario": question.scenario_text,
     }

@@ -146,7 +146,9 @@ def _reasons(found: Fronts) -> Iterator[str]:
     """Say of the places without a front why they have none."""
     refused = [(place, f.refusal) for place, f in found.found.items() if f.refusal is not None]
     for place, refusal in refused[:MOST_REASONS]:
-        where = ", ".join(f"{c.of.name} = {v}" for c, v in zip(found.grid.changes, _at(found, place), strict=True))
+        where = ", ".join(
+            f"{c.of.name} = {v}" for c, v in zip(found.grid.changes, _at(found, place), strict=True)
+        )
         said = "; ".join(f"{name}: {text}" for name, text in words.conflict(refusal))
         yield f"{where}: {refusal.status.value}" + (
             f": {said or refusal.message}" if said or refusal.message else ""

@@ -31,7 +31,9 @@ def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
 def tables(coordinates: Mapping[Any, Any]) -> list[Table]:
     """Return the tables whose rows axes go through, from the coordinates of a dataset or the arrays of a store."""
     return [
-        _table(array, coordinates) for _, array in coordinates.items() if TABLE in array.attrs and array.ndim == 1
+        _table(array, coordinates)
+        for _, array in coordinates.items()
+        if TABLE in array.attrs and array.ndim == 1
     ]
 
 
@@ -42,5 +44,7 @@ def _table(numbers: Any, coordinates: Mapping[Any, Any]) -> Table:
     for name in json.loads(numbers.attrs[COLUMNS]):
         values = np.asarray(coordinates[name][...])
         numeric = values.dtype.kind == "f"
-        found[str(coordinates[name].attrs["path"])] = Cells(values if numeric else tuple(map(str, values.tolist())))
+        found[str(coordinates[name].attrs["path"])] = Cells(
+            values if numeric else tuple(map(str, values.tolist()))
+        )
     return Table(str(numbers.attrs[TABLE]), found, np.asarray(numbers[...]).tolist())

@@ -15,9 +15,7 @@ LEFT_OUT = frozenset({"bound", "gap", "seconds", "message", "elasticity", "bindi
 
 def in_short(dataset: xr.Dataset) -> list[str]:
     """Return the names that tell a design: axes, status, objectives, what is decided; all where that is not known."""
-    axes = [
-        n for d in flat.points(dataset) if d in dataset.coords for n in (d, *flat.of_rows(dataset, d))
-    ]
+    axes = [n for d in flat.points(dataset) if d in dataset.coords for n in (d, *flat.of_rows(dataset, d))]
     decided = decided_in(dataset)
     if decided is None or not axes:
         return [*axes, *(str(n) for n in dataset.data_vars if n not in LEFT_OUT)]

@@ -88,9 +88,7 @@ def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
         chosen = {n: texts[n][int(c[own[0]])] for n, c in choices.items() if c[own[0]] >= 0}
         on_axes = {_called(grid, c): str(values[own[0]]) for c, values in changes if not c.of.numeric}
         numbers: dict[str, Any] = {
-            c.target.name: values[own]
-            for c, values in changes
-            if c.target.kind == "given" and not c.apart
+            c.target.name: values[own] for c, values in changes if c.target.kind == "given" and not c.apart
         }
         numbers |= {n: c.ravel()[places[own]] for n, (c, _) in columns.items() if n not in choices}
         yield Designs(_chosen(grid.question(first), chosen), places[own], numbers, chosen | on_axes)

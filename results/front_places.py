@@ -71,7 +71,9 @@ def joined(grid: GridLike, parts: Mapping[Place, xr.Dataset], goals: Mapping[str
     shape = tuple(len(a.values) for a in grid.axes)
     about = provenance.attributes(grid, question)
     names = tuple(a.name for a in grid.axes)
-    made = _Joined(names, shape, {place: _giving_way(part, {a.name for a in axes}) for place, part in parts.items()})
+    made = _Joined(
+        names, shape, {place: _giving_way(part, {a.name for a in axes}) for place, part in parts.items()}
+    )
     coordinates = {
         a.name: (a.dims, np.asarray(a.values, dtype=a.numpy_dtype), dict(a.attributes)) for a in axes
     }

@@ -86,11 +86,7 @@ def _entries(grid: GridLike) -> dict[str, AxisLike]:
     found: dict[str, AxisLike] = {}
     for _, axis in _parts(grid):
         entry = axis.path.removesuffix(".base").removeprefix(MACHINE_PREFIX)
-        if (
-            axis.path.startswith(MACHINE_PREFIX)
-            and entry != "base"
-            and isinstance(axis.values[0], str)
-        ):
+        if axis.path.startswith(MACHINE_PREFIX) and entry != "base" and isinstance(axis.values[0], str):
             found[entry] = axis
     return found
 

@@ -69,7 +69,9 @@ def _axes(first: Grid, second: Grid, tolerance: float) -> Iterator[Row]:
     for name in axes[0].keys() & axes[1].keys():
         one, other = axes[0][name], axes[1][name]
         paths = [[p.path for p in a.parts] for a in (one, other)]
-        told = [p[0] if len(p) == 1 and not a.columns else p for p, a in zip(paths, (one, other), strict=True)]
+        told = [
+            p[0] if len(p) == 1 and not a.columns else p for p, a in zip(paths, (one, other), strict=True)
+        ]
         yield from compared(SECTION, f"sweep.{name}.path", told[0], told[1], tolerance)
         if len(one.values) != len(other.values):
             texts = tuple(f"{len(a.values)} {'rows' if a.columns else 'values'}" for a in (one, other))

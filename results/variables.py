@@ -32,7 +32,7 @@ STATUS_CODES = {
 NOT_APPLICABLE, SLACK, BINDING, CONFLICTING = -1, 0, 1, 2
 LIMIT = "limit"
 COLUMNS, TABLE = "columns", "table"
-"""Attributes of an axis of rows: the coordinates that say what stands in them, as JSON, and what their table is called."""
+"""Attributes of an axis of rows: the coordinates that say what stands in them (JSON), and the name of their table."""
 LIMIT_UNITS = "limit_units"
 """Attribute of a variable whose numbers have a unit for each limit: JSON, unit by limit."""
 RESERVED = frozenset(
@@ -235,7 +235,9 @@ def names(
     return Names(metrics, decided, families, own)
 
 
-def named(found: Names, question: Question, dims: tuple[str, ...], beside: Iterable[str] = ()) -> Iterator[Variable]:
+def named(
+    found: Names, question: Question, dims: tuple[str, ...], beside: Iterable[str] = ()
+) -> Iterator[Variable]:
     """Metrics and decided variables; ``beside``: names of coordinates that are no dimensions.
 
     A name already taken is prefixed by its role ("decided.memory"). A family is one variable of its own

@@ -63,7 +63,9 @@ def place(shape: Shape, slot: Slot) -> str:
     (axis, path), entry = slot, shape.sweep[slot[0]]
     if not entry.together:
         return f"sweep.{axis}.path"
-    return f"sweep.{axis}.{'columns' if entry.paths is None else 'paths'}.{shown(path) if '.' in path else path}"
+    return (
+        f"sweep.{axis}.{'columns' if entry.paths is None else 'paths'}.{shown(path) if '.' in path else path}"
+    )
 
 
 def listed(shape: Shape, slot: Slot) -> tuple[str, Sweep]:

@@ -12,7 +12,6 @@ from scenarios.axes import Target
 from scenarios.decisions import halved
 from scenarios.question import STRETCH, Decision, Limit, Question, settled
 
-
 Values = Sequence[float] | Sequence[str]
 
 

@@ -126,9 +126,7 @@ def _read(
     return {**data, "sweep": axes}, paths, found
 
 
-def _table(
-    key: str, folder: Path, path: str, columns: Mapping[str, str], findings: Findings
-) -> Table | None:
+def _table(key: str, folder: Path, path: str, columns: Mapping[str, str], findings: Findings) -> Table | None:
     """Read the columns of a file that are used; None, and mistakes noted, where something is wrong with them."""
     before, place = findings.count, f"{key}.table"
     try:
@@ -152,9 +150,7 @@ def _table(
     return Table(MARK + _checksum(kept), kept, lines=sheet.lines)
 
 
-def _column(
-    key: str, sheet: Sheet, file: str, path: str, head: str, findings: Findings
-) -> Cells | None:
+def _column(key: str, sheet: Sheet, file: str, path: str, head: str, findings: Findings) -> Cells | None:
     """Read one column; None, and what is wrong noted, where it is not there or has no sound cells."""
     places = [i for i, h in enumerate(sheet.heads) if head in (h, name_and_unit(h)[0])]
     at = f"{key}.{shown(path) if '.' in path else path}"

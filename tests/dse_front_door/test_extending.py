@@ -77,7 +77,9 @@ def test_values_between_and_beyond_those_that_are_there(tmp_path: Path, solved: 
 
 
 def test_more_rows_of_a_table_and_a_machine_more(tmp_path: Path, solved: list[int]):
-    question = {k: v for k, v in BASE.items() if k not in {"machine", "given"}} | {"given": {"flops_per_pair": 10}}
+    question = {k: v for k, v in BASE.items() if k not in {"machine", "given"}} | {
+        "given": {"flops_per_pair": 10}
+    }
     columns = {"machine": "m", "bodies": "n", "limits.time.max": "T"}
     table, store = tmp_path / "points.csv", tmp_path / "s.zarr"
     axis = {"sample": {"table": str(table), "columns": columns}}
@@ -112,12 +114,20 @@ def test_a_way_for_many_points_at_once_extends_too(tmp_path: Path, solved: list[
 @pytest.mark.parametrize(
     ("changes", "axes", "words"),
     [
-        ({"decide": {"processors": {"max": 2048}, "memory": {}}}, LARGE, r"decide.processors.max: stored 4096, asked 2048"),
+        (
+            {"decide": {"processors": {"max": 2048}, "memory": {}}},
+            LARGE,
+            r"decide.processors.max: stored 4096, asked 2048",
+        ),
         ({"machine": {"base": "balanced", "leakage_power": "1 W"}}, LARGE, "leakage_power"),
         ({"waive": ["replication"]}, LARGE, "waive"),
         ({}, {"T": LARGE["T"]}, "axes: stored"),
         ({}, LARGE | {"e": {"path": "machine.energy_per_word", "factors": [1]}}, "sweep.e.path"),
-        ({}, LARGE | {"e": {"path": "machine.energy_per_flop", "factors": [2, 1]}}, "not asked for any more: 5e-11"),
+        (
+            {},
+            LARGE | {"e": {"path": "machine.energy_per_flop", "factors": [2, 1]}},
+            "not asked for any more: 5e-11",
+        ),
     ],
 )
 def test_anything_else_is_refused_with_what_differs(
@@ -179,7 +189,11 @@ def test_an_extension_cut_off_between_its_steps_loses_nothing(
 @pytest.mark.slow
 def test_a_killed_extension_continues(grid_file: Any, start: Any, waiting: Any, tmp_path: Path):
     """``kill -9`` of the command and its workers, while the larger store is filled."""
-    file, store, command = grid_file(12), tmp_path / "s.zarr", ("sweep", "grid.toml", "-o", "s.zarr", "--extend")
+    file, store, command = (
+        grid_file(12),
+        tmp_path / "s.zarr",
+        ("sweep", "grid.toml", "-o", "s.zarr", "--extend"),
+    )
     before = dse.sweep(file, store, workers=1, progress=False).load()
     file.write_text(file.read_text().replace("num     = 12", "num     = 23"))
     process = start(*command, "--workers", "2", hold=2)

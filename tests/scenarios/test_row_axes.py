@@ -174,7 +174,10 @@ def test_machines_in_a_table_are_those_of_the_catalogue(tmp_path: Path):
 @pytest.mark.parametrize(
     ("axis", "words"),
     [
-        ({"paths": {"bodies": [1, 2], "limits.time.max": [1]}}, "the lists differ in length: 2 of bodies, 1 of"),
+        (
+            {"paths": {"bodies": [1, 2], "limits.time.max": [1]}},
+            "the lists differ in length: 2 of bodies, 1 of",
+        ),
         ({"paths": {"bodies": []}}, "the axis is empty"),
         ({"paths": {}}, "no table of lists"),
         ({"paths": {"bodies": 3}}, "what stands for bodies is not a list"),
