@@ -2,7 +2,7 @@
 
 The larger store is made beside the one that is extended, is filled from it and with what is missing, and takes its
 place when it is finished. Arrays that grow where they are would not do: values come between others as often as behind
-them, chunks are cut otherwise in a larger grid, and a chunk that is written anew is lost to whoever is killed meanwhile.
+them, a larger grid is cut otherwise, and a chunk that is written anew is lost to whoever is killed meanwhile.
 """
 
 from __future__ import annotations

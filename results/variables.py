@@ -116,7 +116,8 @@ def coordinates(axis: AxisLike, question: Question) -> list[Variable]:
         return [_coordinate(axis, (axis.name,), question)]
     names = [_safe(c.name) for c in columns]
     about = {"long_name": axis.long_name, "units": "1", COLUMNS: json.dumps(names)}
-    about |= {TABLE: axis.table} if getattr(axis, "table", "") else {}
+    table = getattr(axis, "table", "")
+    about |= {TABLE: table} if table else {}
     values = tuple(int(v) for v in axis.values)
     own = Variable(axis.name, "int32", (axis.name,), about, "coordinate", values=values)
     return [own, *(_coordinate(c, (axis.name,), question) for c in columns)]

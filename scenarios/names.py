@@ -170,7 +170,7 @@ def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
         reader.findings.add(f"sweep.{axis}", wrong, "use letters, digits and _, beginning with a letter")
 
 
-def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[str, Target]) -> bool:
+def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[Slot, Target]) -> bool:
     key, add = f"limits.{name}", reader.findings.add
     bounds = shape.limits[name]
     if name in shape.decide and reader.countable(name):
