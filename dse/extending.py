@@ -12,7 +12,7 @@ import results.identities
 import results.store
 import scenarios
 from dse import targets
-from dse.chunk_work import Ready
+from dse.chunk_work import LEFT_OVER, Ready
 from results import grown, question_differences
 from results.grown import Before
 from results.trouble import StoreError
@@ -59,7 +59,7 @@ def told(path: str) -> dict[str, Any]:
     about = results.store.attributes(path)
     parts = json.loads(about.get(EXTENDED, "[]"))
     part = {name: about.get(name, "") for name in ("scenario_hash", "method")}
-    counted = {name: about[name] for name in (targets.SINGLY, targets.LEFT_OVER) if name in about}
+    counted = {name: about[name] for name in (targets.SINGLY, LEFT_OVER) if name in about}
     return {EXTENDED: json.dumps([*parts, part]), **counted}
 
 

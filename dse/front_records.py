@@ -76,7 +76,10 @@ def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
     return {
         "title": question.title,
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
-        "axes": {a.name: _axis(a) for a in axes},
+        "axes": {
+            c.of.name: {"path": c.of.path, "unit": c.of.unit, "values": plain(list(c.of.values))}
+            for c in changes
+        },
         "places": places,
         "scenario": question.scenario_text,
     }

@@ -66,10 +66,10 @@ def sweep(
     What the audit found is the attribute ``audit`` of the dataset, see ``dse.audits.figures``.
 
     Raises ScenarioError where nothing is swept or there are several objectives, StoreError for a store that
-    belongs to another question (with ``extend``: in more than values of its axes) or cannot be written (NoRoom: the disk is full; StoreBusy: another sweep
-    is filling it), WorkersLost where the workers
-    or their cluster end, UnknownName for a metric that the model does not have. A point that fails is recorded as
-    ``error`` with its message.
+    belongs to another question (with ``extend``: in more than values of its axes) or cannot be written (NoRoom: the
+    disk is full; StoreBusy: another sweep is filling it), WorkersLost where the workers or their
+    cluster end, UnknownName for a metric that the model does not have. A point that fails is recorded as ``error``
+    with its message.
     """
     grid = scenarios.grid(scenario)
     _check(scenario, grid)

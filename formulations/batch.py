@@ -130,7 +130,7 @@ def apart(grid: Grid, made: Maker | None = None) -> Spread:
 
 
 def _some_rows(spread: Spread, i: int) -> Spread:
-    """Return a spread with some rows of an axis, in order: of each structure the first one, and others here and there."""
+    """Return a spread with some rows of an axis, in order: of each structure the first one, and others in between."""
     one = tuple(slice(0, n if k == i else 1) for k, n in enumerate(spread.grid.shape))
     part, _ = spread.in_order(one)
     rows = part.grid.shape[i]

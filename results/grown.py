@@ -2,7 +2,7 @@
 
 The larger store is made beside the one that is extended, is filled from it and with what is missing, and takes its
 place when it is finished. Arrays that grow where they are would not do: values come between others as often as behind
-them, chunks are cut otherwise in a larger grid, and whoever is killed while a chunk is written anew has lost its points.
+them, a larger grid is cut otherwise, and a chunk that is written anew is lost to whoever is killed meanwhile.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ MOST_TOLD = 3
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The store that is extended; ``places``: of each place along each axis of the larger grid its place there, -1: none.
+    """The store that is extended.
 
+    ``places``: of each place along each axis of the larger grid its place there, -1: none;
     ``chunks`` and ``done``: how it is cut, and what of it is finished.
     """
 
@@ -161,7 +162,7 @@ def swap(path: str) -> None:
 
 
 def recover(path: str) -> None:
-    """Put things right where ``swap`` was cut off: at ``path`` there is a store again, and no other one is left over."""
+    """Put things right where ``swap`` was cut off: a store is at ``path`` again, and no other one is left over."""
     mine, old = Path(path), _replaced(path)
     with explained(path, "replace"):
         if old.exists() and not mine.exists():

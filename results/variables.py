@@ -32,7 +32,7 @@ STATUS_CODES = {
 NOT_APPLICABLE, SLACK, BINDING, CONFLICTING = -1, 0, 1, 2
 LIMIT = "limit"
 COLUMNS, TABLE = "columns", "table"
-"""Attributes of an axis of rows: the coordinates that say what stands in them, as JSON, and what their table is called."""
+"""Attributes of an axis of rows: the coordinates that say what stands in them (JSON), and the name of their table."""
 LIMIT_UNITS = "limit_units"
 """Attribute of a variable whose numbers have a unit for each limit: JSON, unit by limit."""
 RESERVED = frozenset(
@@ -116,7 +116,8 @@ def coordinates(axis: AxisLike, question: Question) -> list[Variable]:
         return [_coordinate(axis, (axis.name,), question)]
     names = [_safe(c.name) for c in columns]
     about = {"long_name": axis.long_name, "units": "1", COLUMNS: json.dumps(names)}
-    about |= {TABLE: axis.table} if getattr(axis, "table", "") else {}
+    table = getattr(axis, "table", "")
+    about |= {TABLE: table} if table else {}
     values = tuple(int(v) for v in axis.values)
     own = Variable(axis.name, "int32", (axis.name,), about, "coordinate", values=values)
     return [own, *(_coordinate(c, (axis.name,), question) for c in columns)]

@@ -133,8 +133,8 @@ class Grid:
             first.setdefault(values, place)
         return list(first.values())
 
-    def part(self, places: Sequence[Sequence[int]]) -> Grid:
-        """Return the grid of some places along each axis, in this order."""
+    def part(self, places: Sequence[Any]) -> Grid:
+        """Return the grid of some places along each axis (integers), in this order."""
         return replace(self, axes=tuple(_some(a, p) for a, p in zip(self.axes, places, strict=True)))
 
     def decided(self) -> tuple[str, ...]:

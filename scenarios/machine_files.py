@@ -84,7 +84,7 @@ def _digest(path: str) -> str | None:
 
 
 def rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str:
-    """Return the text with other paths, whose data is ``data``; written anew where that is not a matter of replacing strings."""
+    """Return the text with other paths, whose data is ``data``; written anew where replacing strings is not enough."""
     for path, absolute in paths.items():
         for mark in "\"'":
             text = text.replace(f"{mark}{path}{mark}", json.dumps(absolute, ensure_ascii=False))

@@ -24,7 +24,8 @@ def entries(
 ) -> tuple[str, ...] | None:
     """Return the names of the map's entries: those in the file, then those under [decide].
 
-    ``swept``: what axes change, by the keys at which it stands. None, and every mistake noted, where they are not clear.
+    ``swept``: what axes change, by the keys at which it stands. None, and every mistake noted, where they are not
+    clear.
     """
     what, own = structure.machines, {q.name for q in model.machine}
     spec = {} if shape.machine is None else shape.machine

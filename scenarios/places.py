@@ -58,8 +58,9 @@ def read(shape: Shape, roles: Roles, outer: Mapping[Slot, AxisValues], at: Mappi
 def _key(shape: Shape, roles: Roles, slot: Slot, i: int) -> str:
     """Return where a value of an axis stands."""
     entry, (key, _) = shape.sweep[slot[0]], axes.listed(shape, slot)
-    if entry.table in roles.tables:
-        return f"{key}, {roles.tables[entry.table].line(i)}"
+    table = roles.tables.get(entry.table or "")
+    if table is not None:
+        return f"{key}, {table.line(i)}"
     return f"{key}[{i}]" if entry.together else f"{key}.values[{i}]"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from itertools import product
+from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, examples
@@ -114,7 +115,10 @@ def _numbers(
         together = shape.sweep[slot[0]].together
         return axes.numbers(reader, key, entry, aim, q, base, word_size, rows=together)
     table = _table(shape, roles, slot[0])
-    return None if table is None else table_values.numbers(reader, key, table, slot[1], aim, q, word_size)
+    found: Any = None
+    if table is not None:
+        found = table_values.numbers(reader, key, table, slot[1], aim, q, word_size)
+    return found  # type: ignore[no-any-return]
 
 
 def _table(shape: Shape, roles: Roles, axis: str) -> Table | None:

@@ -27,7 +27,8 @@ from scenarios.tables import Tables
 def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = True) -> Grid | None:
     """Check the meaning of a scenario whose shape is right, noting every mistake in ``findings``.
 
-    ``tables``: those whose rows it sweeps; ``swept``: whether [sweep] counts. Returns the grid (one point where nothing is swept), if all is well.
+    ``tables``: those whose rows it sweeps; ``swept``: whether [sweep] counts. Returns the grid (one point where
+    nothing is swept), if all is well.
     """
     searches.check(asked, findings)
     plain = structure.plain(asked, findings, swept=swept)

@@ -11,7 +11,7 @@ from scenarios import axes
 from scenarios.axes import Target
 from scenarios.errors import shown
 from scenarios.reading import LEAST, Reader
-from scenarios.tables import TOLD, Cells, Table
+from scenarios.tables import TOLD, Cells, Table, is_number
 
 if TYPE_CHECKING:
     from scenarios.tables import Array
@@ -47,8 +47,8 @@ def numbers(
     cells = table.columns[path]
     if not cells.numeric and not q.menu:
         right = f"{q.name} is a number: write one in every row, its unit in the header"
-        odd = [(row, text) for row, text in enumerate(cells.values) if not _is_number(str(text))]
-        _tell(reader, key, table, [(row, f"{shown(text)} is no number") for row, text in odd], right)
+        odd = [(row, text) for row, text in enumerate(cells.values) if not is_number(str(text))]
+        _tell(reader, key, table, [(row, f"{shown(text)} is no finite number") for row, text in odd], right)
         return None
     values = _in_si(reader, key, table, cells, q, word_size)
     if values is None:
@@ -116,11 +116,3 @@ def _tell(reader: Reader, key: str, table: Table, odd: Sequence[tuple[int, str]]
 
 def _texts(cells: Cells) -> tuple[str, ...]:
     return cells.values if isinstance(cells.values, tuple) else tuple(f"{v:.15g}" for v in cells.values)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

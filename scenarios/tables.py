@@ -164,11 +164,11 @@ def _column(key: str, sheet: Sheet, file: str, path: str, head: str, findings: F
     if values is not None:
         return Cells(values, "" if unit in _NO_UNIT else unit)
     # a unit, or a number among them: then all of them have to be numbers
-    counted = unit not in _NO_UNIT or any(map(_sound, texts))
+    counted = unit not in _NO_UNIT or any(map(is_number, texts))
     bad = [
         (line, t)
         for line, t in zip(sheet.lines, texts, strict=True)
-        if (not _sound(t) if counted else _unusable(t))
+        if (not is_number(t) if counted else _unusable(t))
     ]
     if not bad:
         return Cells(tuple(texts))
@@ -192,7 +192,8 @@ def _numbers(texts: Sequence[str]) -> Array | None:
     return values if plain and np.isfinite(values).all() else None
 
 
-def _sound(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a cell is a finite number."""
     return bool(_NUMBER.fullmatch(text)) and math.isfinite(float(text))
 
 

@@ -85,15 +85,17 @@ class Block:
         """Number points by their values along the axes that change what is given."""
         places = np.unravel_index(points, self.shape)
         found: Points = np.zeros(len(points), dtype=np.int64)
-        for i, (place, size) in enumerate(zip(places, self.shape, strict=True)):
+        for i, size in enumerate(self.shape):
             own = [c for c in self.grid.changes if c.along == i and c.target.kind not in {"limit", "decide"}]
             if own and self.grid.axes[i].columns:
                 # rows may be alike in it
                 alike = [
                     np.unique(np.asarray(c.of.values[self.region[i]]), return_inverse=True)[1] for c in own
                 ]
-                place = np.unique(np.stack(alike), axis=1, return_inverse=True)[1].reshape(-1)[place]
-            found = found * size + place if own else found
+                kinds = np.unique(np.stack(alike), axis=1, return_inverse=True)[1].reshape(-1)
+                found = found * size + kinds[places[i]]
+            elif own:
+                found = found * size + places[i]
         return found
 
     def alike(self) -> Iterator[Points]:

@@ -37,8 +37,8 @@ class Path(Protocol):
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
 
         What the arrays hold at points left over is overwritten. A point's numbers depend on that point
-        and its grid alone, not on the block it is in (where rows are scattered, also on those of its chunk). Why points are left over is counted (see
-        ``formulations.handover``).
+        and its grid alone, not on the block it is in (where rows are scattered, also on those of its chunk). Why
+        points are left over is counted (see ``formulations.handover``).
         """
 
 

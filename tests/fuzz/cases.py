@@ -16,15 +16,16 @@ from pathlib import Path
 
 import mutate
 
-SCENARIO, MACHINE, MEASURED, ANSWER, STORE, COMMAND = (
+SCENARIO, MACHINE, ROWS, MEASURED, ANSWER, STORE, COMMAND = (
     "scenario",
     "machine",
+    "rows",
     "measured",
     "answer",
     "store",
     "command",
 )
-KINDS = (SCENARIO, MACHINE, MEASURED, ANSWER, STORE, COMMAND)
+KINDS = (SCENARIO, MACHINE, ROWS, MEASURED, ANSWER, STORE, COMMAND)
 OFTEN = (SCENARIO,) * 6 + KINDS
 SOLVED = 0.06
 """The share of scenarios that are answered too, where they are right."""
@@ -74,6 +75,13 @@ def library() -> dict[str, bytes]:
 
 
 @functools.cache
+def tables() -> dict[str, bytes]:
+    """Return the tables whose rows ready scenarios go through."""
+    folder = Path(str(files("scenarios") / "library"))
+    return {p.name: p.read_bytes() for p in sorted(folder.glob("*.csv")) if p.name != "expected.csv"}
+
+
+@functools.cache
 def catalogue() -> dict[str, bytes]:
     """Return the machines of the catalogue."""
     return {p.name: p.read_bytes() for p in sorted(Path(str(files("dse.machines"))).glob("*.toml"))}
@@ -89,15 +97,31 @@ def _scenario(dice: random.Random) -> tuple[Files, str, list[Words]]:
     data = library()[dice.choice(sorted(library()))]
     said = ["check", "question.toml", *dice.choice([[], ["--json"]])]
     luck = dice.random()
+    found = {"question.toml": data} | {n: t for n, t in tables().items() if n.encode() in data}
     if luck > 2 * SOLVED:
-        return {"question.toml": data}, "question.toml", [said]
+        return found, "question.toml", [said]
     if luck > SOLVED:
-        return {"question.toml": data}, "question.toml", [said, ["explain", "question.toml"]]
+        return found, "question.toml", [said, ["explain", "question.toml"]]
     how = "front" if b"minimize = [" in data else "sweep" if b"[sweep" in data else "solve"
     more = {"front": ["--points", "2"], "sweep": ["-o", "study.zarr", "--workers", "1"], "solve": ["--json"]}[
         how
     ]
-    return {"question.toml": data}, "question.toml", [said, [how, "question.toml", *more]]
+    return found, "question.toml", [said, [how, "question.toml", *more]]
+
+
+def _rows(dice: random.Random) -> tuple[Files, str, list[Words]]:
+    """A sound question about the rows of a table that is to be spoilt."""
+    question = SWEPT.partition(b"[sweep")[0].replace(b'machine = "balanced"', b"")
+    question += b"""
+[sweep.row]
+table = "points.csv"
+columns = { machine = "host", bodies = "n", "limits.time.max" = "T" }
+"""
+    lines = [
+        f"{dice.choice(['balanced', 'jaketown'])},{10 ** dice.uniform(3, 6):.6g},{i + 1}" for i in range(9)
+    ]
+    table = "\n".join(["host,n,T [ms]", *lines]).encode()
+    return {"question.toml": question, "points.csv": table}, "points.csv", [["check", "question.toml"]]
 
 
 # a question for a machine that has such a parameter, the first that fits
@@ -279,6 +303,7 @@ def _respoken(words: Words, dice: random.Random) -> Words:
 MAKERS: Mapping[str, Callable[[random.Random], tuple[Files, str, list[Words]]]] = {
     SCENARIO: _scenario,
     MACHINE: _machine,
+    ROWS: _rows,
     MEASURED: _measured,
     ANSWER: _answer,
     STORE: _store,

@@ -30,7 +30,7 @@ from dse.cli import main
 CHECKING, ANSWERING = 20.0, 40.0
 """Seconds of the processor for a command that reads, and for one that answers."""
 ANSWERS = frozenset({"solve", "front", "sweep", "explain", "verify", "report", "export", "evaluate", "diff"})
-READ = frozenset({cases.SCENARIO, cases.MACHINE, cases.MEASURED, cases.ANSWER, cases.STORE})
+READ = frozenset({cases.SCENARIO, cases.MACHINE, cases.ROWS, cases.MEASURED, cases.ANSWER, cases.STORE})
 SUSPECT = re.compile(r"Traceback \(most recent|unexpected [A-Z]\w+|pydantic|validation error|object at 0x")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 DAMAGED = re.compile(r"^dse: .* is damaged: ", re.MULTILINE)

@@ -159,6 +159,10 @@ def test_odd_cells_are_refused_in_one_message(tmp_path: Path, cell: str):
     assert "line 4" in faults(tmp_path, f'n,T\n1e5,1\n1e5,2\n"{cell}",3\n')
 
 
+def test_a_column_of_endless_numbers_is_no_column_of_names(tmp_path: Path):
+    assert "line 2" in faults(tmp_path, f"n,T\n{'9' * 400},1\n")
+
+
 def test_machines_in_a_table_are_those_of_the_catalogue(tmp_path: Path):
     columns = '{ machine = "m", bodies = "n" }'
     text = {'machine = "balanced"': "", '{ bodies = "n", "limits.time.max" = "T" }': columns}

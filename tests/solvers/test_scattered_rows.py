@@ -55,11 +55,13 @@ def test_shuffled_points_of_a_grid_have_its_answers(question: dict[str, Any], on
     values = {
         "bodies": np.geomspace(1e4, 1e6, 28),
         "limits.time.max": np.geomspace(1e-2, 1.0, 20),
-        "limits.processors.min": np.array([0.5, *np.geomspace(1, 100, 19)]),
+        "limits.processors.min": np.geomspace(1, 100, 20),
         "limits.power.max": np.geomspace(10.0, 1e4, 10),
         "processors": np.geomspace(16, 4096, 20),
     }
-    a, b = (v if question is not CAPPED else v[::2] for v in (values[one], values[other]))
+    a, b = values[one], values[other]
+    if question is CAPPED:
+        a, b = a[::3], b[::2]
     plain = {n: {"path": p, "values": v.tolist()} for n, p, v in (("a", one, a), ("b", other, b))}
     arrays, left, path = answered(grid_of(question, plain))
     mixed = np.random.default_rng(1).permutation(a.size * b.size)
