@@ -26,7 +26,7 @@ def cores(at: Ready, workers: int | None = None, client: Any = None) -> int:
 
     chunks = math.prod(-(-n // c) for n, c in zip(at.plan.shape, chunk_shape(at), strict=True))
     wanted = processes(at, workers) if workers is not None or not side_by_side(at) else CPU_COUNT
-    return min(wanted, chunks)
+    return int(min(wanted, chunks))
 
 
 def processes(at: Ready, workers: int | None) -> int:

@@ -45,6 +45,11 @@ class Defined:
         return self.path.kind
 
     @property
+    def work(self) -> float:
+        """What a point costs, in declared seconds of one core."""
+        return self.path.work
+
+    @property
     def threads(self) -> bool:
         """Whether several threads may use it at once."""
         return bool(getattr(self.path, "threads", False))

@@ -49,6 +49,8 @@ def part(path: Any, places: Sequence[NDArray[np.int64]]) -> Path:
         own = getattr(path, name)
         if name in {"grid", "spread"}:
             changes[name] = own.part(places)
+        elif name == "path":
+            changes[name] = part(own, places)
         elif name == "parts":
             changes[name] = tuple(replace(p, path=part(p.path, places)) for p in own)
     found: Path = replace(path, **changes)

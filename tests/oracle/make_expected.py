@@ -72,21 +72,22 @@ def main() -> None:
                 table.writerow(row)
 
 
+TYPED = (
+    oracle_prices,
+    oracle_definitions,
+    oracle_checkpoints,
+    oracle_functions,
+    oracle_levels,
+    oracle_kernels,
+)
+
+
 def rows(path: Path) -> Iterator[dict[str, str]]:
     """What the brute force finds for one file: a row, or a few for a sweep or a front."""
     source = reading.load(path)
-    if path.stem in oracle_prices.NAMES:
-        yield from typed_rows(oracle_prices, path.stem, source)
-    elif path.stem in oracle_definitions.NAMES:
-        yield from typed_rows(oracle_definitions, path.stem, source)
-    elif path.stem in oracle_checkpoints.NAMES:
-        yield from typed_rows(oracle_checkpoints, path.stem, source)
-    elif path.stem in oracle_functions.NAMES:
-        yield from typed_rows(oracle_functions, path.stem, source)
-    elif path.stem in oracle_levels.NAMES:
-        yield from typed_rows(oracle_levels, path.stem, source)
-    elif path.stem in oracle_kernels.NAMES:
-        yield from typed_rows(oracle_kernels, path.stem, source)
+    typed = next((o for o in TYPED if path.stem in o.NAMES), None)
+    if typed is not None:
+        yield from typed_rows(typed, path.stem, source)
     elif source["model"] == "roofline":
         yield from roofline_rows(path.stem, source)
     elif source["model"] in LISTED:
