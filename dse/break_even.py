@@ -156,8 +156,9 @@ def along(
             "name a given number, a machine parameter, a limit (limits.time.max) or a bound (decide.NAME.max)"
         )
         raise _wrong(questions[0].file, f"{shown(asked.path)} is no number that changes alone", right)
-    values = tuple(float(v) for v in grids[0].axes[0].values)
-    if any(tuple(g.axes[0].values) != values for g in grids):
+    listed = tuple(float(v) for v in grids[0].axes[0].values)
+    values = tuple(sorted(listed))
+    if any(tuple(g.axes[0].values) != listed for g in grids):
         wrong = f"{shown(asked.path)} is not in one unit in all of these questions"
         raise _wrong(questions[0].file, wrong, "give --from and --to as numbers in SI units")
     first = [g.question((0,)) for g in grids]
@@ -166,7 +167,7 @@ def along(
     search = Search(grids, labels, name, goals)
     with reporting(progress, "curves") as report:
         for k, (q, goal) in enumerate(zip(swept, goals, strict=True)):
-            for value, at in zip(values, _swept(q, name, goal), strict=True):
+            for value, at in zip(listed, _swept(q, name, goal), strict=True):
                 search.keep(k, value, at)
             report(k + 1, len(swept))
     found = tuple(c for pair in pairs(len(labels), base) for c in _crossings(search, pair, values))

@@ -89,8 +89,8 @@ def test_break_even_in_intensity_is_that_of_the_formulas(tmp_path: Path) -> None
         ROOFLINE,
         machines=(TITAN, ARNDALE),
         over="given.intensity",
-        start=0.1,
-        stop=100,
+        start=100,
+        stop=0.1,
         points=9,
         metric="energy",
     )
