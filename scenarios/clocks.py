@@ -196,7 +196,7 @@ def _clocked(shape: Shape, entry: str, *, swept: bool) -> _Clocked:
     spec = shape.machine
     if entry:
         spec = spec.get(entry) if isinstance(spec, Mapping) else None
-    specs = [spec] if spec is not None else []
+    specs: list[Any] = [spec] if spec is not None else []
     if whole in shape.decide:
         specs = list(shape.decide[whole].values or ())
     one_by_one = [*shape.decide, *shape.define]
