@@ -16,6 +16,7 @@ from dse.models.model import MACHINE_PREFIX
 from dse.names import UnknownName
 from dse.quantities import Quantity, UnitError, to_si
 from scenarios.errors import Findings
+from scenarios.extensions import changes
 from scenarios.machine_tables import label
 from scenarios.reading import Reader
 from scenarios.schema import Bounds, Decide, Shape
@@ -109,7 +110,7 @@ _ALWAYS = {stated.REFERENCE.name, stated.LEAST.name, stated.MOST.name}
 
 def _asked(shape: Shape, clock: str, *, swept: bool) -> bool:
     """Whether a file gives the clock a role."""
-    paths = [a.path.removeprefix("given.") for a in shape.sweep.values()] if swept else []
+    paths = [p.removeprefix("given.") for p, _ in _swept(shape, swept=swept)]
     return any(clock in names for names in (shape.given, shape.decide, shape.define, paths))
 
 
@@ -200,16 +201,20 @@ def _clocked(shape: Shape, entry: str, *, swept: bool) -> _Clocked:
     if whole in shape.decide:
         specs = list(shape.decide[whole].values or ())
     one_by_one = [*shape.decide, *shape.define]
-    for axis in shape.sweep.values() if swept else ():
-        one_by_one.append(axis.path)
-        if axis.path == whole:
-            specs = list(axis.values or ())
-        elif axis.path == f"{whole}.base":
+    for path, values in _swept(shape, swept=swept):
+        one_by_one.append(path)
+        if path == whole:
+            specs = list(values)
+        elif path == f"{whole}.base":
             own = spec if isinstance(spec, Mapping) else {}
-            specs = [{**own, "base": name} for name in axis.values or ()]
+            specs = [{**own, "base": name} for name in values]
     start = f"{MACHINE_PREFIX}{entry}." if entry else MACHINE_PREFIX
     changed = frozenset(n.removeprefix(start) for n in one_by_one if n.startswith(start))
     return _Clocked(entry, spec, tuple(map(_numbers, specs)), changed)
+
+
+def _swept(shape: Shape, *, swept: bool) -> list[tuple[str, tuple[Any, ...]]]:
+    return [each for axis in shape.sweep.values() for each in changes(axis)] if swept else []
 
 
 def _numbers(spec: Any) -> Numbers:

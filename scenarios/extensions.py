@@ -53,15 +53,20 @@ def _stated(shape: Shape, *, swept: bool) -> Iterator[str]:
     for name, entry in shape.decide.items():
         yield from _of_values(name, entry.values)
     for axis in shape.sweep.values() if swept else ():
-        for path in _paths(axis):
+        for path, values in changes(axis):
             yield path.removeprefix("given.")
-        yield from _of_values(axis.path.removesuffix(".base"), axis.values)
+            yield from _of_values(path.removesuffix(".base"), values)
 
 
-def _paths(axis: Any) -> Iterator[str]:
-    """Go through all that one axis changes: by its only path, by several, or by the columns of a table."""
-    yield from (p for p in (axis.path, *(getattr(axis, "paths", None) or ())) if p)
-    yield from (getattr(axis, "columns", None) or {}).values()
+def changes(axis: Any) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Go through all that one axis changes, with its values where the file lists them.
+
+    By its only path, by several that change together, or by the columns of a table.
+    """
+    if axis.path:
+        yield axis.path, tuple(axis.values or ())
+    yield from (getattr(axis, "paths", None) or {}).items()
+    yield from ((path, ()) for path in getattr(axis, "columns", None) or ())
 
 
 def _of_values(name: str, values: Any) -> Iterator[str]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
 from dse import files
-from dse.machines import derivation, set_machines, settings, values
+from dse.machines import derivation, held, settings, values
 from dse.machines.figures import FIGURES
-from dse.machines.machine import Machine
 from dse.machines.values import Value
 from dse.models import machine_parameter, machine_parameters, plugins
 from dse.names import UnknownName, did_you_mean, unknown
@@ -23,6 +22,37 @@ _SUFFIX = ".toml"
 
 class MachineError(ValueError):
     """A machine file cannot be used; the message says which, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A named record of machine parameters with its source.
+
+    ``parameters`` are SI floats by name (without "machine."); what the source does not give is absent.
+    ``provenance`` says where each value comes from, ``doubts`` what is doubtful about it, if anything;
+    ``evidence`` of which kind the source is (``dse.machines.values.EVIDENCE``), ``intervals`` between which ends
+    (SI) a value lies whose source leaves it open. ``figures``: what data sheets print and no model takes as it
+    is, by the names of ``dse.machines.figures``; of a file without parameters they follow from its figures
+    (``dse.machines.derivation``), with flops at the ``rate`` that it names. ``year``: when the machine came on the
+    market, if stated.
+    ``settings``: the menu of a machine that can be set (frequencies, voltages), each a mapping of texts
+    ("name", "source", ...) and SI floats under the names of ``dse.machines.settings``; what is unknown is
+    absent, and "doubts" maps a value's name to what is doubtful about it.
+    """
+
+    name: str
+    title: str
+    source: str
+    parameters: Mapping[str, float]
+    provenance: Mapping[str, str]
+    doubts: Mapping[str, str]
+    notes: str = ""
+    settings: tuple[Mapping[str, Any], ...] = ()
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    figures: Mapping[str, Value] = field(default_factory=dict)
+    year: int | None = None
+    rate: str = ""
 
 
 @lru_cache(maxsize=1)
@@ -60,8 +90,27 @@ def get(name: str) -> Machine:
     """
     if is_file(name):
         return _from_file(name)
-    whole, mark, setting = name.partition(set_machines.MARK)
-    return set_machines.at(_read(resolve(whole)), setting.strip()) if mark else _read(resolve(name))
+    whole, mark, setting = name.partition(held.MARK)
+    return _held(_read(resolve(whole)), setting.strip()) if mark else _read(resolve(name))
+
+
+def _held(machine: Machine, setting: str) -> Machine:
+    """Return the machine at the setting of that name; raises UnknownName where it has none such."""
+    menu = {str(s["name"]): s for s in machine.settings if "name" in s}
+    if setting not in menu:
+        raise unknown(f"setting of {machine.name}", setting, menu or ["none"])
+    found = held.values(machine.parameters, machine.doubts, menu[setting])
+    return replace(
+        machine,
+        name=f"{machine.name}{held.MARK}{setting}",
+        title=f"{machine.title}, at {setting}",
+        parameters={n: float(v.value) for n, v in found.items()},
+        provenance={n: v.source for n, v in found.items()},
+        doubts={n: v.doubt for n, v in found.items() if v.doubt},
+        settings=(),
+        evidence={n: v.evidence for n, v in found.items()},
+        intervals={},
+    )
 
 
 def every() -> Iterator[Machine]:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dse.machines import catalogue, serving
+from dse.machines.catalogue import Machine
 from dse.machines.figures import FIGURES
-from dse.machines.machine import Machine
 from dse.machines.settings import QUANTITIES
 from dse.machines.values import Value
 from dse.models import machine_parameters

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from dse import models
-from dse.machines.machine import Machine
+from dse.machines.catalogue import Machine
 from dse.models.model import Model
 from dse.models.structure import Parts, Row
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from dse.machines import catalogue, pages
 from dse.machines.figures import FIGURES
-from dse.machines.machine import Machine
 from dse.machines.settings import QUANTITIES
 from dse.machines.values import Value
 from dse.quantities import show
@@ -58,7 +57,7 @@ def _with_meaning(line: str, name: str) -> str:
     return f"{line:40}  # {FIGURES[name].meaning}"
 
 
-def _of_machine(machine: Machine) -> str:
+def _of_machine(machine: catalogue.Machine) -> str:
     """Return a file with a machine's figures, or with its parameters where they do not follow from figures."""
     lines = [f"title  = {json.dumps(f'{machine.title}, changed', ensure_ascii=False)}"]
     lines += [f"source = {json.dumps(machine.source, ensure_ascii=False)}"]

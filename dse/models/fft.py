@@ -54,10 +54,10 @@ FFT = Model(
         ),
         d.CAPACITY_LIMIT,
     ),
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     equations=equations,
     sums=d.SUMS,
     work=d.WORK,
-    further=d.NETWORK,
-    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )

@@ -89,11 +89,11 @@ MATMUL = Model(
     inputs=(ORDER, d.PROCESSORS, d.MEMORY),
     metrics=(*d.METRICS, d.MESSAGE_SHARE),
     limits=(ONE_COPY, REPLICATION, d.CAPACITY_LIMIT),
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     equations=matmul_equations,
     sums=d.SUMS,
     work=d.WORK,
-    further=d.NETWORK,
-    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )
 STRASSEN = Model(
@@ -113,11 +113,11 @@ STRASSEN = Model(
         ),
         d.CAPACITY_LIMIT,
     ),
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     equations=strassen_equations,
     sums=d.SUMS,
     work=d.WORK,
-    further=d.NETWORK,
-    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )
 LU = Model(
@@ -128,10 +128,10 @@ LU = Model(
     inputs=(ORDER, d.PROCESSORS, d.MEMORY),
     metrics=d.METRICS,
     limits=(ONE_COPY, REPLICATION, d.CAPACITY_LIMIT),
+    further=d.NETWORK,
+    extend=d.ON_NETWORK,
     equations=lu_equations,
     sums=d.SUMS,
     work=d.WORK,
-    further=d.NETWORK,
-    extend=d.ON_NETWORK,
     notes=d.COST_MODEL,
 )

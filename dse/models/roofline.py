@@ -275,6 +275,8 @@ ROOFLINE = Model(
     inputs=INPUTS,
     metrics=METRICS,
     limits=(),
+    further=levels.NAMES,
+    extend=levels.extended,
     equations=equations,
     sums=SUMS,
     work=("flops",),
@@ -282,6 +284,4 @@ ROOFLINE = Model(
     one_of=(("bytes", "intensity"),),
     any_of=(("flops", "bytes"),),
     needs=needs,
-    further=levels.NAMES,
-    extend=levels.extended,
 )

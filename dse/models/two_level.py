@@ -241,11 +241,11 @@ MATMUL_TWO_LEVEL = Model(
     inputs=(ORDER, *LEVELS),
     metrics=METRICS,
     limits=LIMITS,
+    further=network.NAMES,
+    extend=ON_NETWORK,
     equations=matmul_equations,
     sums=SUMS,
     work=d.WORK,
-    further=network.NAMES,
-    extend=ON_NETWORK,
     notes=__doc__ or "",
 )
 NBODY_TWO_LEVEL = Model(
@@ -256,10 +256,10 @@ NBODY_TWO_LEVEL = Model(
     inputs=(BODIES, FLOPS_PER_PAIR, *LEVELS),
     metrics=METRICS,
     limits=LIMITS,
+    further=network.NAMES,
+    extend=ON_NETWORK,
     equations=nbody_equations,
     sums=SUMS,
     work=d.WORK,
-    further=network.NAMES,
-    extend=ON_NETWORK,
     notes=__doc__ or "",
 )
