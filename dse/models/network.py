@@ -101,7 +101,7 @@ def told(machine: Any, processors: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class OnNetwork:
-    """How a model changes with a network of its machine; ``words``, ``messages``: its metrics that count what is sent."""
+    """How a model changes with the network of a machine; ``words``, ``messages``: metrics that count what is sent."""
 
     words: str
     messages: str
