@@ -82,7 +82,11 @@ def with_clocks(reader: Reader, shape: Shape, *, swept: bool) -> tuple[Reader, S
         known = c.own("time_per_flop") in reader.machine and c.clock not in reader.parameters
         if not known or c.clock in reader.metrics:
             continue
+        before = reader.findings.count
         used = _asked(shape, c.clock, swept=swept) and _follows(reader.findings, shape, c)
+        if reader.findings.count > before:
+            # one mistake is enough: the clock itself is not called unknown as well
+            inputs.append(replace(stated.CLOCK, name=c.clock))
         there = {n for n in _OF_CLOCK if any(n in m for m in c.may_be) or n in c.changed}
         needed = {n for n in _OF_CLOCK if used and c.states(n)} | (_ALWAYS if used else set())
         machine += [

@@ -82,6 +82,19 @@ def test_a_network_is_as_much_dearer_as_it_has_hops(name: str, stated: str):
     assert [found[n] for n in sent] == [run(name, m, p)[n] for n in sent]
 
 
+@pytest.mark.parametrize("name", WORK)
+@pytest.mark.parametrize("stated", ["torus_dimensions", "fat_tree_arity"])
+def test_the_parts_of_time_and_energy_add_up(name: str, stated: str):
+    """What the model declares of its sums takes the hops along, so that pictures of them are whole."""
+    m = machine(name) | {stated: 5.0}
+    p: dict[str, Any] = {"nodes": 64.0} if "two_level" in name else {"processors": 64.0}
+    numbers = {f"machine.{k}": v for k, v in m.items()} | WORK[name] | p
+    numbers |= run(name, m, 64.0, (f"machine.{stated}",))
+    for total in extended(models.get(name), [f"machine.{stated}"]).sums:
+        parts = [math.prod(numbers[n] for n in term.factors) for term in total.terms]
+        assert sum(parts) == pytest.approx(numbers[total.metric], rel=CLOSE)
+
+
 def test_a_torus_leaves_a_geometric_program_one():
     m = machine("matmul") | {"torus_dimensions": 3.0}
     x = {f"machine.{k}": v for k, v in m.items()} | {"order": 1e4}

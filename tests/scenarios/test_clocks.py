@@ -153,7 +153,9 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
 def test_what_is_wrong_with_a_clock_is_said(changes: dict[str, Any], key: str, wrong: str):
     with pytest.raises(ScenarioError) as caught:
         dse.load(changed(NBODY, **changes))
-    assert any(p.key == key and wrong in p.wrong for p in caught.value.problems), caught.value
+    (problem,) = caught.value.problems
+    assert problem.key == key
+    assert wrong in problem.wrong
 
 
 def rows() -> list[dict[str, str]]:

@@ -98,12 +98,3 @@ def test_two_networks_are_refused():
     assert [p.wrong for p in caught.value.problems] == [
         "torus_dimensions and fat_tree_arity are two networks"
     ]
-
-
-def test_the_parts_of_energy_add_up_on_a_network():
-    """Breakdowns take the hops along."""
-    from dse.models.model import extended
-    from dse.models.registry import get
-
-    model = extended(get("nbody"), ["machine.torus_dimensions"])
-    assert [t.factors[-1] for s in model.sums for t in s.terms if "messages" in t.factors] == ["hops", "hops"]
