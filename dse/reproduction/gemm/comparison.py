@@ -115,7 +115,7 @@ def error(found: Sample, which: str, out: Mask, rates: tuple[float, float]) -> f
         way = ways.Way(written.form, written=written, columns=COLUMNS)
     middle = found.x[~out].mean(0)
     x = found.x - middle
-    form = ways.solve(way, x[~out], found.latency[~out], middle, way.terms or 0)
+    form = ways.solve(way, x[~out], found.latency[~out], middle, way.terms or 0, ways.FOLD_STARTS)
     return missed(np.exp(log_value(form, x[out])), found.latency[out])
 
 
