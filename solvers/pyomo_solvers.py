@@ -68,7 +68,7 @@ def check(name: str) -> None:
     elif name not in set(pyo.SolverFactory) or name.startswith("_"):
         known = [n for n in pyo.SolverFactory if not n.startswith(("_", "contrib"))]
         usual = ", ".join(INSTALL)
-        raise SolverError(f"Pyomo knows no solver {name!r}{did_you_mean(name, known)}; the usual ones are {usual}")
+        raise SolverError(f"Pyomo knows no solver {name!r} (usual ones: {usual}){did_you_mean(name, known)}")
     else:
         here = _available(pyo.SolverFactory(name))
         if name == "ipopt" and not here:
