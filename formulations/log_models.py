@@ -9,7 +9,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo import gdp
 
-from formulations.logprogram import GOAL, Linear, LogProgram, LogRow, LogVariable, Term
+from formulations.log_data import GOAL, Linear, LogProgram, LogRow, LogVariable, Term
 from formulations.pulled import pulled_up
 from formulations.user_variables import Named
 

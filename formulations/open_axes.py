@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from formulations.evaluation import RowKey
-from formulations.logprogram import Swept, log_program
+from formulations.log_data import Swept
+from formulations.logprogram import log_program
 from formulations.posynomial import NotPosynomial
 from formulations.problem import Problem, formulate
 from formulations.program import Program, program

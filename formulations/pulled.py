@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formulations.logprogram import LogProgram, Term
+from formulations.log_data import LogProgram, Term
 
 
 def pulled_up(p: LogProgram) -> frozenset[str]:

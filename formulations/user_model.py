@@ -20,8 +20,9 @@ import pyomo.environ as pyo
 
 from formulations import evaluation, user_variables
 from formulations.forms import Entry
+from formulations.log_data import Swept
 from formulations.log_models import LogWriter
-from formulations.logprogram import Swept, log_program
+from formulations.logprogram import log_program
 from formulations.posynomial import NotPosynomial
 from formulations.problem import Kind, Problem
 from formulations.program import Array, Program

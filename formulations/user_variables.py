@@ -17,6 +17,13 @@ STEP = 3.0
 """Units of small quantities go down by a thousand: pJ, not 3.8e-10 J."""
 
 
+# what our models hold beside the user's variables
+OWN = frozenset(
+    """axes choice decided definitions equations goal goal_scale largest limits objective objective_value one origin
+    scale sums u x y""".split()
+)
+
+
 class NoModel(ValueError):
     """A question, or part of it, cannot be written as a Pyomo model; says why."""
 
@@ -80,7 +87,7 @@ def doc(model: Model, d: Decision, unit: float) -> str:
 
 def free_name(m: pyo.ConcreteModel, name: str) -> str:
     """Return a name that the model has free: this one, or with "_" at its end."""
-    while hasattr(m, name) or m.component(name) is not None:
+    while name in OWN or hasattr(m, name) or m.component(name) is not None:
         name += "_"
     return name
 

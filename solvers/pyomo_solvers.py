@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from dse.names import did_you_mean
 from solvers import ipopt_wheel
 from solvers.solver_errors import SolverError
 
@@ -65,8 +66,9 @@ def check(name: str) -> None:
         found = SolverFactory(OURS[name])
         here = found is not None and bool(found.available())
     elif name not in set(pyo.SolverFactory) or name.startswith("_"):
-        known = ", ".join(sorted(n for n in pyo.SolverFactory if not n.startswith(("_", "contrib"))))
-        raise SolverError(f"Pyomo knows no solver {name!r}; it knows {known}")
+        known = [n for n in pyo.SolverFactory if not n.startswith(("_", "contrib"))]
+        usual = ", ".join(INSTALL)
+        raise SolverError(f"Pyomo knows no solver {name!r} (usual ones: {usual}){did_you_mean(name, known)}")
     else:
         here = _available(pyo.SolverFactory(name))
         if name == "ipopt" and not here:

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.logprogram import LogProgram, LogRow, LogVariable, Term, log_program
+from formulations.log_data import LogProgram, LogRow, LogVariable, Term
+from formulations.logprogram import log_program
 from formulations.posynomial import NotPosynomial
 from results.solution import Status
 from scenarios.question import Question

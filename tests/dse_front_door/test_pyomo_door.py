@@ -67,6 +67,16 @@ def test_small_quantities_have_a_smaller_unit() -> None:
     assert found.status is Status.OPTIMAL
 
 
+def test_names_that_are_taken_get_a_sign() -> None:
+    asked = dse.load("matmul_block_decided").model_dump(exclude_none=True, exclude_defaults=True)
+    asked["decide"]["y"] = asked["decide"].pop("block")
+    asked["define"] = {k: v.replace("block", "y") for k, v in asked["define"].items()}
+    m = dse.pyomo(asked)
+    assert m.decided["y"].variable is m.y_
+    found = dse.read(m, asked, solver="scip")
+    assert found.objective == pytest.approx(dse.solve("matmul_block_decided").objective, rel=1e-6)
+
+
 def test_an_unchanged_model_is_optimal_where_our_bound_confirms_it() -> None:
     m = dse.pyomo("nbody_deadline", form="log")
     found = dse.read(m, "nbody_deadline", solver="scip")

@@ -12,8 +12,9 @@ from method_questions import fft, fixed_design, nbody
 
 from dse.models import arithmetic
 from formulations import evaluation
+from formulations.log_data import LogProgram
 from formulations.log_models import log_model
-from formulations.logprogram import LogProgram, log_program
+from formulations.logprogram import log_program
 from formulations.model_files import NotLinear, write
 from formulations.problem import Kind, formulate
 from formulations.user_model import user_model

@@ -1,0 +1,96 @@
+"""A log program as plain data: sums of exponentials of log variables, the rows that hold them, what stays open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from formulations.evaluation import RowKey
+
+GOAL = "goal"
+Linear = dict[str, float]
+WIDE = 700.0
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """sign * exp(constant + exponents . y) * product of linear forms in y (key "" is a form's constant)."""
+
+    sign: float
+    constant: float
+    exponents: Linear
+    factors: tuple[Linear, ...] = ()
+
+    def times(self, other: Term) -> Term:
+        """Multiply two terms."""
+        exponents = dict(self.exponents)
+        for name, a in other.exponents.items():
+            exponents[name] = exponents.get(name, 0.0) + a
+        exponents = {name: a for name, a in exponents.items() if abs(a) > 1e-12}
+        return Term(
+            self.sign * other.sign, self.constant + other.constant, exponents, self.factors + other.factors
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LogVariable:
+    """A log variable with its bounds.
+
+    ``integer``, ``values`` of exp(y) where it stands for a discrete quantity.
+    """
+
+    name: str
+    low: float
+    high: float
+    integer: bool = False
+    values: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """sum of terms <= bound (or = bound).
+
+    ``name`` and ``side`` are the user's, or "" for an auxiliary equation. ``own``: the variable that the row is there
+    for, where it is the goal or an auxiliary one.
+    """
+
+    name: str
+    side: str
+    terms: tuple[Term, ...]
+    bound: float
+    equal: bool = False
+    own: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What stays open in a log program: numbers of axes, each a name that terms hold and no variable is.
+
+    ``given``: the axis that each of these given numbers is; ``limits``: the axis that is the bound of each of these
+    limits, which are positive; ``ranges``: SI ends of each axis, positive.
+    """
+
+    given: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[RowKey, str] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LogProgram:
+    """Minimise ``goal`` (a log variable; empty: any feasible point) subject to ``rows``.
+
+    ``maxima``: (m, a, b) with m = max(a, b), exactly. ``sign``: objective = exp(sign * goal), or sign * goal
+    where ``plain`` (an objective that is itself a logarithm or may be negative).
+    """
+
+    variables: tuple[LogVariable, ...]
+    rows: tuple[LogRow, ...]
+    maxima: tuple[tuple[str, str, str], ...] = ()
+    goal: str = ""
+    sign: float = 1.0
+    plain: bool = False
+
+    def objective(self, goal: float) -> float:
+        """Return the user's objective at a value of the goal variable."""
+        return self.sign * goal if self.plain else math.exp(min(max(self.sign * goal, -WIDE), WIDE))
