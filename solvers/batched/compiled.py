@@ -51,7 +51,7 @@ def kept(function: F, **how: Any) -> F:
     return made
 
 
-class _Said(event.Listener):
+class _Said(event.Listener):  # type: ignore[misc]
     """Says once that something is compiled, and not found on disk."""
 
     def on_start(self, event: Any) -> None:
