@@ -28,9 +28,13 @@ def parts(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
 
 
 def best(dataset: xr.Dataset) -> dict[str, Any] | None:
-    """Return the best point: where it is on the axes, and its objective; None where nothing was optimised or found."""
+    """Return the best point: where it is on the axes, and its objective (of equal ones the first).
+
+    None where nothing was optimised or found.
+    """
     import numpy as np
 
+    from formulations.tolerances import TIE
     from results import axes
     from results.dataset import objectives
 
@@ -44,8 +48,10 @@ def best(dataset: xr.Dataset) -> dict[str, Any] | None:
         values = sign * part["objective"].where(part["status"].isin(axes.ANSWERED)).values
         if not np.isfinite(values).any():
             continue
-        place = np.unravel_index(int(np.nanargmin(values)), values.shape)
-        if found is None or values[place] < found[0]:
+        least = float(np.nanmin(values))
+        # of equal ones the first: rounding must not choose
+        place = np.unravel_index(int(np.argmax(values <= least + TIE * abs(least))), values.shape)
+        if found is None or least < found[0] - TIE * abs(found[0]):
             at = {str(d): part[d].values.tolist()[i] for d, i in zip(part["status"].dims, place, strict=True)}
             found = float(values[place]), at
     if found is None:
