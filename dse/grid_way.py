@@ -21,7 +21,10 @@ HELPERS = 8.0
 def cores(at: Ready, workers: int | None = None, client: Any = None) -> int:
     """Return how many cores a sweep uses: those of the client, else as many processes or threads as it would start."""
     if client is not None:
-        return max(sum(client.ncores().values()), 1)
+        try:
+            return max(int(sum(client.ncores().values())), 1)
+        except OSError:  # that the scheduler is gone is told where chunks are handed out
+            return 1
     from dask.system import CPU_COUNT
 
     chunks = math.prod(-(-n // c) for n, c in zip(at.plan.shape, chunk_shape(at), strict=True))
