@@ -53,7 +53,7 @@ def _parts(grid: GridLike) -> Iterator[tuple[int, AxisLike]]:
 
 def _first(values: Sequence[float | str]) -> dict[str, int]:
     """Return the first place of each name; nothing of numbers."""
-    if not isinstance(values[0], str):
+    if not isinstance(next(iter(values), None), str):
         return {}
     return {str(value): i for i, value in reversed(list(enumerate(values)))}
 
