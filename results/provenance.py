@@ -53,7 +53,7 @@ def _parts(grid: GridLike) -> Iterator[tuple[int, AxisLike]]:
 
 def _first(values: Sequence[float | str]) -> dict[str, int]:
     """Return the first place of each name; nothing of numbers."""
-    if not isinstance(values[0], str):
+    if not isinstance(next(iter(values), None), str):
         return {}
     return {str(value): i for i, value in reversed(list(enumerate(values)))}
 
@@ -86,7 +86,8 @@ def _entries(grid: GridLike) -> dict[str, AxisLike]:
     found: dict[str, AxisLike] = {}
     for _, axis in _parts(grid):
         entry = axis.path.removesuffix(".base").removeprefix(MACHINE_PREFIX)
-        if axis.path.startswith(MACHINE_PREFIX) and entry != "base" and isinstance(axis.values[0], str):
+        named = isinstance(next(iter(axis.values), None), str)
+        if axis.path.startswith(MACHINE_PREFIX) and entry != "base" and named:
             found[entry] = axis
     return found
 

@@ -124,7 +124,7 @@ def coordinates(axis: AxisLike, question: Question) -> list[Variable]:
 
 
 def _coordinate(axis: AxisLike, dims: tuple[str, ...], question: Question) -> Variable:
-    text = isinstance(axis.values[0], str)
+    text = isinstance(next(iter(axis.values), None), str)
     about: dict[str, Any] = {"long_name": axis.long_name + _of_what(axis, text=text), "path": axis.path}
     if not text:
         about |= {"units": axis.unit or "1"}

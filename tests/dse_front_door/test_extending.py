@@ -144,16 +144,16 @@ def test_anything_else_is_refused_with_what_differs(
 
 def test_an_unfinished_sweep_is_extended_by_what_it_has(tmp_path: Path, solved: list[int]):
     store = tmp_path / "s.zarr"
-    axes = {"T": SMALL["T"] | {"num": 30}, "e": SMALL["e"]}
+    axes = {"T": SMALL["T"] | {"num": 20}, "e": SMALL["e"]}
     before = swept(axes, store)
     done = sorted(results.store.done(store))
-    assert len(done) == 3
+    assert len(done) > 1
     results.store.forget(store, done[1])
     lost = int(np.prod(results.store.chunks_of(store)))
     solved.clear()
-    after = swept(axes | {"e": LARGE["e"]}, store, extend=True)
-    assert sum(solved) == 2 * 30 + lost
-    kept = after.isel(e=[1, 3])
+    after = swept(axes | {"e": {**LARGE["e"], "factors": [1, 0.5, 0.25]}}, store, extend=True)
+    assert sum(solved) == 20 + lost
+    kept = after.isel(e=[0, 2])
     np.testing.assert_array_equal(before.status, kept.status)
     np.testing.assert_allclose(before.energy, kept.energy, rtol=2e-6)
 
