@@ -19,8 +19,26 @@ STEP = 3.0
 
 # what our models hold beside the user's variables
 OWN = frozenset(
-    """axes choice decided definitions equations goal goal_scale largest limits objective objective_value one origin
-    scale sums u x y""".split()
+    [
+        "axes",
+        "choice",
+        "decided",
+        "definitions",
+        "equations",
+        "goal",
+        "goal_scale",
+        "largest",
+        "limits",
+        "objective",
+        "objective_value",
+        "one",
+        "origin",
+        "scale",
+        "sums",
+        "u",
+        "x",
+        "y",
+    ]
 )
 
 
