@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import math
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 from formulations.problem import Kind, Problem, formulate
 from scenarios.grids import Grid
@@ -25,7 +25,7 @@ OTHER = "alone other"
 @lru_cache(maxsize=1)
 def declared() -> dict[str, float]:
     """Return the declared seconds of each kind of work, by name."""
-    with (files("solvers") / TABLE).open(encoding="utf-8") as lines:
+    with Path(__file__).with_name(TABLE).open(encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return {row["work"]: float(row["seconds"]) for row in rows}
 
