@@ -88,7 +88,7 @@ FEWEST = 12
 """Points of a grid from which a way is tried: a few points are tried beforehand, and trying costs about as many."""
 OF_A_STRUCTURE = 8
 """Points that have one structure, on average, from which setting up a block of them is worth it."""
-COMPILED = 20.0
+COMPILED = 8.0
 """Declared seconds in NumPy from which a way is compiled: the compiler takes up to a minute, but once."""
 OTHER_KIND = Offer()
 """The question is not of the kind that a way answers."""
