@@ -111,17 +111,24 @@ STATED = {
     "nbody, torus": ("nbody", ("machine.torus_dimensions",)),
     "fft, fat tree": ("fft", ("machine.fat_tree_arity",)),
     "matmul_two_level, torus": ("matmul_two_level", ("machine.torus_dimensions",)),
+    "partition, period": ("partition", ("period",)),
+    "dvfs, period": ("dvfs", ("period",)),
 }
+# of models over lists: without it they have no energy of idling
+PERIOD = "period"
 
 
 def flat(name: str) -> Model:
     """Return a model with equations: a model over lists, with example lists; what is not stated is left out."""
     plain, stated = STATED.get(name, (name, ()))
     model = models.get(plain)
-    model = extended(model if model.expand is None else model.expand(EXAMPLES[plain]), stated)
+    if model.expand is not None:
+        model = model.expand(replace(EXAMPLES[plain], asked=dict.fromkeys(stated)))
+    model = extended(model, [n for n in stated if n in model.further])
+    left_out = {*model.further, *({PERIOD} - set(stated))}
     return replace(
         model,
-        inputs=tuple(q for q in model.inputs if q.name not in model.further),
+        inputs=tuple(q for q in model.inputs if q.name not in left_out),
         machine=tuple(q for q in model.machine if f"machine.{q.name}" not in model.further),
     )
 

@@ -135,8 +135,9 @@ def test_every_machine_of_a_map_has_its_own_price(name: str, numbers: tuple[floa
     x: dict[str, Any] = {}
     for q in priced(model, ACCOUNTS).parameters().values():
         x[q.name] = 0.3 if q.maximum == 1.0 else q.choices[0] if q.choices else q.default or 2.0
+    left_out = {*SITE, *model.further}
     x = {
-        n: x[n] for n in x if n not in SITE and f"machine.{n}" not in priced(model, ACCOUNTS).parameters()
+        n: x[n] for n in x if n not in left_out and f"machine.{n}" not in priced(model, ACCOUNTS).parameters()
     } | {f"machine.{q.name}": 1e-9 if q.unit.startswith(("s/", "J/")) else 50.0 for q in model.machine}
     for entry, count, price, carbon in zip(entries, numbers, (900.0, 70.0), (12.0, 5.0), strict=True):
         x |= {f"machine.{entry}.purchase_price": price, f"machine.{entry}.embodied_carbon": carbon}

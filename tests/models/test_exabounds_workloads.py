@@ -16,8 +16,11 @@ LIBRARY = files("scenarios").joinpath("library")
 
 
 def carried(prefix: str) -> list[float]:
+    """The counts of ready questions, but for one whose run is long enough to be checkpointed."""
     found = [
-        tomllib.loads(p.read_text(encoding="utf-8")) for p in LIBRARY.iterdir() if p.name.startswith(prefix)
+        tomllib.loads(p.read_text(encoding="utf-8"))
+        for p in LIBRARY.iterdir()
+        if p.name.startswith(prefix) and "checkpoint" not in p.name
     ]
     return [float(scenario["given"]["instructions"]) for scenario in found]
 
