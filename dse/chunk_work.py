@@ -66,7 +66,7 @@ class Study:
     ``models``: those that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
     only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
     next one on the same store. ``tables``: whose rows are swept, where no store has them.
-    ``extends``: the store whose points are taken over.
+    ``extends``: the store whose points are taken over, but for those of its ``damaged`` chunks.
     """
 
     text: str
@@ -80,6 +80,7 @@ class Study:
     run: str = ""
     tables: tuple[Table, ...] = ()
     extends: str | None = None
+    damaged: frozenset[ChunkIndex] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,9 @@ def prepared(study: Study) -> Ready:
     # a store has the rows of tables in its coordinates
     tables = study.tables or (() if study.store is None else results.store.tables(study.store))
     found = ready(scenarios.grid(scenarios.from_text(study.text, study.file, tables)), study.only)
-    return found if study.extends is None else replace(found, before=grown.before(study.extends, found.plan))
+    if study.extends is None:
+        return found
+    return replace(found, before=grown.before(study.extends, found.plan, study.damaged))
 
 
 def part(at: Ready, places: Sequence[Places]) -> Ready:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import results.chunks
@@ -40,18 +39,15 @@ def before(path: str, scenario: Scenario, at: Ready) -> Before | None:
         return None
     stored = results.store.identity(path)
     mine = targets.identity(scenario, at)
-    chunks = results.chunks.chunk_shape(
-        at.plan.shape, "point" if at.path is None else at.path.kind, at.plan.width
-    )
+    chunks = results.chunks.chunk_shape(at.plan.shape, at.kind, at.plan.width, at.work)
     complete = results.identities.complete(mine, at.plan, chunks)
     if not any(results.identities.differences(complete, stored)):
         return None
     attributes = results.store.attributes(path)
     _refuse(path, list(_other_question(path, str(attributes["scenario"]), scenario)))
     _refuse(path, list(_other_sweep(path, mine, stored, at)))
-    found = grown.before(path, at.plan)
     # what is damaged is computed again
-    return replace(found, done=found.done - results.store.damaged_chunks(path).keys())
+    return grown.before(path, at.plan, frozenset(results.store.damaged_chunks(path)))
 
 
 def told(path: str) -> dict[str, Any]:
@@ -61,6 +57,25 @@ def told(path: str) -> dict[str, Any]:
     part = {name: about.get(name, "") for name in ("scenario_hash", "method")}
     counted = {name: about[name] for name in (targets.SINGLY, LEFT_OVER) if name in about}
     return {EXTENDED: json.dumps([*parts, part]), **counted}
+
+
+def clear(path: str, scenario: Scenario) -> None:
+    """Make room beside a store whose lock is held, for the larger one.
+
+    What is there and was extended already is removed: ``grown.swap`` was cut off after the two changed places. Raises
+    StoreError where it is an unfinished extension to other values: what it computed is not thrown away unasked.
+    """
+    larger = str(grown.beside(path))
+    if not results.store.exists(larger):
+        return
+    parts = json.loads(results.store.attributes(path).get(EXTENDED, "[]"))
+    if parts and results.store.attributes(larger).get("scenario_hash") == parts[-1]["scenario_hash"]:
+        grown.discard(path)
+    elif results.store.identity(larger)["scenario"] != scenario.hash:
+        raise StoreError(
+            f"an extension of {path} to other values was cut off, and what it computed is in {larger}; "
+            "sweep those values again to finish it, or delete that folder"
+        )
 
 
 def _refuse(path: str, differ: list[str]) -> None:

@@ -120,11 +120,16 @@ def run(
         return todo.filled(ready, path)
     # nobody else fills or extends the store meanwhile
     with results.locks.held(path):
-        count = int(before.known(over_grid.whole(grid)).sum()) if grid.size <= COUNTED else 0
-        announce(progress, f"{count or 'many'} of them are in {path} already")
-        todo.filled(replace(ready, before=before), str(grown.beside(path)), path)
-        grown.swap(path)
-    return results.store.open(path)
+        # another one may have extended it before the lock was there
+        before = extending.before(path, scenario, ready)
+        if before is not None:
+            extending.clear(path, scenario)
+            count = int(before.known(over_grid.whole(grid)).sum()) if grid.size <= COUNTED else 0
+            announce(progress, f"{count or 'many'} of them are in {path} already")
+            todo.filled(replace(ready, before=before), str(grown.beside(path)), path)
+            grown.swap(path)
+    # all is done where it was extended
+    return results.store.open(path) if before is not None else todo.filled(ready, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +161,7 @@ class _Todo:
                 run=uuid.uuid4().hex,
                 tables=() if where.path is not None else tuple(self.scenario.tables.values()),
                 extends=extends,
+                damaged=frozenset() if ready.before is None else ready.before.damaged,
             )
             tally = _Tally(ready.plan, where)
             with _naming(tally, where), reporting(self.progress) as report:

@@ -39,13 +39,15 @@ class Before:
     """The store that is extended.
 
     ``places``: of each place along each axis of the larger grid its place there, -1: none;
-    ``chunks`` and ``done``: how it is cut, and what of it is finished.
+    ``chunks`` and ``done``: how it is cut, and what of it is finished; ``damaged``: chunks that are not what was
+    written, which do not count as done.
     """
 
     path: str
     places: tuple[Places, ...]
     chunks: tuple[int, ...]
     done: frozenset[ChunkIndex]
+    damaged: frozenset[ChunkIndex] = frozenset()
 
     def known(self, region: Region) -> NDArray[np.bool_]:
         """Tell which points of a block are in the store."""
@@ -94,13 +96,13 @@ class Before:
         yield from parts
 
 
-def before(path: str, plan: Layout) -> Before:
+def before(path: str, plan: Layout, damaged: frozenset[ChunkIndex] = frozenset()) -> Before:
     """Find the points of a grid in a store of fewer of them; StoreError, which says what is not there any more."""
     opened = store.group(path)
     with decoded(path):
         arrays = dict(opened.arrays())
         places = tuple(_places(path, plan, arrays, axis) for axis in plan.sizes)
-    return Before(path, places, store.chunks_of(path), frozenset(store.done(path)))
+    return Before(path, places, store.chunks_of(path), frozenset(store.done(path)) - damaged, damaged)
 
 
 def _places(path: str, plan: Layout, arrays: Mapping[str, Any], axis: str) -> Places:
@@ -142,6 +144,12 @@ def _places(path: str, plan: Layout, arrays: Mapping[str, Any], axis: str) -> Pl
 def beside(path: str) -> Path:
     """Return where the larger store is made."""
     return Path(path).with_name(f".{Path(path).name}.extending")
+
+
+def discard(path: str) -> None:
+    """Remove what is beside a store, where the larger one is made."""
+    with explained(path, "replace"):
+        shutil.rmtree(beside(path))
 
 
 def _replaced(path: str) -> Path:

@@ -2,8 +2,9 @@
 
 A design at which a definition has no value is no design. Whether there are such is looked for at a few hundred designs
 between the bounds of what is decided. What stands under a root or a logarithm and is negative at one of them becomes a
-limit ``NAME.defined``. A definition without a value at any of them is a mistake, and so is an objective that divides by
-what is negative at some designs within the limits and positive at others, since it has no best value.
+limit ``NAME.defined``, so that it is proved, not sampled, whether any design is left. A definition that divides by 0
+at all of them is a mistake, and so is an objective that divides by what is negative at some designs within the limits
+and positive at others (unless it takes only single values), since it has no best value.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
         # equations of a stranger that take no arrays: what they come to is judged at the answer
         return grid
     for d in dict.fromkeys(s.definition for s in suspects):
-        if all(t.nowhere(d) for t in tried):
+        if all(t.nowhere(d) for t in tried) and not _a_limit(d, suspects, tried):
             _nowhere(d, [s for s in suspects if s.definition is d], tried[0], findings)
     if not findings.problems:
         _poles(asked[0], suspects, tried, findings)
@@ -179,6 +180,13 @@ def _spread(d: Decision, q: Any, share: Array) -> Array:
     return np.asarray(np.round(found) if d.integer else found, float)
 
 
+def _a_limit(d: Definition, suspects: list[Suspect], tried: list[_Tried]) -> bool:
+    """Tell whether a limit says that a definition has no value: a few designs are no proof that none has one."""
+    own = [(k, s) for k, s in enumerate(suspects) if s.definition is d]
+    under = any((t.values[k] < 0).any() for t in tried for k, s in own if not s.divisor)
+    return under and not any(t.alone for t in tried)
+
+
 def _nowhere(d: Definition, suspects: list[Suspect], tried: _Tried, findings: Findings) -> None:
     where = "" if tried.alone else f" at any of {len(tried.held)} designs tried between the bounds"
     import numpy as np
@@ -192,6 +200,19 @@ def _nowhere(d: Definition, suspects: list[Suspect], tried: _Tried, findings: Fi
     findings.add(f"define.{d.name}", wrong, "mend the expression, or the numbers and bounds it depends on")
 
 
+def _few(question: Question, tree: Expression, every: Mapping[str, Definition]) -> bool:
+    """Tell whether a divisor has so few values that the best of what it divides is reached: all are away from 0."""
+    open_ones, seen = list(names(tree)), set[str]()
+    while open_ones:
+        name = open_ones.pop()
+        if name not in seen:
+            seen.add(name)
+            open_ones += names(every[name].tree) if name in every else ()
+    free = {d.name for d in question.decide if d.choices is None and d.values is None and not d.integer}
+    computed = {q.name for q in question.model.metrics} - every.keys()
+    return not (seen & free or (free and seen & computed))
+
+
 def _poles(question: Question, suspects: list[Suspect], tried: list[_Tried], findings: Findings) -> None:
     """Note what is minimised or maximised and divides by what changes its sign within the limits."""
     every = {d.name: d for d in definitions_of(question.model)}
@@ -203,7 +224,7 @@ def _poles(question: Question, suspects: list[Suspect], tried: list[_Tried], fin
             needed[name] = None
             open_ones += [n for n in names(every[name].tree) if n in every]
     for k, s in enumerate(suspects):
-        if not s.divisor or s.definition.name not in needed:
+        if not s.divisor or s.definition.name not in needed or _few(question, s.tree, every):
             continue
         values = [t.values[k][t.held] for t in tried]
         if any((v < 0).any() and (v > 0).any() for v in values):

@@ -10,8 +10,9 @@ import pytest
 import xarray as xr
 
 import dse
+import results.chunks
 import results.store
-from dse import chunk_work
+from dse import chunk_work, extending
 from results import grown
 
 BASE: dict[str, Any] = {
@@ -142,7 +143,12 @@ def test_anything_else_is_refused_with_what_differs(
         swept(LARGE, store)
 
 
-def test_an_unfinished_sweep_is_extended_by_what_it_has(tmp_path: Path, solved: list[int]):
+def test_an_unfinished_sweep_is_extended_by_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solved: list[int]
+):
+    # several chunks of so few points, whichever way they go
+    for kind in results.chunks.ROOM:
+        monkeypatch.setitem(results.chunks.ROOM, kind, 20)
     store = tmp_path / "s.zarr"
     axes = {"T": SMALL["T"] | {"num": 20}, "e": SMALL["e"]}
     before = swept(axes, store)
@@ -184,6 +190,65 @@ def test_an_extension_cut_off_between_its_steps_loses_nothing(
     assert not solved
     same(before, after.isel(T=[0, 2, 4], e=[1, 3]))
     assert [p.name for p in tmp_path.iterdir()] == ["s.zarr"]
+
+
+def test_what_is_left_of_an_extension_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Cut off after the two stores changed places, the one that was extended is left; it is no unfinished work."""
+    store = tmp_path / "s.zarr"
+    swept(SMALL, store)
+    larger = {"T": SMALL["T"], "e": {**SMALL["e"], "factors": [1, 0.5, 0.25]}}
+
+    def cut_off(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        # the last step of a swap
+        real = grown._exchanged
+        patched.setattr(grown, "_exchanged", lambda one, other: real(one, other) and cut_off())
+        with pytest.raises(KeyboardInterrupt):
+            swept(larger, store, extend=True)
+    assert dse.open(store).sizes["e"] == 3
+    assert swept({**larger, "e": LARGE["e"]}, store, extend=True).sizes["e"] == 4
+    assert [p.name for p in tmp_path.iterdir()] == ["s.zarr"]
+    # cut off before: what was computed is kept, and the user is told
+    with monkeypatch.context() as patched:
+        patched.setattr(grown, "swap", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            swept(LARGE, store, extend=True)
+    other = {"T": SMALL["T"], "e": {**SMALL["e"], "factors": [4, 2, 1, 0.5, 0.25]}}
+    with pytest.raises(results.store.StoreError, match="to other values was cut off, and what it computed"):
+        swept(other, store, extend=True)
+    assert swept(LARGE, store, extend=True).sizes["T"] == 5
+
+
+def test_a_store_that_another_process_extends_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Places are those of the store that stands there when the lock is held, not of the one looked at before."""
+    store = tmp_path / "s.zarr"
+    swept(SMALL, store)
+    real, once = extending.before, [True]
+
+    def before(*asked: Any) -> Any:
+        found = real(*asked)
+        if once and once.pop():
+            swept({"T": SMALL["T"], "e": {**SMALL["e"], "factors": [2, 1, 0.25]}}, store, extend=True)
+        return found
+
+    monkeypatch.setattr(extending, "before", before)
+    after = swept(LARGE, store, extend=True)
+    np.testing.assert_allclose(after.energy, swept(LARGE, tmp_path / "fresh.zarr").energy, rtol=2e-6)
+
+
+def test_a_damaged_chunk_is_computed_again_by_workers_too(tmp_path: Path):
+    store = tmp_path / "s.zarr"
+    axes = {"T": SMALL["T"] | {"num": 20}, "e": SMALL["e"]}
+    swept(axes, store)
+    piece = next(p for p in sorted((store / "energy").rglob("*")) if p.is_file() and p.name != "zarr.json")
+    piece.write_bytes(piece.read_bytes()[:-1])
+    assert results.store.damaged_chunks(store)
+    question = BASE | {"sweep": axes | {"e": {**SMALL["e"], "factors": [1, 0.5, 0.25]}}}
+    after = dse.sweep(question, store, workers=2, progress=False, audit=0, extend=True).load()
+    assert np.isfinite(after.energy.values[(after.status == 1).values]).all()
+    assert dse.verify(store, audit=0, progress=False).passed
 
 
 @pytest.mark.slow
