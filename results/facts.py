@@ -89,8 +89,8 @@ class Facts(ByValue):
     betters the objective. ``runaway``: the variable that an unbounded question sends to
     infinity or zero. ``held``: the variables that nothing but an end of what the model knows of them holds (p >= 1),
     each with the side of that end. ``outside``: the ratios that are at most 1 in the range in which the
-    model was derived, and above it here. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ... mean in a
-    metric that says which case holds.
+    model was derived, and above it here. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ...
+    mean in a metric that says which case holds.
 
     ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
     ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.

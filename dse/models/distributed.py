@@ -128,7 +128,7 @@ MESSAGE_SHARE = Quantity(
     "message_share",
     "m/M",
     "",
-    "largest message over memory used; the paper supposes at most 1, which `valid = true` holds it to",
+    "largest message over memory used; the paper supposes at most 1, asked for by valid = true",
     f"{SOURCE}, section II",
 )
 
@@ -137,7 +137,9 @@ CAPACITY_LIMIT = ModelLimit(
 )
 
 VALID = (
-    ModelLimit("message_share", "m <= M", "a message is no longer than the memory used", f"{SOURCE}, section II"),
+    ModelLimit(
+        "message_share", "m <= M", "a message is no longer than the memory used", f"{SOURCE}, section II"
+    ),
 )
 
 SUMS = (

@@ -15,7 +15,9 @@ from dse.models.structure import Column, Structure
 from dse.quantities import Quantity
 
 ASKED = "Of a question that asks for `cost` or `carbon`, or gives what only they need"
-VALID = "With `valid = true` each is a limit called `valid.NAME`; without it an answer that is outside says so"
+VALID = (
+    "With `valid = true` each is a limit called `valid.NAME`; without it an answer that is outside says so"
+)
 LIST_HEAD = ("key", "value", "meaning", "source")
 _HEAD = ("name", "symbol", "unit", "domain", "meaning", "source")
 

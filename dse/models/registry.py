@@ -166,7 +166,9 @@ def _check(model: Model, known: Mapping[str, Quantity]) -> None:
     ratios = {q.name for q in model.metrics if not q.unit}
     for x in model.valid:
         if x.name not in ratios:
-            raise ValueError(f"model {model.name!r} states its range by {x.name!r}, which is no metric without unit")
+            raise ValueError(
+                f"model {model.name!r} states its range by {x.name!r}, which is no metric without unit"
+            )
     for q in model.machine:
         if q.name in known and known[q.name].unit != q.unit:
             theirs = known[q.name].unit

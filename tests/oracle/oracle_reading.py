@@ -121,7 +121,7 @@ def ask(source: Mapping[str, Any]) -> Ask:
             decide[name] = decided(entry, words)
     valid = source.get("valid", False)
     if valid:
-        # m <= M
+        # no message is longer than the memory used
         if decide["memory"] != Range():
             raise ValueError("memory has bounds of its own")
         decide["memory"] = Range(low=m["max_message"])
