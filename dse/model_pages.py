@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.models import economics
 from dse.models.model import MACHINE_PREFIX, Model, Unknown
-from dse.models.pages import ASKED, LIST_HEAD, domain, equations, lists, unknowns, value
+from dse.models.pages import ASKED, LIST_HEAD, VALID, domain, equations, lists, unknowns, value
 from dse.models.structure import Structure
 from dse.quantities import Quantity
 from dse.terminal import table
@@ -43,6 +43,13 @@ def page(model: Model) -> RenderableType:
         rules = [(x.name, x.formula, x.meaning, x.source) for x in model.limits]
         parts += [
             Text("\nlimits that always hold", style="bold"),
+            table(("name", "limit", "meaning", "source"), rules),
+        ]
+    if model.valid:
+        rules = [(x.name, x.formula, x.meaning, x.source) for x in model.valid]
+        parts += [
+            Text("\nrange in which it was derived", style="bold"),
+            Text(f"{_plain(VALID)}:"),
             table(("name", "limit", "meaning", "source"), rules),
         ]
     totals = economics.quantities(model)
@@ -94,6 +101,10 @@ def as_record(model: Model) -> dict[str, Any]:
         "limits": [
             {"name": x.name, "formula": x.formula, "meaning": x.meaning, "source": x.source}
             for x in model.limits
+        ],
+        "valid": [
+            {"name": x.name, "formula": x.formula, "meaning": x.meaning, "source": x.source}
+            for x in model.valid
         ],
     }
 

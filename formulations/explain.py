@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from dse.models import validity
 from dse.quantities import show
 from formulations import evaluation
 from formulations.culprits import culprit
@@ -193,8 +194,9 @@ def _limits(problem: Problem, formulas: Formulas | None = None) -> list[str]:
         if stated and key not in known and own.name not in question.waive:
             continue
         waived = " (waived by the scenario)" if own.name in question.waive else ""
+        held = "as asked" if own.name.startswith(validity.PREFIX) else "always on"
         formula = _as_row(problem, key, formulas)
-        lines.append(f"  {own.name}: {own.formula}, always on{waived}{formula}")
+        lines.append(f"  {own.name}: {own.formula}, {held}{waived}{formula}")
     return lines or ["  none"]
 
 

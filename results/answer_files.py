@@ -68,6 +68,7 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         runaway=_text(record.get("runaway", "")),
         held={n: _text(v) for n, v in record.get("held", {}).items()},
         waived=tuple(map(_text, record.get("waived", ()))),
+        outside={n: _number(v) for n, v in record.get("outside", {}).items()},
     )
 
 

@@ -44,6 +44,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "runaway": solution.runaway,
         "held": dict(solution.held),
         "waived": list(solution.waived),
+        "outside": dict(solution.outside),
         "units": _units(solution),
         "names": _names(solution),
         "scenario": solution.scenario,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dse.models.validity import is_within
 from results.differences import Row, both, compared, each
 from scenarios.composed import definitions_of
 
@@ -129,7 +130,13 @@ def _limits(q: Question, swept: set[str]) -> dict[str, Any]:
 
 def _rest(q: Question) -> dict[str, Any]:
     goals = [f"{'maximize' if o.maximize else 'minimize'} {o.name}" for o in q.objectives]
-    return {"objective": goals, "waive": sorted(q.waive), "idle": q.idle, "gap": q.gap}
+    return {
+        "objective": goals,
+        "waive": sorted(q.waive),
+        "valid": is_within(q.model),
+        "idle": q.idle,
+        "gap": q.gap,
+    }
 
 
 def _search(first: Scenario, second: Scenario, tolerance: float) -> Iterator[Row]:

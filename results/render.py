@@ -56,6 +56,9 @@ def head(solution: Facts) -> list[tuple[str, str]]:
         found.append(
             ("beware", "without the range of the measurements the model may be asked where nothing was")
         )
+    if solution.outside:
+        beyond = ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items())
+        found.append(("outside", f"the range in which the model was derived: {beyond}, at most 1"))
     found += [("because", solution.certificate), ("message", solution.message)]
     if solution.solver:
         found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))

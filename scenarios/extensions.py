@@ -1,4 +1,4 @@
-"""Which optional parameters a question states, for models that then have more metrics or need more of a machine."""
+"""Models as a question asks them: more metrics with some parameters, more limits with ``valid = true``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dse import machines, workloads
+from dse.models import validity
 from dse.models.model import MACHINE_PREFIX, Model, extended
 from dse.names import UnknownName
 from scenarios.errors import Findings
+from scenarios.reading import Reader
 from scenarios.schema import Shape
 
 
@@ -31,6 +33,21 @@ def of_kernel(model: Model, i: int, shape: Shape, findings: Findings, *, swept: 
     every, prefix = set(_stated(shape, swept=swept)), f"{entry.name}."
     mine = {n.removeprefix(prefix) for n in every if n.startswith(prefix)}
     return _extended(model, every | mine | set(entry.given) | set(own), findings)
+
+
+def within_validity(reader: Reader, shape: Shape, findings: Findings) -> Reader:
+    """Return a question whose model stays inside the range in which it was derived, if the file asks for that.
+
+    It is noted where the model states none.
+    """
+    model = reader.model
+    if not shape.valid:
+        return reader
+    if not model.valid:
+        wrong = f"{model.name} states no range in which it was derived, beside the limits that it always has"
+        findings.add("valid", wrong, "leave it out")
+        return reader
+    return Reader(validity.within(model), findings, reader.parts, reader.unasked)
 
 
 def _extended(model: Model, stated: set[str], findings: Findings) -> Model:

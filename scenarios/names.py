@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dse.models.model import MACHINE_PREFIX, Model
+from dse.models.validity import PREFIX
 from scenarios import axes, better
 from scenarios.axes import RESERVED, Slot, Target
 from scenarios.composed import NOT_NEGATIVE, definitions_of
@@ -305,7 +306,10 @@ def _top(reader: Reader, shape: Shape) -> None:
     defined = {d.name for d in definitions_of(reader.model)}
     own = [x.name for x in reader.model.limits if x.name.removesuffix(NOT_NEGATIVE) not in defined]
     for i, name in enumerate(shape.waive):
-        if not waived(reader.model, (name,)):
+        if not shape.valid and name in (PREFIX[:-1], *(f"{PREFIX}{x.name}" for x in reader.model.valid)):
+            right = "leave it out; it is a limit only with valid = true"
+            reader.findings.add(f"waive[{i}]", f"{name} is not in force", right)
+        elif not waived(reader.model, (name,)):
             kind = f"limit of {reader.model.name} itself called"
             reader.findings.unknown(
                 f"waive[{i}]", kind, name, dict.fromkeys([n.partition(".")[0] for n in own] + own)

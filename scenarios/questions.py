@@ -8,6 +8,7 @@ from scenarios import (
     black_boxes,
     clocks,
     definitions,
+    extensions,
     names,
     points,
     prices,
@@ -34,7 +35,8 @@ def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = Tru
     plain = structure.plain(asked, findings, swept=swept)
     if plain is None:
         return None
-    clocked, shape = clocks.with_clocks(plain.reader, plain.shape, swept=swept)
+    inside = extensions.within_validity(plain.reader, plain.shape, findings)
+    clocked, shape = clocks.with_clocks(inside, plain.shape, swept=swept)
     shape = weights.with_weights(shape, findings)
     told, shape = prices.with_prices(clocked, shape, findings, swept=swept)
     reader = definitions.with_definitions(told, shape, findings, tables)

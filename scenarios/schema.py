@@ -405,6 +405,8 @@ class Shape(Part):
     """Axes over which the question is asked again and again."""
     waive: Names = ()
     """The model's own limits that are set aside."""
+    valid: Flag = False
+    """Whether to stay inside the range in which the model was derived: limits called valid.NAME."""
     idle: Idle = False
     """Whether processors may idle (power is then not simply energy/time of the run). Of several kernels: whether
     processors that a kernel does not use are "off" (unless set), or "on" and leak."""

@@ -48,7 +48,6 @@ _TABLES = {
 # what the language has a place for and dse does not answer yet, by section and key
 _RESERVED = {
     ("", "uncertain"): "distributions",
-    ("", "valid"): "the range in which a model was derived",
     ("objective", "measure"): "distributions",
     ("objective", "quantile"): "distributions",
     ("objective", "cvar"): "distributions",

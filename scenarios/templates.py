@@ -70,6 +70,11 @@ def template(model: str) -> str:
         line(f'model   = "{m.name}"', m.source),
         *([line(f"machine = {_machine(m)}", _about_machine(m))] if decided else []),
         *([line(f"# waive = [{waived}]", "the model's own limits, to set aside")] if waived else []),
+        *(
+            [line("# valid = true", "to stay inside the range in which the model was derived")]
+            if m.valid
+            else []
+        ),
         "",
         "[given]   # SI numbers, or text with a unit",
         *(given(m, q) for q in fixed),

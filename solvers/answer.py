@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dse import models
+from dse.models import validity
 from formulations import evaluation, failures
 from formulations.evaluation import RowKey
 from formulations.problem import Kind, Problem, formulate, no_halvings
@@ -98,6 +99,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         units=units,
         maximize=bool(question.objectives) and question.objectives[0].maximize,
         waived=tuple(sorted(question.waive)),
+        outside=validity.outside(question.model, solution.metrics, HOLDS),
         flags={q.name: q.flags for q in question.model.metrics if q.flags},
         index=families.index_of(question.model),
         given=families.given_of(question),

@@ -13,6 +13,7 @@ from typing import Any
 
 import optuna
 
+from dse.models.validity import is_within
 from dse.version import VERSION
 from results import identities
 from results.store import StoreError
@@ -189,6 +190,8 @@ def identity(question: Question) -> str:
         "idle": question.idle,
         "machines": {name: dict(m) for name, m in question.machines.items()},
     }
+    if is_within(question.model):
+        told["valid"] = True
     return identities.digest(told)
 
 

@@ -128,12 +128,18 @@ MESSAGE_SHARE = Quantity(
     "message_share",
     "m/M",
     "",
-    "largest message over memory used; the paper supposes at most 1 but never enforces it, nor do we",
+    "largest message over memory used; the paper supposes at most 1, asked for by valid = true",
     f"{SOURCE}, section II",
 )
 
 CAPACITY_LIMIT = ModelLimit(
     "memory_capacity", "M <= Mcap", "a processor cannot use more memory than it has", f"{SOURCE}, section IV"
+)
+
+VALID = (
+    ModelLimit(
+        "message_share", "m <= M", "a message is no longer than the memory used", f"{SOURCE}, section II"
+    ),
 )
 
 SUMS = (

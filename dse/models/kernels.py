@@ -334,6 +334,7 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
         inputs=(*(_of(REPEAT, k) for k in every), *_inputs(inputs)),
         metrics=(*(q for q in WHOLE if q.name not in lacking), *metrics),
         limits=tuple(_limits(every, overlap)),
+        valid=tuple(_prefixed(x, k) for k in every for x in k.model.valid),
         equations=Equations(every, overlap, idle),
         notes=__doc__ or "",
         one_of=_groups(every, lambda m: m.one_of),
@@ -390,10 +391,14 @@ def _limits(kernels: Sequence[Kernel], overlap: bool) -> Iterator[ModelLimit]:
     for k in kernels:
         for x in k.model.limits:
             if not (overlap and x.name in held_together(k.model)):
-                yield replace(x, name=f"{k.name}.{x.name}", meaning=f"{x.meaning} ({k.name})")
+                yield _prefixed(x, k)
             elif x.name not in together:
                 together[x.name] = None
                 yield replace(x, meaning=f"{x.meaning} (all kernels at the same time)")
+
+
+def _prefixed(limit: ModelLimit, kernel: Kernel) -> ModelLimit:
+    return replace(limit, name=f"{kernel.name}.{limit.name}", meaning=f"{limit.meaning} ({kernel.name})")
 
 
 def _groups(

@@ -60,7 +60,8 @@ class Model:
     metrics, that may need more of a machine; ``extend`` takes the model and those of them that a question states, and
     returns the model of this question. It raises ValueError ("wrong; right") where they do not go together.
     ``hardware``: what a run keeps busy, on which its cost and its carbon rest (``dse.models.economics``); empty: not
-    said so.
+    said so. ``valid``: the range in which it was derived, as limits that are in force only where a question asks for
+    it (``dse.models.validity``); each is called like a metric that is a ratio <= 1 inside.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Model:
     further: tuple[str, ...] = ()
     extend: Callable[[Model, frozenset[str]], Model] | None = None
     hardware: tuple[Held, ...] = ()
+    valid: tuple[ModelLimit, ...] = ()
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

@@ -56,6 +56,7 @@ NBODY = Model(
         ),
         d.CAPACITY_LIMIT,
     ),
+    valid=d.VALID,
     further=d.NETWORK,
     extend=d.ON_NETWORK,
     equations=equations,

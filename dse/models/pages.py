@@ -15,6 +15,9 @@ from dse.models.structure import Column, Structure
 from dse.quantities import Quantity
 
 ASKED = "Of a question that asks for `cost` or `carbon`, or gives what only they need"
+VALID = (
+    "With `valid = true` each is a limit called `valid.NAME`; without it an answer that is outside says so"
+)
 LIST_HEAD = ("key", "value", "meaning", "source")
 _HEAD = ("name", "symbol", "unit", "domain", "meaning", "source")
 
@@ -36,6 +39,10 @@ def table(model: Model) -> str:
     if model.limits:
         rows = [(f"`{x.name}`", x.formula, x.meaning, x.source) for x in model.limits]
         parts += ["## Limits that always hold", _rows(("name", "limit", "meaning", "source"), rows)]
+    if model.valid:
+        rows = [(f"`{x.name}`", x.formula, x.meaning, x.source) for x in model.valid]
+        head = ("name", "limit", "meaning", "source")
+        parts += ["## Range in which it was derived", f"{VALID}.", _rows(head, rows)]
     totals = economics.quantities(model)
     if totals:
         listed = [(f"`{name}`", q.unit, domain(q), q.meaning, q.source) for name, q in totals]

@@ -163,6 +163,12 @@ def _check(model: Model, known: Mapping[str, Quantity]) -> None:
     doubled = sorted({n for n in inner if inner.count(n) > 1})
     if doubled:
         raise ValueError(f"model {model.name!r} declares {', '.join(doubled)} more than once")
+    ratios = {q.name for q in model.metrics if not q.unit}
+    for x in model.valid:
+        if x.name not in ratios:
+            raise ValueError(
+                f"model {model.name!r} states its range by {x.name!r}, which is no metric without unit"
+            )
     for q in model.machine:
         if q.name in known and known[q.name].unit != q.unit:
             theirs = known[q.name].unit

@@ -111,7 +111,7 @@ def _documented(node: ast.AST) -> bool:
 
 
 def _declared(model: Model) -> Any:
-    parts: list[Any] = [*model.inputs, *model.machine, *model.metrics, *model.limits]
+    parts: list[Any] = [*model.inputs, *model.machine, *model.metrics, *model.limits, *model.valid]
     return [model.name, [asdict(p) for p in parts]]
 
 

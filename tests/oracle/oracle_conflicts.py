@@ -15,10 +15,16 @@ NO_CAP = 400.0  # halvings: as good as a parameter of zero
 def limits_of(ask: Ask) -> list[str]:
     """Names of all limits of a question: the user's, bounds of decided quantities, the model's own."""
     names = list(ask.limits)
-    names += [n for n, r in ask.decide.items() if (r.low, r.high) != (None, None) and n not in names]
+    bounded = [n for n, r in ask.decide.items() if (r.low, r.high) != (None, None)]
+    names += [bound(ask, n) for n in bounded if n not in names]
     names += [f"machine.{n}" for n in ask.reductions]
     own = ("one_copy", "replication") if ask.model in ALWAYS_ON else ()
     return names + [n for n in own if n not in ask.waive]
+
+
+def bound(ask: Ask, name: str) -> str:
+    """What an answer calls the bounds of a decided quantity: least memory may be the model's range."""
+    return "valid.message_share" if ask.valid and name == "memory" else name
 
 
 def keeping(ask: Ask, names: frozenset[str]) -> Ask:
@@ -28,7 +34,7 @@ def keeping(ask: Ask, names: frozenset[str]) -> Ask:
     return replace(
         ask,
         limits={n: b if n in names else (None, None) for n, b in ask.limits.items()},
-        decide={n: r if n in names else Range(whole=whole) for n, r in ask.decide.items()},
+        decide={n: r if bound(ask, n) in names else Range(whole=whole) for n, r in ask.decide.items()},
         reductions={n: h if f"machine.{n}" in names else NO_CAP for n, h in ask.reductions.items()},
         waive=ask.waive | own,
     )

@@ -30,7 +30,7 @@ class Ask:
     """One question: names as in a scenario file, machine parameters without their prefix in ``machine``.
 
     ``limits`` maps a name to (least, most); ``reductions`` maps a decided machine parameter to its largest
-    number of halvings, ``whole_halvings`` allows whole ones only.
+    number of halvings, ``whole_halvings`` allows whole ones only. ``valid``: the least memory is one message.
     """
 
     model: str
@@ -43,6 +43,7 @@ class Ask:
     waive: frozenset[str] = frozenset()
     reductions: Mapping[str, float] = field(default_factory=dict)
     whole_halvings: bool = False
+    valid: bool = False
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def machine(entry: str | Mapping[str, Any]) -> dict[str, float]:
 
 def ask(source: Mapping[str, Any]) -> Ask:
     """A question of the scenario language (no sweep, one objective) as the oracle understands it."""
-    known = {"title", "model", "machine", "given", "decide", "objective", "limits", "waive", "sweep"}
+    known = {"title", "model", "machine", "given", "decide", "objective", "limits", "waive", "valid", "sweep"}
     if set(source) - known:
         raise ValueError(f"unknown keys {set(source) - known}")
     m = machine(source["machine"])
@@ -119,6 +119,12 @@ def ask(source: Mapping[str, Any]) -> Ask:
             whole = whole or entry.get("integer", False)
         else:
             decide[name] = decided(entry, words)
+    valid = source.get("valid", False)
+    if valid:
+        # no message is longer than the memory used
+        if decide["memory"] != Range():
+            raise ValueError("memory has bounds of its own")
+        decide["memory"] = Range(low=m["max_message"])
     # the order of ties says which design is handed out, not what it reaches
     goals = {k: v for k, v in source["objective"].items() if k != "ties"}
     (sense,) = goals
@@ -133,6 +139,7 @@ def ask(source: Mapping[str, Any]) -> Ask:
         waive=frozenset(source.get("waive", ())),
         reductions=reductions,
         whole_halvings=whole,
+        valid=valid,
     )
 
 

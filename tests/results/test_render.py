@@ -189,6 +189,7 @@ def test_a_value_that_would_do_still_does_when_typed_in(asked: float, off: float
             "at least 9 J (gap 10 %)",
         ),
         (Solution(Status.OPTIMAL, waived=("replication",)), "limits replication (as asked)"),
+        (Solution(Status.OPTIMAL, outside={"message_share": 420819.1}), "message_share 420819, at most 1"),
     ],
 )
 def test_each_status_has_its_words(solution: Solution, said: str):

@@ -462,7 +462,7 @@ def test_every_block_on_the_page_about_definitions_can_be_asked():
 @pytest.mark.parametrize(
     ("more", "key"),
     [
-        ({"valid": True}, "valid"),
+        ({"uncertain": {"n": {"uniform": [1, 2]}}}, "uncertain"),
     ],
 )
 def test_what_is_kept_for_later_is_refused_with_its_reason(more: dict[str, Any], key: str):
