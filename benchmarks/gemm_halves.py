@@ -2,10 +2,10 @@
 
     python -m benchmarks.gemm_halves [halves] [loss=error] [h100=FILE.csv a100=FILE.csv]
 
-``halves``: how many (default 5); ``loss``: of the fits (default: tukey). Without files the sample that ships is taken; a
-file has the columns m, n, k and latency (ms). Printed are the mean over halves, the least and the greatest: errors of
-each form on the half of the families (n, k) held out, then error and coverage of the softmax's 90 % interval there, and
-with a quarter of all k held out.
+``halves``: how many (default 5); ``loss``: of the fits (default: tukey). Without files the sample that ships is taken;
+a file has the columns m, n, k and latency (ms). Printed are the mean over halves, the least and the greatest: errors
+of each form on the half of the families (n, k) held out, then error and coverage of the softmax's 90 % interval there,
+and with a quarter of all k held out.
 """
 
 from __future__ import annotations
