@@ -30,7 +30,11 @@ _DECORATIONS = (
     click.option(
         "--group", metavar="COLUMNS", help='Hold out whole values of these columns, such as "n, k".'
     ),
-    click.option("--loss", type=click.Choice(["huber", "tukey", "squares"]), help="Robust loss (tukey)."),
+    click.option(
+        "--loss",
+        type=click.Choice(["huber", "tukey", "squares", "error"]),
+        help="What is made small (tukey); error: the mean error itself, which draws the model down.",
+    ),
     click.option(
         "--coverage",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),

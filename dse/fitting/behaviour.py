@@ -147,8 +147,9 @@ def fit(
     out, "a + b * m * n * k", of which only the coefficients are fitted. ``terms``: how many (None: as many as lower
     the held-out error). ``free``: the exponents of a posynomial leave the lattice. ``group``: columns whose values are
     held out together, such as "n, k"; else runs are. ``fold_count``: how many folds are held out in turn. ``loss``:
-    "tukey" (forgets runs that are far off), "huber" (weighs them less) or "squares". ``coverage``: of the prediction
-    interval. ``hull``: limit the model to the convex hull of the runs in logarithms, beside their box. ``also``:
+    "tukey" (forgets runs that are far off), "huber" (weighs them less), "squares", or "error": the mean of
+    |modelled/measured - 1| itself over runs that are not far off. ``coverage``: of the prediction interval.
+    ``hull``: limit the model to the convex hull of the runs in logarithms, beside their box. ``also``:
     quantities that follow from columns and target, "performance [flop/s] = 2 * m * n * k / latency". ``name``,
     ``title``: of the model; ``date``: of the fit (default: today). ``headers``: in which header a column stands, by
     its name. ``progress`` is told how many of how many parts are done. Raises FittingError with everything that is

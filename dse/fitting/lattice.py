@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.fitting import gram
-from dse.fitting.logfit import HUBER, MAD, TUKEY, Array, Loss
+from dse.fitting.logfit import HUBER, LEAST_SPREAD, MAD, ROUNDED, TUKEY, Array, Loss
 
 EXPONENTS = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 MOST_CANDIDATES = 800
@@ -78,25 +78,31 @@ def coefficients(
     c = np.zeros(terms.shape[1])
     for done in range(rounds):
         # far runs are told from near ones only by a fit that they have not spoilt
-        now: Loss = "huber" if loss == "tukey" and near is None and done < HUBER_ROUNDS else loss
-        # (measured - modelled)/modelled, with the modelled of the round before, in units of measured
-        residual = 1 / predicted - 1
-        w = weight / predicted**2 * robust(residual, now if np.isfinite(before[0]) else "squares")
-        c = least_squares(scaled, w)
+        far = loss in ("tukey", "error")
+        now: Loss = "huber" if far and near is None and done < HUBER_ROUNDS else loss
+        c = least_squares(scaled, weight * weights(predicted, now if np.isfinite(before[0]) else "squares"))
         before, predicted = predicted, np.maximum(scaled @ c, LEAST)
         if now == loss and np.abs(predicted / before - 1).max() < SETTLED:
             break
     return np.asarray(c / size)
 
 
-def robust(residual: Array, loss: Loss) -> Array:
-    """Return the weights of residuals by the loss; their spread is taken from their median."""
+def weights(predicted: Array, loss: Loss) -> Array:
+    """Return how much (modelled/measured - 1)^2 of each run counts, by the loss; ``predicted``: modelled/measured.
+
+    Residuals are (measured - modelled)/modelled, and their spread is taken from their median; for the loss "error" they
+    are relative to what was measured.
+    """
+    residual = 1 / predicted - 1
     if loss == "squares":
-        return np.ones_like(residual)
-    z = np.abs(residual) / max(MAD * float(np.median(np.abs(residual))), 1e-9)
+        return 1 / predicted**2
+    spread = max(MAD * float(np.median(np.abs(residual))), LEAST_SPREAD)
+    z = np.abs(residual) / spread
+    if loss == "error":
+        return np.where(z < TUKEY, 1 / np.hypot((predicted - 1) / spread, ROUNDED), 0.0)
     if loss == "huber":
-        return np.minimum(1.0, HUBER / np.maximum(z, 1e-9))
-    return np.asarray(np.maximum(1 - (z / TUKEY) ** 2, 0.0) ** 2)
+        return np.minimum(1.0, HUBER / np.maximum(z, LEAST_SPREAD)) / predicted**2
+    return np.asarray(np.maximum(1 - (z / TUKEY) ** 2, 0.0) ** 2 / predicted**2)
 
 
 def least_squares(rows: Array, weight: Array) -> Array:
@@ -140,9 +146,8 @@ def _without_one(terms: Array, y: Array, kept: NDArray[np.intp], loss: Loss) -> 
     """Take the term away whose loss raises the residuals least; each is tried where there are few."""
     c = coefficients(terms[:, kept], y, loss)
     predicted = terms[:, kept] @ c
-    w = robust(y / predicted - 1, loss) / predicted**2
     scaled = terms[:, kept] / y[:, None]
-    weight = w * y**2
+    weight = weights(predicted / y, loss)
     worst = []
     for i in range(len(kept)):
         rest = np.delete(scaled, i, axis=1)

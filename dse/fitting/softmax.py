@@ -46,10 +46,11 @@ def fit(
 
 
 def robustly(form: Form, x: Array, y: Array, free: Free, loss: Loss) -> Form:
-    """Fit from a start; where the loss forgets far runs, after one that only weighs them less has found them."""
-    if loss == "tukey":
-        form, _ = fitted(form, x, y, free, "huber")
-    return fitted(form, x, y, free, loss)[0]
+    """Fit from a start; where the loss forgets far runs, after those that find them: Huber's, then Tukey's."""
+    before: dict[Loss, tuple[Loss, ...]] = {"tukey": ("huber",), "error": ("huber", "tukey")}
+    for one in (*before.get(loss, ()), loss):
+        form, _ = fitted(form, x, y, free, one)
+    return form
 
 
 def _start(x: Array, y: Array, terms: int, rng: np.random.Generator, *, sharp: bool) -> Form:

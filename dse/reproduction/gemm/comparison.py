@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dse import machines, models
 from dse.fitting import Behaviour, fit_behaviour, forms, ways
 from dse.fitting.held_out import folds
-from dse.fitting.logfit import log_value
+from dse.fitting.logfit import Loss, log_value
 from dse.models.fitted import POSYNOMIAL, SOFTMAX, fit_of
 from dse.reproduction.asking import ask
 from dse.reproduction.report import Row
@@ -105,7 +105,7 @@ def errors_of(machine: str, which: str) -> Array:
     return np.array([error(found, which, halves(found, seed), SHEET[machine]) for seed in range(HALVES)])
 
 
-def error(found: Sample, which: str, out: Mask, rates: tuple[float, float]) -> float:
+def error(found: Sample, which: str, out: Mask, rates: tuple[float, float], loss: Loss = "tukey") -> float:
     """Mean error in percent on the runs held ``out`` of a form fitted to the others, or of the data sheet's rates."""
     if which == "e_sheet":
         return missed(sheet(found, rates)[out], found.latency[out])
@@ -113,6 +113,7 @@ def error(found: Sample, which: str, out: Mask, rates: tuple[float, float]) -> f
     if way is None:
         written = forms.parse(WRITTEN[which], COLUMNS)
         way = ways.Way(written.form, written=written, columns=COLUMNS)
+    way = replace(way, loss=loss)
     middle = found.x[~out].mean(0)
     x = found.x - middle
     form = ways.solve(way, x[~out], found.latency[~out], middle, way.terms or 0, ways.FOLD_STARTS)
@@ -125,10 +126,12 @@ def apart(found: Sample, group: str, of: int, seed: int = 0) -> Mask:
     return np.asarray(folds(np.asarray(labels, np.intp), of, seed=seed) == 0)
 
 
-def softmax(found: Sample, group: str, out: Mask, name: str) -> tuple[Behaviour, float, float]:
+def softmax(
+    found: Sample, group: str, out: Mask, name: str, loss: Loss = "tukey"
+) -> tuple[Behaviour, float, float]:
     """Fit a softmax of eight terms to the runs not held ``out``; its error and coverage on the others, percent."""
     made = fit_behaviour(
-        found.rows(~out), "latency", "m, n, k", form="softmax", terms=8, group=group, name=name
+        found.rows(~out), "latency", "m, n, k", form="softmax", terms=8, group=group, name=name, loss=loss
     )
     modelled = np.asarray(made.fitted.value({c: v[out] for c, v in found.columns.items()}))
     ratio = found.latency[out] / modelled
