@@ -122,6 +122,8 @@ def run(
     with results.locks.held(path):
         count = int(before.known(over_grid.whole(grid)).sum()) if grid.size <= COUNTED else 0
         announce(progress, f"{count or 'many'} of them are in {path} already")
+        if lost := extending.left_behind(path):
+            announce(progress, lost)
         todo.filled(replace(ready, before=before), str(grown.beside(path)), path)
         grown.swap(path)
     return results.store.open(path)
