@@ -12,7 +12,7 @@ import results.store
 import scenarios
 from dse import targets
 from dse.chunk_work import LEFT_OVER, Ready
-from results import grown, question_differences
+from results import baselines, grown, question_differences
 from results.grown import Before
 from results.trouble import StoreError
 from scenarios import Scenario
@@ -56,7 +56,16 @@ def told(path: str) -> dict[str, Any]:
     parts = json.loads(about.get(EXTENDED, "[]"))
     part = {name: about.get(name, "") for name in ("scenario_hash", "method")}
     counted = {name: about[name] for name in (targets.SINGLY, LEFT_OVER) if name in about}
-    return {EXTENDED: json.dumps([*parts, part]), **counted}
+    return {EXTENDED: json.dumps([*parts, part]), **counted, **baselines.carried(about)}
+
+
+def left_behind(path: str) -> str:
+    """Say what the larger store does not take over; empty where that is nothing."""
+    about = results.store.attributes(path)
+    if baselines.ATTRIBUTE not in about or baselines.carried(about):
+        return ""
+    label = json.loads(about[baselines.ATTRIBUTE])["label"]
+    return f"its ratios to {label} are point by point, and not kept: give the baseline with the new values"
 
 
 def clear(path: str, scenario: Scenario) -> None:

@@ -126,6 +126,8 @@ def run(
             extending.clear(path, scenario)
             count = int(before.known(over_grid.whole(grid)).sum()) if grid.size <= COUNTED else 0
             announce(progress, f"{count or 'many'} of them are in {path} already")
+            if lost := extending.left_behind(path):
+                announce(progress, lost)
             todo.filled(replace(ready, before=before), str(grown.beside(path)), path)
             grown.swap(path)
     # all is done where it was extended

@@ -7,7 +7,7 @@ written.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,8 @@ ATTRIBUTE = "baseline"
 RATIO = "ratio."
 MOST = 200_000
 """Numbers of a baseline that attributes still hold."""
-_AMOUNTS = ("objective", "metric", "decided")
+_AXIS = {"path", "columns"}
+"""Attributes of the coordinate of an axis: of one path, of rows."""
 
 
 def record(dataset: xr.Dataset, baseline: xr.Dataset, label: str, text: str) -> str:
@@ -30,9 +31,8 @@ def record(dataset: xr.Dataset, baseline: xr.Dataset, label: str, text: str) -> 
     ``baseline``: a dataset without axes, or along some of those of the sweep, at the same values. Raises StoreError
     where the axes differ, nothing is shared, or there are too many numbers.
     """
-    for name in (str(d) for d in baseline.dims if "path" in baseline[d].attrs):
-        same = name in dataset.dims and np.array_equal(dataset[name].values, baseline[name].values)
-        if not same or baseline[name].attrs["path"] != dataset[name].attrs.get("path"):
+    for name in (str(d) for d in baseline.dims if _AXIS & baseline[d].attrs.keys()):
+        if not _same_axis(dataset, baseline, name):
             raise StoreError(
                 f"the baseline's axis {name} is none of the sweep's: it may have none, or some of those, with the same "
                 "values"
@@ -49,6 +49,27 @@ def record(dataset: xr.Dataset, baseline: xr.Dataset, label: str, text: str) -> 
             f"the baseline has {count} numbers, and at most {MOST} are kept: give it fewer axes, or none"
         )
     return json.dumps({"label": label, "scenario": text, "numbers": found}, ensure_ascii=False)
+
+
+def _same_axis(dataset: xr.Dataset, baseline: xr.Dataset, name: str) -> bool:
+    """Tell whether both have an axis that changes the same to the same values; of rows those of each path count."""
+    if name not in dataset.dims:
+        return False
+    one, two = dataset[name].attrs, baseline[name].attrs
+    if any(one.get(key) != two.get(key) for key in _AXIS):
+        return False
+    return all(
+        column in dataset.coords and np.array_equal(dataset[column].values, baseline[column].values)
+        for column in (name, *json.loads(two.get("columns", "[]")))
+    )
+
+
+def carried(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a sweep over more values keeps of a baseline: all of one answer, nothing of one along axes."""
+    told = attributes.get(ATTRIBUTE)
+    if told is None or any(kept["dims"] for kept in json.loads(told)["numbers"].values()):
+        return {}
+    return {ATTRIBUTE: told}
 
 
 def _shared(dataset: xr.Dataset, baseline: xr.Dataset) -> Iterator[str]:

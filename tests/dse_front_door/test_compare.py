@@ -269,3 +269,43 @@ def test_a_baseline_of_one_answer_and_one_that_does_not_fit(tmp_path: Path) -> N
     other = {**SWEPT, "sweep": {"intensity": {"path": "given.intensity", "values": [0.5, 1]}}}
     with pytest.raises(StoreError, match="axis intensity"):
         dse.sweep(SWEPT, baseline=other, progress=False)
+
+
+ROWS = {"paths": {"intensity": [0.5, 2], "flops": [1e9, 1e9]}}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"paths": {"intensity": [0.5, 4], "flops": [1e9, 1e9]}},
+        {"paths": {"intensity": [0.5, 2, 8], "flops": [1e9, 1e9, 1e9]}},
+        {"paths": {"intensity": [0.5, 2], "machine.usable_power": [150, 160]}},
+        {"path": "given.intensity", "values": [1, 2]},
+    ],
+)
+def test_rows_are_divided_by_the_same_rows_only(other: dict[str, Any]) -> None:
+    from results.trouble import StoreError
+
+    asked = {**ROOFLINE, "sweep": {"run": ROWS}}
+    with pytest.raises(StoreError, match="axis run is none of the sweep's"):
+        dse.sweep(asked, baseline={**ROOFLINE, "sweep": {"run": other}}, progress=False)
+    found = dse.sweep(asked, baseline=dse.load(asked, ARNDALE), progress=False)
+    expected = [energy(TITAN, x) / energy(ARNDALE, x) for x in (0.5, 2)]
+    assert found["ratio.energy"].values == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_extended_sweep_keeps_its_ratios_to_one_answer_and_says_which_it_cannot_keep(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, wider = tmp_path / "study.zarr", [0.5, 1, 2, 4, 8, 32]
+    more = {**SWEPT, "sweep": {"intensity": {"path": "given.intensity", "values": wider}}}
+    dse.sweep(SWEPT, store, baseline=ROOFLINE, progress=False)
+    found = dse.sweep(more, store, extend=True, progress=False)
+    expected = [energy(TITAN, x) / energy(TITAN, 2) for x in wider]
+    assert found["ratio.energy"].values == pytest.approx(expected, rel=1e-12)
+    assert dse.verify(store, audit=0).passed
+    along = tmp_path / "along.zarr"
+    dse.sweep(SWEPT, along, baseline=dse.load(SWEPT, ARNDALE), progress=False)
+    capsys.readouterr()
+    assert "ratio.energy" not in dse.sweep(more, along, extend=True, progress=True)
+    assert "not kept: give the baseline with the new values" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
+import dse
 from dse import machines, models
 from dse.models.economics import ACCOUNTS, CARBON, COST, priced, quantities, refusal
 from dse.models.grids import GRIDS
@@ -217,3 +218,18 @@ def test_grids_are_as_acts_files_have_them():
         for name, text in yaml.safe_load((SOURCES / f"{file}.yaml").read_text()).items()
     }
     assert pytest.approx(printed, rel=1e-12) == GRIDS
+
+
+@pytest.mark.parametrize("name", ["dvfs_least_carbon", "partition_grace_h100_cheapest"])
+def test_hardware_that_idles_out_a_period_is_kept_for_all_of_it(name: str):
+    asked = dse.load(name).model_dump(exclude_none=True, exclude_unset=True)
+    total = asked["objective"]["minimize"][0]
+    making = {"carbon": "carbon_embodied", "cost": "cost_purchase"}[total]
+    run = dse.solve(asked)
+    period = 3 * run.metrics["time"]
+    asked["given"]["period"] = period
+    kept = dse.solve(asked)
+    assert kept.status == "optimal"
+    assert kept.metrics[making] == pytest.approx(
+        run.metrics[making] / run.metrics["time"] * period, rel=1e-12
+    )
