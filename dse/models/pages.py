@@ -46,8 +46,8 @@ def table(model: Model) -> str:
     totals = economics.quantities(model)
     if totals:
         listed = [(f"`{name}`", q.unit, domain(q), q.meaning, q.source) for name, q in totals]
-        head = ("name", "unit", "domain", "meaning", "source")
-        parts += ["## Cost and carbon", f"{ASKED}.", _rows(head, listed)]
+        titles = ("name", "unit", "domain", "meaning", "source")
+        parts += ["## Cost and carbon", f"{ASKED}.", _rows(titles, listed)]
     return "\n\n".join(parts) + "\n"
 
 
