@@ -122,6 +122,14 @@ def found(x: Array, y: Array, most: int, loss: Loss = "huber") -> list[Array]:
     ``x``: logarithms of the columns, counted from their middle; ``y``: what was measured. All of the lattice is fitted
     at once, then the term that is missed least is taken away, again and again.
     """
+    from threadpoolctl import threadpool_limits
+
+    # beside other processes the threads of a factorisation of a few hundred rows wait far longer than they compute
+    with threadpool_limits(1, "blas"):
+        return _found(x, y, most, loss)
+
+
+def _found(x: Array, y: Array, most: int, loss: Loss) -> list[Array]:
     lattice = candidates(x.shape[1])
     terms = np.exp(x @ lattice.T)
     c = coefficients(terms, y, loss)
