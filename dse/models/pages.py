@@ -41,8 +41,8 @@ def table(model: Model) -> str:
         parts += ["## Limits that always hold", _rows(("name", "limit", "meaning", "source"), rows)]
     if model.valid:
         rows = [(f"`{x.name}`", x.formula, x.meaning, x.source) for x in model.valid]
-        head = ("name", "limit", "meaning", "source")
-        parts += ["## Range in which it was derived", f"{VALID}.", _rows(head, rows)]
+        ranges = _rows(("name", "limit", "meaning", "source"), rows)
+        parts += ["## Range in which it was derived", f"{VALID}.", ranges]
     totals = economics.quantities(model)
     if totals:
         listed = [(f"`{name}`", q.unit, domain(q), q.meaning, q.source) for name, q in totals]
