@@ -313,7 +313,7 @@ def expand(parts: Parts) -> Model:
         limits=periods.limits(parts.asked),
         equations=partial(equations, plan=asked),
         sums=_sums(asked, parts.asked),
-        hardware=(held("processor"),),
+        hardware=(held("processor", time=periods.kept(parts.asked)),),
         unknowns=_unknowns(own),
         structure=None,
         expand=None,

@@ -116,7 +116,7 @@ def expand(parts: Parts) -> Model:
         limits=_limits(work),
         equations=partial(equations, work),
         sums=_sums(work),
-        hardware=tuple(held(p, entry=p) for p in work.processors),
+        hardware=tuple(held(p, entry=p, time=periods.kept(work.asked)) for p in work.processors),
         unknowns=(
             *(u for region in regions for u in _unknowns(region, work)),
             *(Unknown(q.name) for q in one),

@@ -47,6 +47,11 @@ def parts(asked: Collection[str]) -> dict[str, str]:
     return {"idling": ENERGY_IDLE.name} if PERIOD.name in asked else {}
 
 
+def kept(asked: Collection[str]) -> str:
+    """Return how long hardware is taken up, by the name of the number: until the next run may start on it."""
+    return PERIOD.name if PERIOD.name in asked else "time"
+
+
 def told(g: Any, time: Any, energy: Any, idle: Any, work: Any) -> dict[str, Any]:
     """Return what a period changes and adds: power and performance are averages over it.
 

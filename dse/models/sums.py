@@ -46,6 +46,6 @@ class Held:
     entry: str = ""
 
 
-def held(name: str, count: str = "", *, memory: bool = False, entry: str = "") -> Held:
-    """Declare hardware: the factors of its number (none: one processor), with spaces between them."""
-    return Held(name, (tuple(count.split()),), memory, entry=entry)
+def held(name: str, count: str = "", *, memory: bool = False, time: str = "time", entry: str = "") -> Held:
+    """Declare hardware: the factors of its number (none: one processor), with spaces between; ``time``: of its time."""
+    return Held(name, (tuple(count.split()),), memory, (time,), entry)
