@@ -6,7 +6,7 @@ The machine's statement becomes definitions, as a file could write them itself (
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,9 +95,9 @@ def with_clocks(reader: Reader, shape: Shape, *, swept: bool) -> tuple[Reader, S
             if n in there | needed and c.own(n) not in reader.machine
         ]
         if used:
-            define |= _definitions(c)
+            define |= _definitions(c, reader.machine)
             if c.clock not in shape.define:
-                inputs.append(_ranged(c, decide, define, limits))
+                inputs.append(_ranged(reader.findings, c, decide, define, limits))
     if not machine and not inputs:
         return reader, shape
     model = replace(
@@ -139,8 +139,8 @@ def _follows(findings: Findings, shape: Shape, c: _Clocked) -> bool:
     return True
 
 
-def _definitions(c: _Clocked) -> dict[str, str]:
-    """Return the definitions of the costs that follow the clock."""
+def _definitions(c: _Clocked, known: Container[str]) -> dict[str, str]:
+    """Return the definitions of the costs that follow the clock, of those that the model has (``known``)."""
     f, reference = _quoted(c.clock), c.quoted(stated.REFERENCE.name)
     if c.states(stated.EXPONENT.name):
         k = c.quoted(stated.EXPONENT.name)
@@ -150,17 +150,21 @@ def _definitions(c: _Clocked) -> dict[str, str]:
         grows = f"(({base} + {slope} * {f}) / ({base} + {slope} * {reference}))**2"
     found: dict[str, str] = {}
     for time, energy in stated.FOLLOWS:
-        if c.states(time):
+        if c.states(time) and c.own(time) in known:
             found[c.full(time)] = f"{c.quoted(time)} * {reference} / {f}"
-        if c.states(energy):
+        if c.states(energy) and c.own(energy) in known:
             found[c.full(energy)] = f"{c.quoted(energy)} * {grows}"
     return found
 
 
 def _ranged(
-    c: _Clocked, decide: dict[str, Decide], define: dict[str, str], limits: dict[str, Bounds]
+    findings: Findings,
+    c: _Clocked,
+    decide: dict[str, Decide],
+    define: dict[str, str],
+    limits: dict[str, Bounds],
 ) -> Quantity:
-    """Return the clock as an input, within the range of its machine.
+    """Return the clock as an input, within the range of its machine; a range without a clock is noted.
 
     Of a machine that is chosen or swept the range is a limit, since it is not one range.
     """
@@ -176,7 +180,12 @@ def _ranged(
         limits[f"clock_over_most{mark}"] = Bounds(max=1.0)
         return q
     low, high = (_hertz(fixed[e.name]) for e in (stated.LEAST, stated.MOST))
-    if low is None or high is None or not 0 < low <= high:
+    if low is None or high is None or min(low, high) <= 0:
+        # noted where the machine table is read
+        return q
+    if low > high:
+        wrong = f"{stated.LEAST.name} ({low:g} Hz) of {label(c.spec)} is more than its {stated.MOST.name} ({high:g} Hz)"
+        findings.add(c.key, wrong, "state the least clock and the greatest one")
         return q
     entry = decide.get(c.clock)
     if entry is not None and not entry.values and not entry.powers_of:

@@ -5,14 +5,15 @@ A single answer is then an error that names the definition, or one that keeps aw
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import handover
-from results.dataset import STATUS_CODES, Arrays, Layout
+from results.dataset import STATUS_CODES, Arrays, Layout, layout
 from results.solution import Status
+from results.variables import Variable
 from scenarios.composed import definitions_of
 from scenarios.grids import Grid
 from solvers.batched.offers import Path
@@ -23,16 +24,19 @@ FOUND = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE)]
 
 def guarded(grid: Grid, path: Path) -> Path:
     """Return a way that leaves such points over; the way itself where the file defines nothing."""
-    names = tuple(d.name for d in definitions_of(next(iter(grid.bases.values())).model))
-    return Defined(path, names) if names else path
+    names = {d.name for d in definitions_of(next(iter(grid.bases.values())).model)}
+    if not names:
+        return path
+    every = layout(grid).variables
+    return Defined(path, tuple(v for v in every if v.role == "metric" and v.key in names))
 
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """The way itself; see ``solvers.batched.path.Path``. ``names``: of the definitions."""
+    """The way itself; see ``solvers.batched.path.Path``. ``variables``: all definitions, kept or not."""
 
     path: Path
-    names: tuple[str, ...]
+    variables: tuple[Variable, ...]
 
     @property
     def method(self) -> str:
@@ -56,10 +60,12 @@ class Defined:
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block."""
-        arrays, left = self.path.solve(plan, region)
+        kept = {v.name for v in plan.variables}
+        more = tuple(v for v in self.variables if v.name not in kept)
+        arrays, left = self.path.solve(replace(plan, variables=(*plan.variables, *more)), region)
         found = np.isin(arrays["status"], FOUND) & ~left
-        for name in self.names:
-            values = arrays.get(name)
+        for v in self.variables:
+            values = arrays.get(v.name) if v.name in kept else arrays.pop(v.name, None)
             if values is not None and values.shape == found.shape:
                 lost = found & ~np.isfinite(values)
                 if lost.any():

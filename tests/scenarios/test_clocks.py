@@ -142,6 +142,11 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"machine": {"base": "balanced", **POWER, "clock_max": "3 s"}}, "machine.clock_max", "3 s"),
     ({"decide": {"processors": {}, "clock": {"max": "9 GHz"}}}, "decide.clock.max", "too large"),
     (
+        {"machine": {"base": "balanced", **POWER, "clock_min": "3 GHz", "clock_max": "2 GHz"}},
+        "machine",
+        "is more than its clock_max",
+    ),
+    (
         {"decide": {"processors": {}}, "given": {**NBODY["given"], "clock": "9 GHz"}},
         "given.clock",
         "too large",
@@ -210,3 +215,14 @@ def test_both_processors_may_be_chosen_among_settings():
             E = x * spent[0] + (1 - x) * spent[1] + (m["constant_power"] + o["constant_power"]) * T
             best = min(best, E[T <= 4e-3].min(initial=math.inf))
     assert dse.solve(source).objective == pytest.approx(best, rel=1e-5)
+
+
+def test_a_machine_may_state_costs_that_the_model_does_not_have():
+    """The catalogue's machine states flops in double precision and caches too, which a partition knows nothing of."""
+    work = {"regions": [{"name": "a", "flops": 1e12, "bytes": 1e9}], "share.a.gpu": 1.0}
+    titan = {"base": "gtx-titan-choi2014", **POWER}
+    asked = {"model": "partition", "machine": {"gpu": titan, "cpu": "i7-2600k"}}
+    at, slow = (dse.solve({**asked, "given": {**work, "clock.gpu": f}}).metrics for f in ("2 GHz", "1 GHz"))
+    assert slow["time"] == pytest.approx(2 * at["time"], rel=1e-12)
+    plain = dse.solve({**asked, "machine": {"gpu": titan["base"], "cpu": "i7-2600k"}, "given": work})
+    assert {n: at[n] for n in plain.metrics} == pytest.approx(plain.metrics, rel=1e-12)

@@ -190,3 +190,30 @@ def test_several_kernels_have_one_cost():
     )
     assert found["cost_purchase"] == pytest.approx(price / (4 * 365.25 * 86400), rel=1e-9)
     assert "carbon" not in found
+
+
+@pytest.mark.parametrize("unused", ["on", "off"])
+def test_hardware_of_a_run_that_repeats_is_kept_for_the_period(unused: str) -> None:
+    """Nothing else runs on it meanwhile: what a lifetime of periods pays is the price, whatever the work takes."""
+    years, period = 3 * 365.25 * 86400, 100.0
+    found = dse.solve(
+        {
+            "model": "partition",
+            "machine": {
+                "cpu": {"base": "i7-2600k", "purchase_price": "300 USD"},
+                "gpu": {"base": "gtx-titan-tang2017", "purchase_price": "1000 USD"},
+            },
+            "given": {
+                "regions": [{"name": "a", "flops": 1e12, "bytes": 1e10}],
+                "electricity_price": "0.1 USD/kWh",
+                "lifetime": years,
+                "period": period,
+                "unused": unused,
+            },
+            "decide": {"share.a.cpu": {}},
+            "objective": {"minimize": "cost"},
+        }
+    )
+    assert found.status.value == "optimal"
+    assert found.metrics["time"] < 0.1 * period
+    assert found.metrics["cost_purchase"] == pytest.approx(1300 * period / years, rel=1e-9)

@@ -110,8 +110,9 @@ def test_no_value_at_the_best_design_is_an_error_for_one_point_and_for_many() ->
     found = dse.solve(asked)
     assert (found.status.value, "odd has no value" in found.message) == ("error", True)
     swept = {**asked, "sweep": {"size": {"path": "given.flops", "start": 1e9, "stop": 2e9, "num": 24}}}
-    made = dse.sweep(swept, progress=False, audit=0)
-    assert set(made["status"].values.tolist()) == {5}
+    for kept in (None, ["energy"]):
+        made = dse.sweep(swept, progress=False, audit=0, metrics=kept)
+        assert set(made["status"].values.tolist()) == {5}
 
 
 def test_a_parameter_that_only_a_definition_needs_is_its_own_fault() -> None:
