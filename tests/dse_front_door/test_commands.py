@@ -157,7 +157,7 @@ def test_an_unexpected_failure_is_exit_code_1_without_a_traceback(run: Callable[
     broken = (
         "import dse.api, dse.cli, sys\n"
         "dse.api.solve = lambda scenario: 1 / 0\n"
-        "dse.cli.main(['solve', 'x', *sys.argv[1:]])\n"
+        "dse.cli.main(['solve', 'nbody_deadline', *sys.argv[1:]])\n"
     )
     found = run("-c", broken)
     assert found.returncode == 1
@@ -171,7 +171,7 @@ def test_control_c_is_exit_code_130(run: Callable[..., Any]):
     interrupted = (
         "import dse.api, dse.cli, signal\n"
         "dse.api.solve = lambda scenario: signal.raise_signal(signal.SIGINT)\n"
-        "dse.cli.main(['solve', 'x'])\n"
+        "dse.cli.main(['solve', 'nbody_deadline'])\n"
     )
     found = run("-c", interrupted)
     assert found.returncode == 130
