@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -242,4 +243,4 @@ def test_labels_of_a_logarithmic_axis_stand_apart(unit: str, ends: tuple[float, 
     boxes = [t.get_window_extent() for t in shown]
     plt.close(figure)
     assert len(boxes) >= 3
-    assert all(a.x1 < b.x0 for a, b in zip(boxes, boxes[1:], strict=False))
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
