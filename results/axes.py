@@ -182,13 +182,16 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
 
     finite = _finite(values)
     decades = math.log10(finite.max() / finite.min())
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 3 else (1.0,), numticks=10))
     # a tick beyond the numbers is written with their unit, too, where the title of the axis names it
     factor = prefix(values, array)[0] if shared_unit(values, array) else None
 
     def written(number: float, _: object) -> str:
         return amount(number, array) if factor is None else f"{number * factor:.10g}"
 
+    # side by side there is room for about 29 letters, over the decades, between 1 and 2; three are digits
+    units = {written(float(end), None).partition(" ")[2] for end in (finite.min(), finite.max())}
+    room = 3 if axis.axis_name == "y" else min(3, 29 / (len(max(units, key=len)) + 5))
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < room else (1.0,), numticks=10))
     axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
 

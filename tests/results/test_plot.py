@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -225,3 +226,21 @@ def test_cells_meet_half_way(log: bool, make_axis: Callable[..., object]):
     middles = np.array([1.0, 10.0, 100.0]) if log else np.array([1.0, 2.0, 3.0])
     found = axes.edges(middles, log)
     assert found[1:-1] == pytest.approx(np.sqrt([10.0, 1000.0]) if log else [1.5, 2.5])
+
+
+@pytest.mark.parametrize(("unit", "ends"), [("USD/J", (2.8e-9, 1.4e-6)), ("s", (1e-2, 1.0))])
+def test_labels_of_a_logarithmic_axis_stand_apart(unit: str, ends: tuple[float, float]):
+    import matplotlib.pyplot as plt
+
+    values = xr.DataArray(np.geomspace(*ends, 5), attrs={"units": unit})
+    figure, panel = plt.subplots(figsize=(9, 5))
+    panel.plot(values.values, values.values)
+    panel.set_xscale("log")
+    axes.log_ticks(panel.xaxis, values.values, values)
+    figure.canvas.draw()
+    left, right = panel.get_xlim()
+    shown = [t for t in panel.get_xticklabels() if left <= t.get_position()[0] <= right]
+    boxes = [t.get_window_extent() for t in shown]
+    plt.close(figure)
+    assert len(boxes) >= 3
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
