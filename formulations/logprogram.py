@@ -381,4 +381,6 @@ def _variable(question: Question, d: Decision, known: tuple[float, float] | None
         return LogVariable(d.name, math.log(kept[0]), math.log(kept[-1]), values=kept)
     if d.integer:
         low, high = max(math.ceil(low - 1e-9), 1.0), max(math.floor(high * (1 + 1e-12)), 1.0)
+    if low <= 0:
+        raise NotPosynomial(f"the logarithm of {d.name}, which may be 0")
     return LogVariable(d.name, math.log(low), math.log(high), integer=d.integer)

@@ -148,7 +148,7 @@ def test_an_unfinished_sweep_is_extended_by_what_it_has(
 ):
     # several chunks of so few points, whichever way they go
     for kind in results.chunks.ROOM:
-        monkeypatch.setitem(results.chunks.ROOM, kind, 20)
+        monkeypatch.setitem(results.chunks.ROOM, kind, 8)
     store = tmp_path / "s.zarr"
     axes = {"T": SMALL["T"] | {"num": 20}, "e": SMALL["e"]}
     before = swept(axes, store)
