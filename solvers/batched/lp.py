@@ -43,9 +43,10 @@ def solved(rows: Array, equal: Mask, low: Array, high: Array, aims: Sequence[Arr
     ends = (np.broadcast_to(e, (count, n)) for e in (low, high))
     u, y = np.zeros((count, n)), np.zeros((count, A.shape[1]))
     end = np.full(count, FAILED)
-    arrays: Any = [np.ascontiguousarray(a) for a in (A[..., :-1], A[..., -1], C, *ends, equal)]
-    arrays += [u, y, end]
-    simplex.every(*arrays)
+    numbers = (A[..., :-1], A[..., -1], C, *ends)
+    # every mix of whole, read-only and other arrays would be compiled anew
+    arrays: Any = [np.require(a, float, ["C", "W"]) for a in numbers]
+    simplex.every(*arrays, np.require(equal, bool, ["C", "W"]), u, y, end)
     return Vertices(end, np.concatenate([u, np.ones((count, 1))], axis=1), y)
 
 

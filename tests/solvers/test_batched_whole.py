@@ -44,10 +44,10 @@ def swept(name: str, **points: int) -> dict[str, Any]:
     ("name", "points", "infeasible"),
     [
         ("station_least_cost_in_10_kw", {"demand": 3, "cap": 3}, True),
-        ("station_least_cost", {"demand": 3, "price": 3}, False),
-        ("station_least_power", {"demand": 5, "failing": 2}, False),
-        ("station_longest_mttf_in_10_kw", {"failing": 3, "demand": 3}, False),
-        ("station_most_throughput_in_10_kw", {"cap": 3}, False),
+        ("station_least_cost", {"demand": 2, "price": 2}, False),
+        ("station_least_power", {"demand": 3, "failing": 2}, False),
+        ("station_longest_mttf_in_10_kw", {"failing": 2, "demand": 2}, False),
+        ("station_most_throughput_in_10_kw", {"cap": 2}, False),
     ],
 )
 def test_stations_are_what_each_is_by_itself(

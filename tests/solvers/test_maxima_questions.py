@@ -88,7 +88,7 @@ def test_random_questions_agree_with_the_oracle(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 124))
+@pytest.mark.parametrize("seed", range(100, 112))
 def test_many_random_questions_agree_with_the_oracle(seed: int) -> None:
     source = question(seed, 4)
     agrees(source, dse.solve(source))
