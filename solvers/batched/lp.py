@@ -45,8 +45,9 @@ def solved(rows: Array, equal: Mask, low: Array, high: Array, aims: Sequence[Arr
     end = np.full(count, FAILED)
     numbers = (A[..., :-1], A[..., -1], C, *ends)
     # every mix of whole, read-only and other arrays would be compiled anew
-    arrays: Any = [np.require(a, float, ["C", "W"]) for a in numbers]
-    simplex.every(*arrays, np.require(equal, bool, ["C", "W"]), u, y, end)
+    arrays: list[Any] = [np.require(a, float, ["C", "W"]) for a in numbers]
+    every: Any = simplex.every
+    every(*arrays, np.require(equal, bool, ["C", "W"]), u, y, end)
     return Vertices(end, np.concatenate([u, np.ones((count, 1))], axis=1), y)
 
 
