@@ -22,10 +22,14 @@ PARTS = (
     "evaluating",
     "batching",
     "designs",
+    "scattering",
     "at_scale",
     "searching",
     "fronting",
     "defining",
+    "deciding_now",
+    "mattering",
+    "deciding_later",
 )
 WIDTH = 150
 QUICK: dict[str, dict[str, Any]] = {
@@ -35,9 +39,13 @@ QUICK: dict[str, dict[str, Any]] = {
     "evaluating": {"sides": (100,)},
     "searching": {"budget": 0.5},
     "defining": {"points": 900},
+    "deciding_now": {"counts": (256,)},
+    "mattering": {"rows": (32,)},
+    "deciding_later": {"worlds": 5000},
     "fronting": {"budgets": (0.2,), "points": 20, "side": 20},
     "batching": {"points": 22_500, "whole": 2500, "searched": 400},
     "designs": {"points": 100},
+    "scattering": {"points": 22_500},
     "at_scale": {"side": 2000, "sides": (316, 1000), "points": 1500},
 }
 

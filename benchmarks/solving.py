@@ -17,7 +17,7 @@ from formulations.problem import formulate
 from scenarios import load
 from scenarios.question import Question
 from scenarios.questions import question
-from solvers import branch, scan
+from solvers import branch, enumeration
 from solvers.answer import answer
 
 TITLE = "One question inside the process"
@@ -175,7 +175,7 @@ def _scan() -> Bench:
         "integer scan: FFT, 100 000 counts",
         _whole(asked, bound=EVERY),
         (Way("NumPy argmin", by_numpy, bound=EVERY),),
-        bare=Way("dse, scan only", lambda: scan.scan(asked).bound, bound=EVERY),
+        bare=Way("dse, scan only", lambda: enumeration.optimum(asked).bound, bound=EVERY),
         check=agrees,
     )
 
@@ -219,7 +219,7 @@ def _conflict() -> Bench:
         assert found.status == branch.INFEASIBLE, "the two limits conflict"
 
     return Bench(
-        "infeasible: which limits conflict, what would do",
+        "infeasible: which limits conflict, and the values that make it feasible",
         _whole(asked, why),
         (
             Way(

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from dse.api import solve as solve
     from dse.api import status as status
     from dse.api import sweep as sweep
+    from dse.api import uncertainty as uncertainty
     from dse.api import verify as verify
+    from dse.api import what_matters as what_matters
     from dse.fitting import fit as fit
     from dse.fitting import fit_behaviour as fit_behaviour
     from scenarios import Scenario as Scenario
@@ -53,7 +55,9 @@ _WHERE = {
     "solve": "dse.api:solve",
     "status": "dse.api:status",
     "sweep": "dse.api:sweep",
+    "uncertainty": "dse.api:uncertainty",
     "verify": "dse.api:verify",
+    "what_matters": "dse.api:what_matters",
 }
 
 

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dse.progress import Report
+    from dse.pyomo_points import By
     from dse.ratios import Baseline
     from dse.verifying import Verdict
     from results.comparison import Comparison
     from results.differences import Difference
+    from results.matters import Matters
     from results.solution import Solution
+    from results.worlds import Worlds
 
 Source = Scenario | str | Path | Mapping[str, Any]
 
@@ -39,7 +42,9 @@ __all__ = [
     "solve",
     "status",
     "sweep",
+    "uncertainty",
     "verify",
+    "what_matters",
 ]
 
 
@@ -72,6 +77,8 @@ def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **
 
     asked = searched(load(scenario), search)
     _one_answer(asked)
+    if solver is not None or asked.search is not None:
+        _certain(asked, "a sampler" if solver is None else "another solver")
     if solver is None:
         return answer(question(asked))
     if asked.search is not None:
@@ -107,7 +114,9 @@ def pyomo(
     """
     from dse import pyomo_models
 
-    return pyomo_models.models(load(scenario), form, choice, gdp=gdp, tight=tight)
+    asked = load(scenario)
+    _certain(asked, "a Pyomo model")
+    return pyomo_models.models(asked, form, choice, gdp=gdp, tight=tight)
 
 
 def read(model: Any, scenario: Source, solver: str | None = None, seconds: float = 60.0) -> Solution:
@@ -124,8 +133,20 @@ def read(model: Any, scenario: Source, solver: str | None = None, seconds: float
     return pyomo_models.read(model, load(scenario), solver, seconds)
 
 
+def _certain(asked: Scenario, what: str) -> None:
+    """Refuse a question with uncertain numbers, which ``what`` is not made for."""
+    if asked.uncertain is not None:
+        from scenarios.uncertain import refuse
+
+        refuse(asked, what)
+
+
 def _one_answer(asked: Scenario) -> None:
+    from dse import worlds
+
     goal = asked.objective
+    if asked.uncertain is not None:
+        worlds.measured(asked)
     several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
     if several and asked.sweep:
         wrong = f"this scenario has several objectives, and sweeps {', '.join(asked.sweep)}"
@@ -154,6 +175,8 @@ def sweep(
     retry_failed: bool = False,
     baseline: Source | None = None,
     extend: bool = False,
+    solver: str | None = None,
+    seconds: float = 60.0,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
 
@@ -169,13 +192,21 @@ def sweep(
     ``baseline``: a scenario without axes, or with some of the same axes; objective, metrics and what is decided are
     then there as multiples of its own too (``ratio.objective``, ``ratio.time``), in the store as well.
 
-    Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeps.sweep``.
-    """
-    from dse import sweeps
+    ``solver``: a solver that Pyomo knows answers every point, each choice among names within ``seconds``, as in
+    ``solve``; ``message`` then quotes what it claimed. That is slow: one model for each structure, whose parameters
+    are set.
 
-    base = None if baseline is None else _baseline(load(baseline))
+    Where numbers are uncertain, the axis ``sample`` has the worlds that were drawn; each is answered by itself. With a
+    measure of the objective (``measure``, ``cvar``) one design for all worlds is decided at each point instead.
+
+    Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeps.sweep``; SolverError as ``solve`` does.
+    """
+    from dse import sweeps, worlds
+
+    asked = worlds.swept(load(scenario))
+    base = None if baseline is None else _baseline(load(baseline), asked)
     found = sweeps.sweep(
-        load(scenario),
+        asked,
         store,
         client,
         workers,
@@ -185,17 +216,83 @@ def sweep(
         audit,
         retry_failed=retry_failed,
         extend=extend,
+        by=_by(solver, seconds),
     )
     if base is not None:
         found = base.added(found, store)
     return _pictured(found)
 
 
-def _baseline(asked: Scenario) -> Baseline:
+def _by(solver: str | None, seconds: float) -> By | None:
+    """Return who answers in place of our own methods; raises SolverError where there is no such solver."""
+    if solver is None:
+        return None
+    from dse import pyomo_points
+
+    return pyomo_points.by(solver, seconds)
+
+
+def uncertainty(
+    scenario: Source,
+    store: str | Path | None = None,
+    samples: int | None = None,
+    design: Mapping[str, float | str] | Solution | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    progress: bool | Report | None = None,
+    patience: float | None = None,
+) -> Worlds:
+    """Answer a scenario with uncertain numbers in every world that is drawn, and say how the answers are distributed.
+
+    Each world has its own certified optimum, as if all were known before the design is chosen: objective, decided
+    numbers and metrics with quantiles, how often each limit binds and each choice wins, how many worlds have no design.
+    Beside it a fixed design in every world: how often it breaks a limit, and what it loses to the best. ``design``: it,
+    as values by name or a solution; None: the optimum with every number at its nominal value. ``samples``: how many
+    worlds, in place of what the file says. ``store``: a Zarr store of the worlds, which is continued, and extended
+    where it holds fewer. ``client`` to ``patience`` as in ``sweep``. The answers themselves are ``Worlds.samples``.
+
+    Raises ScenarioError where nothing is uncertain, axes are swept, or there are several objectives; StoreError and
+    WorkersLost as ``sweep`` does.
+    """
+    from dse import uncertainties
+    from results.solution import Solution
+
+    fixed = design.variables if isinstance(design, Solution) else design
+    return uncertainties.uncertainty(
+        load(scenario), store, samples, fixed, client, workers, progress, patience
+    )
+
+
+def what_matters(
+    scenario: Source,
+    rows: int | None = None,
+    design: Mapping[str, float | str] | Solution | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    progress: bool | Report | None = None,
+    patience: float | None = None,
+) -> Matters:
+    """Say which uncertain numbers of a scenario matter: Sobol' indices, and what is lost through not knowing each.
+
+    The indices are those of the certified optimum of each world and of all that is reported of it; with a ``design``
+    (values by name, or a solution) those of its metrics. ``rows``: of Saltelli's samples, a power of two (1024): each
+    is as many worlds as there are uncertain numbers, and two. ``client`` to ``patience`` as in ``sweep``.
+
+    Raises ScenarioError where nothing is uncertain, axes are swept, there are several objectives, or the uncertain
+    numbers depend on one another.
+    """
+    from dse import indices
+    from results.solution import Solution
+
+    fixed = design.variables if isinstance(design, Solution) else design
+    return indices.matters(load(scenario), rows, fixed, client, workers, progress, patience)
+
+
+def _baseline(asked: Scenario, swept: Scenario) -> Baseline:
     """Answer a baseline, before what is set against it: without an answer nothing is swept."""
     from dse import ratios
 
-    return ratios.baseline(asked)
+    return ratios.baseline(asked, swept)
 
 
 def _pictured(dataset: xr.Dataset) -> xr.Dataset:
@@ -244,18 +341,24 @@ def front(
     points: int | None = None,
     tolerance: float | None = None,
     progress: bool | Report | None = None,
+    solver: str | None = None,
+    seconds: float = 60.0,
     **search: Any,
 ) -> xr.Dataset:
     """Find the Pareto front of a scenario with several objectives: a dataset along ``front``.
 
     Of a scenario with [sweep] it is the front at each place of the grid, in one dataset along the axes and ``front``.
     ``points``, ``tolerance``: how finely, instead of what the scenario says. ``search``: keys of [search] as in
-    ``solve``, for a front that a sampler finds. Raises ScenarioError, and StoreError as ``solve`` does.
+    ``solve``, for a front that a sampler finds. ``solver``, ``seconds``: as in ``solve``, for every point of the front.
+    Raises ScenarioError, and StoreError and SolverError as ``solve`` does.
     """
     from dse import swept_fronts
     from scenarios.searches import searched
 
-    return _pictured(swept_fronts.front(searched(load(scenario), search), points, tolerance, progress))
+    asked = load(scenario)
+    _certain(asked, "a front")
+    found = searched(asked, search)
+    return _pictured(swept_fronts.front(found, points, tolerance, progress, _by(solver, seconds)))
 
 
 def evaluate(
@@ -266,16 +369,20 @@ def evaluate(
     workers: int | None = None,
     progress: bool | Report | None = None,
     patience: float | None = None,
+    *,
+    extend: bool = False,
 ) -> xr.Dataset:
     """Compute metrics of a scenario in which nothing is decided, over its grid if it has one: all, or those named.
 
     All points at once, as arrays; they are read-only, ``copy(deep=True)`` makes one's own. Limits play no part.
     ``store``: a Zarr store to fill chunk by chunk instead, for grids that no memory holds; ``client``, ``workers``,
-    ``progress`` and ``patience`` are then as in ``sweep``. Raises ScenarioError where something is decided.
+    ``progress``, ``patience`` and ``extend`` are then as in ``sweep``. Raises ScenarioError where something is decided.
     """
     from dse import evaluating
 
-    found = evaluating.evaluate(load(scenario), store, metrics, client, workers, progress, patience)
+    asked = load(scenario)
+    _certain(asked, "an evaluation")
+    found = evaluating.evaluate(asked, store, metrics, client, workers, progress, patience, extend=extend)
     return _pictured(found)
 
 

@@ -60,6 +60,9 @@ def wanted(at: Ready, asked: int | None) -> int:
     points = math.prod(at.plan.shape)
     if "status" not in {v.name for v in at.plan.variables}:
         return 0
+    if any(base.uncertain is not None for base in at.grid.bases.values()):
+        # no other solver here decides for many worlds; every design was judged in all of them
+        return 0
     if asked is not None:
         return min(asked, points)
     if at.path is None or (points < FEW and _decided(at)):
@@ -99,6 +102,8 @@ class Again:
 
 def again(at: Ready, study: Study, dataset: xr.Dataset, places: Sequence[Place]) -> Again:
     """Answer points again, and compare with what is stored."""
+    if any(base.uncertain is not None for base in at.grid.bases.values()):
+        return Again()
     agree = undecided = cut_off = 0
     largest, wrong = 0.0, []
     found = dict(zip(places, _stored(dataset, places), strict=True))

@@ -173,11 +173,14 @@ def along(
     found = tuple(c for pair in pairs(len(labels), base) for c in _crossings(search, pair, values))
     unit = quantity(first[0].model, name).unit
     axis = grids[0].axes[0]
-    every = [[search.at(k, v) for v in values] for k in range(len(labels))]
+    # the curves pass through the crossings, not only through the grid
+    drawn = tuple(sorted({*values, *(e.at for c in found for e in (c.low, c.high))}))
+    every = [[search.at(k, v) for v in drawn] for k in range(len(labels))]
     return Curve(
         asked.path,
         axis.unit,
-        values,
+        drawn,
+        len(values),
         tuple(labels),
         name,
         unit,

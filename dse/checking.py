@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dse import dual_bounds
+from dse import dual_bounds, world_checks
 from dse.findings import EXAMPLES, Findings
 from formulations import evaluation, handover
 from formulations.over_grid import Region, Spread, whole
@@ -80,11 +80,22 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bound
         with np.errstate(all="ignore"):
             if "status" in arrays:
                 _statuses(part, found)
+            if any(base.uncertain is not None for base in spread.grid.bases.values()):
+                _in_worlds(part, found)
+                continue
             for asked, chosen, mask in () if asked_once else part.questions():
                 _numbers(part, asked, chosen, mask, found)
                 if bounds:
                     _bounds(part, asked, chosen, mask, found)
     return found
+
+
+def _in_worlds(part: Part, found: Findings) -> None:
+    """Judge the designs of a piece that are meant for many worlds, one by one."""
+    for where in map(tuple, np.argwhere(part.answered()).tolist()):
+        place = tuple(o + i for o, i in zip(part.origin, where, strict=True))
+        at = {name: values[where] for name, values in part.arrays.items()}
+        world_checks.check(part.spread.grid.question(place), part.plan, place, at, found)
 
 
 def _in_order(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bounds: bool) -> Findings:

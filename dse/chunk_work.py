@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,6 +43,9 @@ from solvers.answer import answer
 from solvers.batched import would_do
 from solvers.program_front import ProgramFront
 
+if TYPE_CHECKING:
+    from dse.pyomo_points import By, Points
+
 Told = Callable[[int], None]
 """What is called with the number of points of a chunk that are solved so far."""
 FRONTS = 100
@@ -66,7 +69,8 @@ class Study:
     ``models``: those that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
     only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
     next one on the same store. ``tables``: whose rows are swept, where no store has them.
-    ``extends``: the store whose points are taken over, but for those of its ``damaged`` chunks.
+    ``extends``: the store whose points are taken over, but for those of its ``damaged`` chunks. ``by``: the solver
+    that the user asked for.
     """
 
     text: str
@@ -81,6 +85,7 @@ class Study:
     tables: tuple[Table, ...] = ()
     extends: str | None = None
     damaged: frozenset[ChunkIndex] = frozenset()
+    by: By | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,8 @@ class Ready:
     ``plan``: the layout of its dataset. ``path``: the way that answers a whole block at once, None: point by point.
     ``front``: the exact front along a limit, asked for once for each line. ``spread``: the grid as arrays.
     ``choice``: why this way was chosen. ``work``: what a point costs, in declared seconds (see ``solvers.work``).
-    ``before``: the store of fewer points that this grid extends.
+    ``before``: the store of fewer points that this grid extends. ``points``: where the user asked for a solver, the
+    points through Pyomo.
     """
 
     grid: scenarios.Grid
@@ -115,6 +121,7 @@ class Ready:
     choice: batched.Choice = field(default_factory=batched.Choice)
     work: float = 0.0
     before: Before | None = None
+    points: Points | None = None
 
     @property
     def kind(self) -> str:
@@ -123,10 +130,13 @@ class Ready:
 
 
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
-    """Decide how a grid is answered; all processes decide alike. ``only``: the variables to keep (None: all)."""
+    """Decide how a grid is answered; all processes decide alike. ``only``: the variables to keep (None: all).
+
+    Within ``solvers.batched.effort.quickly`` a way that takes long to be tried is taken untried.
+    """
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
-        if searched or tied:
+        if searched or tied or base.uncertain is not None:
             return None
         return series.front(grid.question(start), key)
 
@@ -142,6 +152,26 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
         plan = results.dataset.only(plan, only)
     fronts = lru_cache(maxsize=FRONTS)(front)
     return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, _declared(grid, choice))
+
+
+def of_scenario(
+    asked: scenarios.Scenario, grid: scenarios.Grid, only: Sequence[str] | None = None, by: By | None = None
+) -> Ready:
+    """Decide how the grid of a scenario is answered: as ``ready`` does, or point by point by the user's solver."""
+    if by is None:
+        return ready(grid, only)
+    from dse import pyomo_points
+
+    found = pyomo_points.points(asked, grid, by)
+    plan = results.dataset.layout(grid, {"method": found.method})
+    plan = plan if only is None else results.dataset.only(plan, only)
+    choice = batched.Choice(reasons=(found.why,))
+    return Ready(grid, plan, None, _no_front, over_grid.spread(grid), choice, found.work, points=found)
+
+
+def _no_front(_start: tuple[int, ...], _key: RowKey) -> ProgramFront | None:
+    """Return that there is no front to look answers up in."""
+    return None
 
 
 def _declared(grid: scenarios.Grid, choice: batched.Choice) -> float:
@@ -170,7 +200,8 @@ def prepared(study: Study) -> Ready:
             dse.models.register(model)
     # a store has the rows of tables in its coordinates
     tables = study.tables or (() if study.store is None else results.store.tables(study.store))
-    found = ready(scenarios.grid(scenarios.from_text(study.text, study.file, tables)), study.only)
+    asked = scenarios.from_text(study.text, study.file, tables)
+    found = of_scenario(asked, scenarios.grid(asked), study.only, study.by)
     if study.extends is None:
         return found
     return replace(found, before=grown.before(study.extends, found.plan, study.damaged))
@@ -184,7 +215,10 @@ def part(at: Ready, places: Sequence[Places]) -> Ready:
 
     path = None if at.path is None else batched.part(at.path, places)
     grid = at.grid.part(places)
-    return replace(at, grid=grid, path=path, front=front, spread=at.spread.part(places), before=None)
+    through = None if at.points is None else at.points.part(places)
+    return replace(
+        at, grid=grid, path=path, front=front, spread=at.spread.part(places), before=None, points=through
+    )
 
 
 def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
@@ -242,6 +276,11 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None)
     return written(at, study, index, arrays, note)
 
 
+def everything(at: Ready) -> Arrays:
+    """Solve a whole grid in this process."""
+    return _computed(at, over_grid.whole(at.grid), None)[0]
+
+
 def _computed(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, handover.Tally]:
     """Solve a block; also says how many points a way for whole blocks left over, and why."""
     if at.path is not None:
@@ -291,7 +330,8 @@ def side_by_side(at: Ready) -> bool:
 def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
     """Solve one point of a grid."""
     with _one_at_a_time:
-        return _solve(prepared(study).grid, place)
+        at = prepared(study)
+        return _solve(at.grid, place, at.points)
 
 
 def written(
@@ -346,7 +386,7 @@ def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any,
             told(done)
         done += 1
         place = tuple(s.start + i for s, i in zip(region, where, strict=True))
-        alone = results.dataset.to_arrays(at.plan, [_solve(at.grid, place)], one)
+        alone = results.dataset.to_arrays(at.plan, [_solve(at.grid, place, at.points)], one)
         for name, values in alone.items():
             arrays[name][where] = values[(0,) * left.ndim]
 
@@ -409,14 +449,17 @@ def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Soluti
     seconds = (time.perf_counter() - began) / len(line.places)
     for i, place in enumerate(line.places):
         quick = told[i] if told is not None else None
-        yield place, replace(quick, seconds=seconds) if quick is not None else _solve(at.grid, place)
+        yield (
+            place,
+            replace(quick, seconds=seconds) if quick is not None else _solve(at.grid, place, at.points),
+        )
 
 
-def _solve(grid: scenarios.Grid, place: tuple[int, ...]) -> Solution:
+def _solve(grid: scenarios.Grid, place: tuple[int, ...], points: Points | None = None) -> Solution:
     began = time.perf_counter()
     question = grid.question(place)
     try:
-        return answer(question, neighbours=False)
+        return answer(question, neighbours=False) if points is None else points.answer(place)
     except Exception as problem:
         # one point must not take its chunk down; what is wrong is stored with the point
         message = failures.in_words(question, problem)

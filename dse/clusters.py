@@ -20,6 +20,7 @@ from typing import Any
 
 from dse import credentials
 from dse.names import unknown
+from dse.version import DISTRIBUTION
 from dse.workers import HOST, TALKATIVE, WorkersLost, guarded
 
 CONNECT_SECONDS = 10.0
@@ -36,7 +37,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "local": ("dask_jobqueue.local", "LocalCluster"),
 }
 """Batch systems by name: the module and the class. "local" runs jobs as processes here, to try a configuration."""
-_SAME = ("python", "dask", "distributed", "dse")
+_SAME = ("python", "dask", "distributed", DISTRIBUTION)
 _FREE_PORT = f"{HOST}:0"
 _DASK_WORKER = "distributed.cli.dask_worker"
 _log = logging.getLogger("dse")
@@ -144,7 +145,7 @@ def _cluster(kind: str, until: ExitStack) -> Any:
     try:
         made = getattr(import_module(module), name)
     except ImportError as problem:
-        told = f'--cluster {kind} needs dask-jobqueue: pip install "dse[cluster]" ({problem})'
+        told = f'--cluster {kind} needs dask-jobqueue: pip install "codesign-dse[cluster]" ({problem})'
         raise WorkersLost(told) from problem
     _has_command(kind, made.job_cls)
     folder = _folder(kind, until)
@@ -244,7 +245,7 @@ def patiently(where: str) -> Iterator[None]:
 
 def same_versions(client: Any, where: str) -> None:
     """Raise WorkersLost where a scheduler or its workers run another Python, Dask or dse than this process."""
-    found = client.get_versions(packages=["dse"])
+    found = client.get_versions(packages=[DISTRIBUTION])
     mine = _versions(found["client"])
     others = {f"the scheduler at {where}": found["scheduler"]}
     others |= {f"the worker {address}": told for address, told in found["workers"].items()}

@@ -2,23 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+
 import click
 
-from dse import (
-    commands,
-    compare_command,
-    diff_command,
-    export_command,
-    fit_command,
-    inspecting,
-    listings,
-    measure_command,
-    report_command,
-    store_commands,
-    sweep_command,
-)
 from dse.door import Door
 from dse.terminal import say
+
+# in the order in which a user needs them; a command's module is imported when it is asked for
+_HOMES = {
+    "solve": "commands",
+    "sweep": "sweep_command",
+    "evaluate": "sweep_command",
+    "verify": "store_commands",
+    "front": "commands",
+    "compare": "compare_command",
+    "uncertainty": "uncertainty_command",
+    "report": "report_command",
+    "export": "export_command",
+    "diff": "diff_command",
+    "check": "inspecting",
+    "explain": "inspecting",
+    "measure": "measure_command",
+    "fit": "fit_command",
+    "reproduce": "commands",
+    "models": "listings",
+    "machines": "listings",
+    "workloads": "listings",
+    "scenarios": "listings",
+    "new": "listings",
+    "schema": "listings",
+}
+
+
+class _Commands(MutableMapping[str, click.Command]):
+    """The commands by name."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, click.Command | None] = dict.fromkeys(_HOMES)
+
+    def __getitem__(self, name: str) -> click.Command:
+        command = self._found[name]
+        if command is None:
+            command = getattr(import_module(f"dse.{_HOMES[name]}"), name)
+            assert isinstance(command, click.Command), "the functions of these names are commands"
+            self._found[name] = command
+        return command
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._found[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -43,26 +85,4 @@ def main() -> None:
     """
 
 
-for _command in (
-    commands.solve,
-    sweep_command.sweep,
-    sweep_command.evaluate,
-    store_commands.verify,
-    commands.front,
-    compare_command.compare,
-    report_command.report,
-    export_command.export,
-    diff_command.diff,
-    inspecting.check,
-    inspecting.explain,
-    measure_command.measure,
-    fit_command.fit,
-    commands.reproduce,
-    listings.models,
-    listings.machines,
-    listings.workloads,
-    listings.scenarios,
-    listings.new,
-    listings.schema,
-):
-    main.add_command(_command)
+main.commands = _Commands()

@@ -14,12 +14,14 @@ from dse import sketch
 from dse.door import ANSWERED, FAILED, NO_ANSWER, WRONG, complain, folder_for
 from dse.machine_option import MACHINE
 from dse.search_options import searching
+from dse.solver_options import solving
 from dse.streams import INTERRUPTED
 from dse.terminal import say_json, show
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from dse.pyomo_points import By
     from results.solution import Solution
     from scenarios import Scenario
     from scenarios.errors import ScenarioError
@@ -38,7 +40,6 @@ TOLERANCE_HELP = (
     "(relative, in the one objective or the other)."
 )
 
-SOLVER_HELP = "Let a solver that Pyomo knows answer: scip, highs, ipopt, gurobi, ..."
 SCENARIO = click.argument("scenario", metavar="FILE")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 
@@ -76,21 +77,14 @@ def mistakes(problem: ScenarioError) -> dict[str, Any]:
 @click.command()
 @SCENARIO
 @MACHINE
-@click.option("--solver", metavar="NAME", help=SOLVER_HELP)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(0, min_open=True),
-    default=60.0,
-    help="With --solver: how long it may take for each choice among names (default 60).",
-)
+@solving
 @searching
 @AS_JSON
 @mistakes_as_json
 def solve(
     scenario: str,
     machine: str | None,
-    solver: str | None,
-    seconds: float,
+    by: dict[str, Any],
     as_json: bool,
     search: dict[str, Any],
 ) -> int:
@@ -104,9 +98,12 @@ def solve(
     """
     from dse import api
 
-    by: dict[str, Any] = {"solver": solver, "seconds": seconds} if solver is not None else {}
     solution = api.solve(api.load(scenario, machine), **by, **search)
     _show_solution(solution, as_json)
+    if solution.fresh is not None and solution.fresh.broken:
+        for kept in solution.fresh.broken:
+            click.echo(kept.words, err=True)
+        return NO_ANSWER
     return CODES[solution.status.value]
 
 
@@ -134,6 +131,7 @@ def _show_solution(solution: Solution, as_json: bool) -> None:
 )
 @click.option("--points", type=click.IntRange(2), help=POINTS_HELP)
 @click.option("--tolerance", type=click.FloatRange(0, min_open=True), help=TOLERANCE_HELP)
+@solving
 @searching
 @AS_JSON
 @mistakes_as_json
@@ -143,13 +141,15 @@ def front(
     outputs: tuple[str, ...],
     points: int | None,
     tolerance: float | None,
+    by: dict[str, Any],
     as_json: bool,
     search: dict[str, Any],
 ) -> int:
     """Find the Pareto front of several objectives; with [sweep] in the file one at each place of the grid.
 
     --sampler and the options after it stand in for the [search] of the file: every point is then feasible, and
-    nothing proves that no design is better.
+    nothing proves that no design is better. With --solver every point is a question of its own to that solver, which is
+    slow.
     """
     from dse import api, front_records, fronts
     from results import formats
@@ -160,9 +160,10 @@ def front(
         if local(output).suffix != RECORD:
             formats.check(output)
     asked = searched(api.load(scenario, machine), search)
+    who = _by(**by) if by else None
     if asked.sweep:
-        return _fronts(asked, scenario, outputs, points, tolerance, as_json)
-    found = fronts.find(asked, points, tolerance)
+        return _fronts(asked, scenario, outputs, points, tolerance, who, as_json)
+    found = fronts.find(asked, points, tolerance, by=who)
     if found.refusal is not None:
         _show_solution(found.refusal, as_json)
         return CODES[found.refusal.status.value]
@@ -178,12 +179,19 @@ def front(
     return ANSWERED
 
 
+def _by(solver: str, seconds: float) -> By:
+    from dse import pyomo_points
+
+    return pyomo_points.by(solver, seconds)
+
+
 def _fronts(
     asked: Scenario,
     scenario: str,
     outputs: tuple[str, ...],
     points: int | None,
     tolerance: float | None,
+    by: By | None,
     as_json: bool,
 ) -> int:
     """Find, write and show the fronts over the axes of a scenario; of an interrupted run those it came to."""
@@ -193,7 +201,7 @@ def _fronts(
         _check_picture(asked)
     interrupted = False
     try:
-        found = swept_fronts.find(asked, points, tolerance, progress=True)
+        found = swept_fronts.find(asked, points, tolerance, progress=True, by=by)
     except swept_fronts.Interrupted as stopped:
         found, interrupted = stopped.fronts, True
         complain(f"interrupted after {len(found.found)} of {found.grid.size} fronts")
@@ -271,8 +279,9 @@ def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> Non
     metavar="FOLDER",
     help="Where pictures and tables go (default: reproduce-PAPER); of all papers, FOLDER/PAPER.",
 )
+@click.option("--rows", is_flag=True, help="Print every row, not only how many of each part came out how.")
 @AS_JSON
-def reproduce(paper: str | None, output: str | None, as_json: bool) -> int:
+def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) -> int:
     """Set a paper's results beside our own.
 
     PAPER is demmel2013, choi2014, choi2016, tang2017, exabounds2012, act (carbon) or gemm (measurements);
@@ -294,7 +303,7 @@ def reproduce(paper: str | None, output: str | None, as_json: bool) -> int:
         with reporting(None, "parts") as report:
             reports.append(reproduction.run(name, folder if paper or not folder else folder / name, report))
         if not as_json:
-            show(reports[-1])
+            show(reproduction.terminal(reports[-1]) if rows else reports[-1])
     if as_json:
         found = [reproduction.to_json(r) for r in reports]
         say_json(found[0] if paper else found)

@@ -37,11 +37,13 @@ def evaluate(
     workers: int | None = None,
     progress: bool | Report | None = None,
     patience: float | None = None,
+    *,
+    extend: bool = False,
 ) -> xr.Dataset:
     """Compute metrics of a scenario in which nothing is decided, over its grid if it has one.
 
     Limits play no part. ``metrics``: names of those wanted (None: all). ``store``: a Zarr store that is filled chunk
-    by chunk, and continued where it exists; ``client`` to ``patience`` are then as in
+    by chunk, and continued where it exists; ``client`` to ``patience`` and ``extend`` are then as in
     ``dse.sweeps.sweep``. Without a store the arrays are read-only, since those of metrics that do not depend on every
     axis repeat fewer numbers than they show (and some share theirs): ``copy(deep=True)`` makes arrays to write to.
 
@@ -59,7 +61,7 @@ def evaluate(
     whole = results.dataset.layout(grid, {"method": "evaluated as arrays"})
     names = results.dataset.metrics_named(whole, metrics)
     if store is not None:
-        return sweeps.run(asked, grid, store, client, workers, progress, names, patience)
+        return sweeps.run(asked, grid, store, client, workers, progress, names, patience, extend=extend)
     plan = results.dataset.only(whole, names)
     keys = [n for v in plan.variables for n in (v.elements.values() if v.elements else (v.key,))]
     spread = over_grid.spread(grid)

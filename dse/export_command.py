@@ -37,7 +37,7 @@ def export(source: str, outputs: tuple[str, ...], columns: str | None) -> int:
     printed into a .json file, a scenario file, or the name of a ready scenario (which is answered first).
 
     Units and provenance go along: in a file beside it for .csv and .jsonl, in its metadata for .parquet, .nc, .zarr
-    and pictures. .nc needs h5netcdf and .parquet pyarrow: pip install 'dse[export]'.
+    and pictures. .nc needs h5netcdf and .parquet pyarrow: pip install 'codesign-dse[export]'.
     """  # noqa: D301 (click reads the \\b as: leave these lines as they are)
     from dse import exporting
     from results import formats

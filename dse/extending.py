@@ -14,6 +14,7 @@ from dse import targets
 from dse.chunk_work import LEFT_OVER, Ready
 from results import baselines, grown, question_differences
 from results.grown import Before
+from results.storage import remote
 from results.trouble import StoreError
 from scenarios import Scenario
 from scenarios.machine_files import pins
@@ -30,10 +31,6 @@ def before(path: str, scenario: Scenario, at: Ready) -> Before | None:
     That is so where there is no store, or that of this very question. Raises StoreError, which says what differs,
     where anything else does, and where a value of the store is not asked for any more.
     """
-    if results.store.remote(path):
-        raise StoreError(
-            f"{path} is in an object store, where nothing can take its place in one step; sweep into another address"
-        )
     grown.recover(path)
     if not results.store.exists(path):
         return None
@@ -74,8 +71,11 @@ def clear(path: str, scenario: Scenario) -> None:
     What is there and was extended already is removed: ``grown.swap`` was cut off after the two changed places. Raises
     StoreError where it is an unfinished extension to other values: what it computed is not thrown away unasked.
     """
-    larger = str(grown.beside(path))
+    larger = grown.beside(path)
     if not results.store.exists(larger):
+        if remote(larger):
+            # chunks of one that was removed only in part would be taken for done
+            grown.discard(path)
         return
     parts = json.loads(results.store.attributes(path).get(EXTENDED, "[]"))
     if parts and results.store.attributes(larger).get("scenario_hash") == parts[-1]["scenario_hash"]:
@@ -121,8 +121,9 @@ def _bare(scenario: Scenario) -> dict[str, Any]:
 
 def _other_sweep(path: str, mine: Mapping[str, Any], stored: Mapping[str, Any], at: Ready) -> Iterator[str]:
     """Go through what else determines the numbers: machines, equations, the version of dse, and which are kept."""
-    for name in ("machine", "equations", "dse"):
-        for key, asked, there in results.identities.differences({name: mine[name]}, {name: stored[name]}):
+    for name in ("machine", "equations", "dse", targets.SOLVER):
+        pair = {name: mine.get(name, "")}, {name: stored.get(name, "")}
+        for key, asked, there in results.identities.differences(*pair):
             # a machine more on an axis has parameters that the store does not speak of
             if asked is not None and there is not None:
                 yield results.identities.differs(key, asked, there)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dse.bands import EXACT
 from dse.terminal import WIDTH, say, show, table
-from results import words
+from results import outside, words
 from results.along import exchange_rates, knee
 
 if TYPE_CHECKING:
@@ -67,6 +67,9 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
             say(textwrap.fill(told.about, WIDTH))
     if bend is not None:
         say(f"Knee at point {bend}: the farthest from the straight line between the ends")
+    beyond = outside.words(outside.of_solutions(found.points), len(found.points))
+    if beyond:
+        say(textwrap.fill(f"Outside {beyond}", WIDTH))
     say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
     if found.band is not None and found.band.how != EXACT:  # which the method says already
         say(textwrap.fill(found.band.words(), WIDTH))

@@ -7,7 +7,7 @@ epsilon-constraint method). Geometric programs are answered many at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,9 +110,17 @@ class Search:
     """Asks the questions a front is made of, and keeps what was proved on the way.
 
     ``best``: the best design for each objective; ``scales``: the objectives as coordinates (both after ``ends``).
+    ``by``: what answers every question in place of our own methods: it has no order of ties, and none together.
     """
 
-    def __init__(self, question: Question, report: Report, expected: int) -> None:
+    def __init__(
+        self,
+        question: Question,
+        report: Report,
+        expected: int,
+        by: Callable[[Question], Solution] | None = None,
+    ) -> None:
+        self._by = by
         self.question = question
         self.goals = question.objectives
         self.solves = self.failed = 0
@@ -126,7 +134,7 @@ class Search:
     def ask(self, goal: Objective, at_worst: Mapping[str, float]) -> Solution:
         """Answer for one objective, with limits on others."""
         asked = replace(self.question, objectives=(goal,), limits=limited(self.question, at_worst))
-        found = answer(asked, neighbours=False)
+        found = answer(asked, neighbours=False) if self._by is None else self._by(asked)
         self.failed += found.status is Status.ERROR
         self.count()
         self._keep(goal, at_worst, found)
@@ -162,13 +170,15 @@ class Search:
         rest = [i for i, x in enumerate(told) if x is None and found[i].solution.status in ANSWERED]
         if rest:
             answers = [found[i].solution for i in rest]
-            again = self.ask_all(first, {second.name: [loosened(second, s) for s in answers]})
+            again = self.ask_all(first, {second.name: [self._loosened(second, s) for s in answers]})
             for i, old, new in zip(rest, answers, again, strict=True):
                 told[i] = new if new.status in ANSWERED else old
         return told
 
     def way(self, goal: Objective) -> Levels | None:
         """How an objective is answered at many limits on all the others together (None: one by one)."""
+        if self._by is not None:
+            return None
         if goal.name not in self._ways:
             others = tuple(g for g in self.goals if g is not goal)
             # the tie rule does not see to it that a discrete design is best for the others too
@@ -220,10 +230,10 @@ class Search:
     def _settled(self, goal: Objective, found: Solution) -> Solution:
         """Among the designs that are best for ``goal``, take the one best for the other objectives."""
         for other in self.goals:
-            if other is goal or not found.ranges or tie_goes_to(self.question, goal, other):
+            if other is goal or not self._tied(found, goal, other):
                 continue
-            kept = {g.name: loosened(g, found) for g in self.goals[: self.goals.index(other)]}
-            settled = self.ask(other, kept | {goal.name: loosened(goal, found)})
+            kept = {g.name: self._loosened(g, found) for g in self.goals[: self.goals.index(other)]}
+            settled = self.ask(other, kept | {goal.name: self._loosened(goal, found)})
             if settled.status in ANSWERED:
                 found = settled
         return found
@@ -240,11 +250,17 @@ class Search:
             near = self._near(found)
             if near is not None:
                 return near
-            stated = self.ask(self.goals[0], {second.name: loosened(second, found)})
+            stated = self.ask(self.goals[0], {second.name: self._loosened(second, found)})
             return stated if stated.status in ANSWERED else found
-        return (
-            found if not found.ranges or tie_goes_to(self.question, first, second) else self._polished(found)
-        )
+        return self._polished(found) if self._tied(found, first, second) else found
+
+    def _loosened(self, goal: Objective, found: Solution) -> float:
+        """Return the value of an objective at a design, with room for rounding, and for tolerances of a solver."""
+        return loosened(goal, found, TIE if self._by is None else self.question.gap)
+
+    def _tied(self, found: Solution, goal: Objective, other: Objective) -> bool:
+        """Whether another design may be as good for ``goal``, and better for ``other``."""
+        return self._by is not None or bool(found.ranges and not tie_goes_to(self.question, goal, other))
 
     def _near(self, found: Solution) -> Solution | None:
         """The best design for the second objective, or one that is so within ``TIE``, with a slope to state it by."""
@@ -266,10 +282,10 @@ class Search:
     def _polished(self, found: Solution) -> Solution:
         """Of several designs with the same first objective, take the one best for the second."""
         first, second = self.goals[:2]
-        better = self.ask(second, {first.name: loosened(first, found)})
+        better = self.ask(second, {first.name: self._loosened(first, found)})
         if better.status not in ANSWERED:
             return found
-        stated = self.ask(first, {second.name: loosened(second, better)})
+        stated = self.ask(first, {second.name: self._loosened(second, better)})
         return stated if stated.status in ANSWERED else found
 
 
@@ -279,10 +295,10 @@ def tie_goes_to(question: Question, goal: Objective, other: Objective) -> bool:
     return not question.ties and not other.maximize and other.name == first
 
 
-def loosened(goal: Objective, found: Solution) -> float:
+def loosened(goal: Objective, found: Solution, share: float = TIE) -> float:
     """Return the value of an objective at a design, with room for rounding."""
     at = value(goal, found)
-    return at - TIE * abs(at) if goal.maximize else at + TIE * abs(at)
+    return at - share * abs(at) if goal.maximize else at + share * abs(at)
 
 
 def value(goal: Objective, solution: Solution) -> float:

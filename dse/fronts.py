@@ -32,9 +32,12 @@ from scenarios.questions import question as question_of
 from solvers import anchors
 from solvers.answer import answer
 from solvers.front_points import limited
+from solvers.solver_errors import SolverError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from dse.pyomo_points import By
 
 ENCLOSURE = "enclosure"
 AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
@@ -46,6 +49,7 @@ def front(
     points: int | None = None,
     tolerance: float | None = None,
     progress: bool | Report | None = None,
+    by: By | None = None,
 ) -> xr.Dataset:
     """Find the Pareto front of a scenario with several objectives.
 
@@ -56,12 +60,13 @@ def front(
     points of straight segments where more are asked for; or all its designs, where nothing is divisible and they can
     be enumerated, or are no counts and neither points nor a tolerance are given. ``joined`` says which points a
     segment joins to the next one.
+    ``by``: a solver that answers every point through Pyomo in place of our own methods; no front is then exact.
     Returns a dataset along ``front``; of an infeasible scenario one of length 0 whose attributes say why.
 
     Raises ScenarioError for a scenario with one objective, or with a sweep, and where points and tolerance
     are both given, or a tolerance for more than two objectives.
     """
-    return to_dataset(find(scenario, points, tolerance, progress))
+    return to_dataset(find(scenario, points, tolerance, progress, by))
 
 
 def find(
@@ -69,6 +74,7 @@ def find(
     points: int | None = None,
     tolerance: float | None = None,
     progress: bool | Report | None = None,
+    by: By | None = None,
 ) -> Front:
     """Find the front as ``front`` does, and return the solutions themselves."""
     if scenario.sweep:
@@ -77,7 +83,7 @@ def find(
     points, tolerance = fineness(scenario, question, points, tolerance)
     with reporting(progress, "solves") as report:
         try:
-            return at(question, points, tolerance, report)
+            return at(question, points, tolerance, report, by)
         except ArithmeticError as problem:
             failed = Solution(
                 Status.ERROR, title=question.title, message=failures.in_words(question, problem)
@@ -85,8 +91,16 @@ def find(
             return Front(question, refusal=failed, failed=1)
 
 
-def at(question: Question, points: int | None, tolerance: float | None, report: Report) -> Front:
-    """Find the front of one question, as finely as ``fineness`` says."""
+def at(
+    question: Question,
+    points: int | None,
+    tolerance: float | None,
+    report: Report,
+    by: By | None = None,
+) -> Front:
+    """Find the front of one question, as finely as ``fineness`` says; ``by``: who answers in place of our methods."""
+    if by is not None and (question.search is not None or question.model.black_box):
+        raise SolverError(f"{by.solver} cannot be asked: a sampler searches for this front")
     tied = anchors.anchored(question, lambda q: answer(q, neighbours=False))
     if tied.refusal is not None or not tied.proved:
         failed = tied.refusal or Solution(Status.ERROR, message=f"there is no front: {tied.words}")
@@ -97,10 +111,17 @@ def at(question: Question, points: int | None, tolerance: float | None, report: 
 
         return sampled_fronts.find(question, points)
     most = points or (MOST_POINTS if tolerance else POINTS)
+    if by is not None:
+        search = Search(question, report, 3 * most, by.answer)
+        found = _searched(search, question, most, tolerance)
+        return replace(found, method=f"{found.method}; every point by {by.told()}".lstrip("; "))
     search = Search(question, report, 3 * most)
     exact = exact_fronts.find(search, points, MOST_POINTS, tolerance)
-    if exact is not None:
-        return exact
+    return exact if exact is not None else _searched(search, question, most, tolerance)
+
+
+def _searched(search: Search, question: Question, most: int, tolerance: float | None) -> Front:
+    """Find a front point by point."""
     refusal = search.ends()
     if refusal is not None and refusal.status is Status.EVALUATED:
         return Front(

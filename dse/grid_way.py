@@ -14,6 +14,7 @@ from dse.chunk_work import Ready, side_by_side
 from solvers import work
 
 AT_ONCE, SEARCHED, SINGLY = "all points of a chunk at once", "chunks searched", "point by point"
+UNTRIED = " (not tried here, which takes long: the sweep tries a few points first)"
 HELPERS = 8.0
 """Declared seconds from which helper processes are worth their start, where threads would be of no use."""
 
@@ -66,9 +67,10 @@ def told(at: Ready, workers: int | None = None, client: Any = None) -> dict[str,
     """
     goes = SINGLY if at.path is None else SEARCHED if at.path.kind == "search" else AT_ONCE
     on = cores(at, workers, client)
+    method = at.plan.attributes["method"]
     return {
         "goes": goes,
-        "method": at.plan.attributes["method"],
+        "method": f"{method}{UNTRIED}" if at.choice.untried else method,
         "why": list(at.choice.reasons),
         "about_seconds": float(f"{seconds(at, on):.1g}"),
         "cores": on,

@@ -59,10 +59,12 @@ def check(scenario: str, machine: str | None, as_json: bool) -> int:
 def _described(asked: Scenario) -> dict[str, Any]:
     """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
     import scenarios
+    from dse import worlds
     from formulations import failures
     from formulations.culprits import culprit
     from formulations.problem import formulate
     from results.limits import limit_names
+    from scenarios import uncertain_words
     from solvers.choices import combinations
 
     grid = scenarios.grid(asked)
@@ -85,6 +87,15 @@ def _described(asked: Scenario) -> dict[str, Any]:
     choices = max(math.prod(len(d.choices) for d in q.decide if d.choices is not None) for q in asked_about)
     several = len(question.objectives) > 1
     command = "front" if several else "sweep" if grid.axes else "solve"
+    unsure = uncertain_words.record(question)
+    if (
+        unsure
+        and not several
+        and not grid.axes
+        and not (worlds.decided_now(asked) and worlds.has_measure(asked))
+    ):
+        command = "uncertainty"
+    swept = scenarios.grid(worlds.decided_late(asked)) if command == "sweep" else grid
     return {
         "title": question.title,
         "model": question.model.name,
@@ -96,9 +107,10 @@ def _described(asked: Scenario) -> dict[str, Any]:
         **_decided(grid),
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
         "limits": list(limit_names(question)),
-        "axes": {a.name: len(a.values) for a in grid.axes},
-        "points": grid.size,
-        **_way(grid, command),
+        "uncertain": unsure,
+        "axes": {a.name: len(a.values) for a in swept.axes},
+        "points": swept.size,
+        **_way(swept, command),
         "command": command + " FILE" + (" -o STORE" if command == "sweep" else ""),
     }
 
@@ -122,8 +134,10 @@ def _way(grid: Grid, command: str) -> dict[str, Any]:
     if command != "sweep":
         return {}
     from dse import chunk_work, grid_way
+    from solvers.batched import effort
 
-    return {"way": grid_way.told(chunk_work.ready(grid))}
+    with effort.quickly():
+        return {"way": grid_way.told(chunk_work.ready(grid))}
 
 
 def _kinds(grid: Grid) -> Iterator[Question]:
@@ -151,10 +165,20 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
         ("decides", _decisions(told)),
         ("objective", goals or "any design within the limits"),
         ("limits", ", ".join(told["limits"])),
+        ("uncertain", _listed(list(_unsure(told)))),
+        ("sampled", told["uncertain"].get("uncertain.sampling", "")),
+        ("judged by", told["uncertain"].get("objective.measure", "")),
         ("grid", f"{axes} = {told['points']} points" if axes else ""),
         ("goes", _way_words(told)),
         ("next", f"dse {_for_file(told['command'], file)}"),
     ]
+
+
+def _unsure(told: dict[str, Any]) -> Iterator[str]:
+    """Go through the names of what is uncertain."""
+    head = "uncertain."
+    rest = {f"{head}sampling", f"{head}correlation"}
+    return (n.removeprefix(head) for n in told["uncertain"] if n.startswith(head) and n not in rest)
 
 
 def _way_words(told: dict[str, Any]) -> str:
@@ -200,7 +224,8 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     from formulations.explain import explain as in_words
     from formulations.problem import formulate
     from results.storage import local
-    from solvers import anchors
+    from scenarios import uncertain_words
+    from solvers import anchors, designs
     from solvers.answer import answer
     from solvers.choices import combinations
 
@@ -222,10 +247,15 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
         say(f"At the first of {grid.size} points of the grid:\n")
     if choice:
         say(f"For {', '.join(f'{n} = {c}' for n, c in choice.items())}, the first choice:\n")
-    say(in_words(problem, full=full))
+    say(in_words(problem, full=full, designs=designs.count_of_few(question)))
+    unsure = uncertain_words.record(question)
+    if unsure:
+        say("\nuncertain (the numbers above are nominal)")
+    for name, told in unsure.items():
+        say(f"  {name.removeprefix('uncertain.')}: {told}")
     way = _way(grid, "sweep" if grid.axes and len(question.objectives) < 2 else "")
     if way:
-        say(f"\nThe grid goes {_way_words(way)}")
+        say(f"\nThe grid: {_way_words(way)}")
     return ANSWERED
 
 

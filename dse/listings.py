@@ -185,16 +185,27 @@ def _command(data: dict[str, object]) -> str:
     """Which command a scenario is for."""
     goal = data.get("objective")
     several = isinstance(goal, dict) and sum(len(v) for v in goal.values() if isinstance(v, list)) > 1
-    return "front" if several else "sweep" if data.get("sweep") else "solve"
+    if several or data.get("sweep"):
+        return "front" if several else "sweep"
+    return "uncertainty" if data.get("uncertain") and not _decided_now(goal, data.get("limits")) else "solve"
+
+
+def _decided_now(goal: object, limits: object) -> bool:
+    """Whether one design for all worlds is asked for (``dse.worlds.decided_now`` of a file that is not resolved)."""
+    kept = [x for x in limits.values() if isinstance(x, dict)] if isinstance(limits, dict) else []
+    measured = isinstance(goal, dict) and bool({"measure", "quantile", "cvar"} & goal.keys())
+    return measured or any("probability" in x or x.get("worst") for x in kept)
 
 
 @click.command()
 @click.argument("model")
-@click.option("-o", "--output", metavar="FILE", help="Where to write it (default: MODEL.toml; - prints it).")
+@click.option(
+    "-o", "--output", metavar="FILE", help="File to write it to (without it, or with -, it is printed)."
+)
 @click.option("--force", is_flag=True, help="Replace the file if there is one.")
 @click.option("--like", metavar="NAME", help="Of a machine: start from this one's values.")
 def new(model: str, output: str | None, force: bool, like: str | None) -> int:
-    """Write a scenario for MODEL to start from, or with "machine" in its place a machine file."""
+    """Print a scenario for MODEL to start from, or with "machine" in its place a machine file; -o writes it."""
     from dse.machines.starters import starter
     from results.storage import local
     from scenarios import template
@@ -202,10 +213,10 @@ def new(model: str, output: str | None, force: bool, like: str | None) -> int:
     if like is not None and model != MACHINE:
         raise click.UsageError(f"--like starts a machine: dse new {MACHINE} --like {like}")
     text = starter(like or "") if model == MACHINE else template(model)
-    if output == "-":
+    if output is None or output == "-":
         say(text.rstrip())
         return ANSWERED
-    file = local(output or f"{model}.toml")
+    file = local(output)
     folder_for(file)
     try:
         with file.open("w" if force else "x", encoding="utf-8") as stream:

@@ -9,4 +9,23 @@ HELP = (
     "machines ENTRY=NAME. The stored question says so."
 )
 
-MACHINE = click.option("--machine", metavar="NAME", help=HELP)
+
+def _one(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> str | None:
+    """Return the one machine; raises UsageError where several are named."""
+    if len(names) > 1:
+        asked = " ".join(f"--machine {n}" for n in names)
+        raise click.UsageError(
+            f"{parameter.opts[0]} is given {len(names)} times, and a question is asked on one machine; "
+            f"`dse compare FILE {asked}` sets machines side by side"
+        )
+    return names[0] if names else None
+
+
+MACHINE = click.option("--machine", metavar="NAME", multiple=True, callback=_one, help=HELP)
+BASELINE_MACHINE = click.option(
+    "--baseline-machine",
+    metavar="NAME",
+    multiple=True,
+    callback=_one,
+    help="The baseline on another machine, as --machine.",
+)

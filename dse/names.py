@@ -7,6 +7,40 @@ from collections.abc import Iterable
 
 # letters of a beginning that says which name was meant
 _BEGINNING = 4
+# what the field calls our quantities too, in small letters; of several the known ones are named
+_WORDS = {
+    "energy_delay": ("edp", "ed", "et", "energy_delay_product", "energydelay", "energy*delay"),
+    "performance": ("gflops", "tflops", "flops", "flop/s", "flops_per_second", "throughput", "speed", "rate"),
+    "efficiency": ("gflops/w", "gflops_per_watt", "flops_per_watt", "perf_per_watt", "energy_efficiency"),
+    "time": (
+        "t",
+        "runtime",
+        "run_time",
+        "latency",
+        "delay",
+        "duration",
+        "seconds",
+        "makespan",
+        "execution_time",
+    ),
+    "energy": ("e", "joules", "energy_to_solution"),
+    "power": ("watts", "average_power", "power_cap"),
+    "cost": ("usd", "dollars", "tco", "price", "money"),
+    "carbon": ("co2", "co2e", "emissions", "footprint", "gwp"),
+    "order": ("n", "matrix_size", "matrix_order", "size", "dimension", "dim", "rank"),
+    "bodies": ("n", "particles", "body_count"),
+    "points": ("n", "size", "length", "samples"),
+    "processors": ("p", "procs", "cores", "nodes", "ranks", "processes", "cpus", "gpus", "devices"),
+    "memory": ("m", "mem", "ram", "memory_size", "memory_per_processor", "local_memory"),
+    "intensity": ("ai", "arithmetic_intensity", "operational_intensity"),
+    "flops": ("work", "operations", "ops", "flop"),
+    "bytes": ("traffic", "q", "data"),
+    "mtbf": ("mttf", "reliability"),
+    "time_per_flop": ("gamma_t", "tau_flop"),
+    "energy_per_flop": ("gamma_e", "epsilon_flop"),
+    "usable_power": ("tdp", "delta_pi"),
+    "constant_power": ("pi1", "pi_1", "static_power", "idle_power"),
+}
 
 
 class UnknownName(KeyError):
@@ -19,10 +53,12 @@ class UnknownName(KeyError):
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'nbody'?"`` for the closest known names, or "" where nothing is close.
 
-    Where none is spelled alike, names that begin with what was written are close.
+    Other words of the field ("EDP", "runtime") are known. Where none is spelled alike, names that begin with
+    what was written are close.
     """
     known = list(known)
     close = [k for k in known if k.lower() == wrong.lower()]
+    close = close or [k for k in known if wrong.lower() in _WORDS.get(k.rpartition(".")[2], ())][:2]
     close = close or difflib.get_close_matches(wrong, known, n=2, cutoff=0.6)
     if not close and len(wrong) >= _BEGINNING:
         close = [k for k in known if k.lower().startswith(wrong.lower())][:2]

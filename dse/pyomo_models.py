@@ -60,13 +60,25 @@ def models(
 def _models(
     asked: Scenario, grid: Grid, form: str, wanted: Mapping[str, str] | None, *, gdp: bool, tight: bool
 ) -> Any:
-    found = axes(grid) if grid.axes else Axes()
+    found = open_axes(grid)
     try:
         return _over(asked, grid, found, form, wanted, gdp=gdp, tight=tight)
     except NotPosynomial as refusal:
         # at other values of an axis that is shut, what was open may not be
         names = {grid.axes[i].name: str(refusal) for i in found.open}
         return _over(asked, grid, Axes((), {**found.shut, **names}), form, wanted, gdp=gdp, tight=tight)
+
+
+def open_axes(grid: Grid) -> Axes:
+    """Return which axes of a grid stay open in a model, and why the others do not."""
+    if grid.axes and anchors.has_anchors(grid.question((0,) * len(grid.axes))):
+        return Axes((), {a.name: "a limit hangs on an optimum, which may move along it" for a in grid.axes})
+    return axes(grid) if grid.axes else Axes()
+
+
+def one(grid: Grid, found: Axes, place: tuple[int, ...], choice: Mapping[str, str]) -> Any:
+    """Build the model that a solver gets of one place on the axes that are not open; raises NoModel."""
+    return _one(grid, found, place, choice, None, disjunctions=False, tight=True)
 
 
 def _over(
@@ -136,7 +148,7 @@ def _one(
     found: Axes,
     place: tuple[int, ...],
     choice: Mapping[str, str],
-    form: str,
+    form: str | None,
     *,
     disjunctions: bool,
     tight: bool,
@@ -148,7 +160,8 @@ def _one(
         wide = loosest(grid, found.open, place)
         box = None if wide is None else pyomo_answers.box(fixed(_plain(grid.question(wide)), choice))
     try:
-        return user_model(problem, form, box, left, disjunctions=disjunctions)
+        as_asked = form or pyomo_answers.form_of(problem)
+        return user_model(problem, as_asked, box, left, disjunctions=disjunctions)
     except NoModel as refusal:
         at = {
             a.name: a.values[k]

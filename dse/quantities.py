@@ -337,6 +337,8 @@ _COUNTS = frozenset(
 _UNSCALED = frozenset(
     {"flop/byte", "instruction/byte", "cycle/instruction", "byte/cycle", "1/byte", "1/m^2", "1/s"}
 )
+OF_ELECTRICITY = {"USD/J": (3.6e6, "USD/kWh"), "kg/J": (3.6e9, "g/kWh")}
+"""What a joule of electricity costs and emits is shown for a kilowatt-hour."""
 _PREFIXES = "qryzafpnµm kMGTPEZYRQ"
 
 
@@ -356,9 +358,9 @@ def show(value: float, unit: str, digits: int = 6) -> str:
         # a prefix before m^2 is squared: people read areas of chips in mm^2
         small = 0 < abs(value) < 0.01
         return f"{_plain(value * 1e6, digits)} mm^2" if small else f"{_plain(value, digits)} m^2"
-    if unit == "kg/J":
-        # what grids are compared by
-        return f"{_plain(value * 3.6e9, digits)} g/kWh"
+    if unit in OF_ELECTRICITY:
+        factor, name = OF_ELECTRICITY[unit]
+        return f"{_plain(value * factor, digits)} {name}"
     if unit == "kg" or unit.startswith(("kg*", "kg/")):
         # its name has a prefix already
         return f"{value:.{digits}g} {unit}" if abs(value) >= 1 else show(value * 1e3, unit[1:], digits)

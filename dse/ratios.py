@@ -49,11 +49,21 @@ class Baseline:
         return results.store.open(results.storage.absolute(store))
 
 
-def baseline(asked: Scenario) -> Baseline:
-    """Answer a baseline; raises ScenarioError where it has no answer."""
+def baseline(asked: Scenario, swept: Scenario) -> Baseline:
+    """Answer a baseline; raises ScenarioError where it has no answer, StoreError where its axes are not the sweep's."""
+    if asked.sweep and swept.sweep:
+        baselines.same_axes(*(_axes(q) for q in (swept, asked)))
     machine = f" on {machine_of(asked)}" if machine_of(asked) else ""
     label = Path(asked.file).stem
     return Baseline(label + machine, asked.text, _answered(asked, label))
+
+
+def _axes(asked: Scenario) -> xr.Dataset:
+    """Return the axes of a sweep alone."""
+    from results import dataset
+
+    plan = dataset.only(dataset.layout(scenarios.grid(asked)), ())
+    return dataset.to_dataset(plan, {})
 
 
 def _answered(baseline: Scenario, label: str) -> xr.Dataset:

@@ -12,7 +12,7 @@ import numpy as np
 
 import scenarios
 from results import asked as asked_of
-from results import axes, page, provenance, question_words, reading, render
+from results import axes, outside, page, provenance, question_words, reading, render, worlds, worlds_text
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import Page, Section
 from results.solution import Status
@@ -41,13 +41,21 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
 
     ``points``: of a front, how many. Raises ScenarioError as ``dse.solve``, ``dse.front`` and ``dse.sweep`` do.
     """
-    from dse import fronts, sweeps, swept_fronts
+    from dse import fronts, sweeps, swept_fronts, uncertainties
+    from dse import worlds as all_worlds
     from scenarios.questions import question
     from solvers.answer import answer
 
     command = f"dse report {shlex.quote(asked.file)} -o report.html"
     goal = asked.objective
     several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
+    if asked.uncertain is not None and (several or not (asked.sweep or all_worlds.decided_now(asked))):
+        found_worlds = uncertainties.uncertainty(asked, progress=progress)  # refuses several objectives
+        return of_dataset(found_worlds.samples, command)
+    if asked.uncertain is not None:
+        if all_worlds.decided_now(asked):
+            all_worlds.measured(asked)
+        asked = all_worlds.decided_late(asked)
     if asked.sweep and several:
         return of_dataset(swept_fronts.front(asked, points, None, progress), command)
     if asked.sweep:
@@ -84,7 +92,7 @@ def of_solution(solution: Solution, command: str = "") -> Page:
 def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
     """Make the page of a front or of a sweep."""
     about = dataset.attrs
-    tables = asked_of.tables(dataset.coords)
+    tables = asked_of.tables(dataset.coords, dataset.attrs)
     asked = _asked(str(about.get("scenario", "")), tables)
     decided = asked[0].decided() if asked else ()
     text = str(about.get("scenario", ""))
@@ -95,6 +103,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
         question="" if asked is None else _in_words(asked[1]),
         table=page.of_dataset(dataset, decided),
         sections=[
+            *_worlds(dataset),
             *_limits(dataset),
             *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables)),
             _reproduction(text, versions, command),
@@ -133,6 +142,8 @@ def _facts(dataset: xr.Dataset) -> Facts:
             ("proven", f"no optimal point is worse than its bound by more than {proven.max():.1g} (relative)")
         )
     found += _of_front(dataset, list(objectives(dataset)))
+    answered = int(np.isin(status, axes.ANSWERED).sum())
+    found.append(("outside", outside.words(outside.counts([dataset]), answered)))
     waived = str(dataset.attrs.get("waived_limits", ""))
     if waived:
         found.append(("set aside", f"the model's own limits {waived} (as asked)"))
@@ -162,6 +173,14 @@ def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, 
         at = dataset.isel(front=int(knee))
         reached = (f"{n} {axes.amount(float(at[n]), dataset[n], 4)}" for n in goals)
         yield "knee", f"design {knee}, the farthest from the line between the ends: {', '.join(reached)}"
+
+
+def _worlds(dataset: xr.Dataset) -> Iterator[Section]:
+    """Tell how the answers of worlds that were drawn are distributed."""
+    if "status" not in dataset or tuple(dataset["status"].dims) != (worlds.AXIS,):
+        return
+    found = worlds.summarised(dataset)
+    yield Section("Worlds", worlds_text.sentences(found), worlds_text.tables(found))
 
 
 def _limits(dataset: xr.Dataset) -> Iterator[Section]:
@@ -198,12 +217,13 @@ def _in_words(question: Question) -> str:
     from formulations.explain import explain
     from formulations.problem import formulate
     from scenarios.question import combinations
+    from solvers.designs import count_of_few
 
     chosen, first = next(combinations(question))
     before = (
         f"For {', '.join(f'{n} = {c}' for n, c in chosen.items())}, the first choice:\n\n" if chosen else ""
     )
-    return before + explain(formulate(first))
+    return before + explain(formulate(first), designs=count_of_few(first))
 
 
 def _given_machines(question: Question | None) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def find(question: Question, points: int | None) -> Front:
     chosen = _spread(values[best], points or MOST)
     kept = [found.held[best[i]] for i in chosen]
     effort = sampled.effort(question, found, polished=False)
-    method = f"{effort}; {len(best)} of {len(values)} designs within the limits are bettered by no other"
+    method = f"{effort}; {len(best)} of {len(values)} designs within the limits are dominated by no other"
     if len(kept) < len(best):
         method += f", {len(kept)} of them shown"
     if compare:
@@ -118,10 +118,10 @@ def _undominated(values: Array) -> list[int]:
     for i in np.lexsort(values.T[::-1]):
         if not (kept and np.any(np.all(values[kept] <= values[i] + SAME * np.abs(values[i]), axis=1))):
             kept.append(int(i))
-    return [i for i in kept if not _bettered(values[i], values[kept])]
+    return [i for i in kept if not _dominated(values[i], values[kept])]
 
 
-def _bettered(mine: Array, others: Array) -> bool:
+def _dominated(mine: Array, others: Array) -> bool:
     near = SAME * np.abs(mine)
     return bool(np.any(np.all(others <= mine + near, axis=1) & np.any(others < mine - near, axis=1)))
 

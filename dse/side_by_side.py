@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scenarios
-from dse import break_even
+from dse import break_even, worlds
 from dse.break_even import Range
 from dse.progress import Report, reporting
 from results.comparison import Comparison, Side
@@ -65,6 +65,8 @@ def compare_along(
     """Compare along a number: side by side at the first value, and the curves; raises ScenarioError."""
     labels = labelled(questions)
     place = _place(labels, baseline)
+    for q in questions:
+        worlds.measured(q)
     curve = break_even.along(questions, labels, over, metric, place, progress)
     asked_first, where = break_even.first(questions, over)
     sides = tuple(
@@ -121,6 +123,7 @@ def _place(labels: Sequence[str], baseline: str | int | None) -> int:
 
 
 def _one_answer(q: Scenario) -> None:
+    worlds.measured(q)
     goal = q.objective
     if goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1:
         right = "keep one objective; fronts are compared with `dse diff` of their stores"

@@ -189,3 +189,21 @@ def _finite(a: Any, b: Any) -> tuple[Any, Any]:
     first, second = np.asarray(a, float), np.asarray(b, float)
     there = np.isfinite(first) & np.isfinite(second)
     return first[there], second[there]
+
+
+def histogram(values: Any, title: str) -> Sketch | None:
+    """Plan the plot of a distribution: the share of values in each bin; None without two different values."""
+    import numpy as np
+
+    there = np.asarray(values, float)
+    there = there[np.isfinite(there)]
+    if not there.size or there.min() == there.max():
+        return None
+    counts, edges = np.histogram(there, bins=WIDTH // 3)
+    x = np.repeat(edges, 2)[1:-1]
+    y = np.repeat(100.0 * counts / there.size, 2)
+    ends = np.array([edges[0]]), np.array([edges[-1]]), np.zeros(1)
+    steps = Series(
+        "", np.concatenate([ends[0], x, ends[1]]), np.concatenate([ends[2], y, ends[2]]), line=True
+    )
+    return Sketch(f"share of worlds (%) over {title}", (steps,), (False, False))

@@ -13,7 +13,8 @@ from dse import sweep_summary
 from dse.cluster_options import Place, client_at, somewhere
 from dse.commands import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
 from dse.door import ANSWERED, FAILED, complain, folder_for
-from dse.machine_option import MACHINE
+from dse.machine_option import BASELINE_MACHINE, MACHINE
+from dse.solver_options import solving
 from dse.store_commands import audit_record, left_over, show_audit, tell_status
 from dse.streams import INTERRUPTED
 from dse.terminal import say, say_json
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 NOT_STORES = frozenset(
     {".csv", ".jsonl", ".nc", ".parquet", ".md", ".tex", ".png", ".svg", ".pdf", ".json", ".toml", ".txt"}
+)
+EXTEND = click.option(
+    "--extend",
+    is_flag=True,
+    help="STORE may hold the same question with fewer values on its axes: keep its points, compute the others.",
 )
 METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics (default: all).")
 
@@ -46,13 +52,10 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
     metavar="FILE",
     help="Also store ratios to this question: without axes, or with some of the same.",
 )
-@click.option("--baseline-machine", metavar="NAME", help="The baseline on another machine, as --machine.")
+@BASELINE_MACHINE
 @click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
-@click.option(
-    "--extend",
-    is_flag=True,
-    help="STORE may hold the same question with fewer values on its axes: keep its points, compute the others.",
-)
+@EXTEND
+@solving
 @click.option("--status", metavar="STORE", help="Only say how far a store is; needs no FILE.")
 @click.option(
     "--summary",
@@ -75,6 +78,7 @@ def sweep(
     baseline_machine: str | None,
     retry_failed: bool,
     extend: bool,
+    by: dict[str, Any],
     status: str | None,
     summary: bool,
     pictures: tuple[str, ...],
@@ -83,7 +87,8 @@ def sweep(
     """Answer a question at every point of its grid.
 
     Interrupt it at will: the same command continues where it stopped. STORE is a folder, or an address such as
-    s3://bucket/study.zarr. `dse sweep -o STORE --summary` tells of a store as it is.
+    s3://bucket/study.zarr. `dse sweep -o STORE --summary` tells of a store as it is. With --solver every point is built
+    and solved through Pyomo, which is slow; it is optimal only where our own bound confirms it.
     """
     from dse import api
     from results.storage import local
@@ -96,7 +101,7 @@ def sweep(
         raise click.UsageError("name a scenario FILE and, with -o, the STORE to fill (or --status STORE)")
     if baseline is None and baseline_machine is not None:
         baseline = scenario
-    _check_store(output)
+    check_store(output)
     if any(Path(p).suffix not in PICTURES for p in pictures):
         raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
     for picture in pictures:
@@ -118,6 +123,7 @@ def sweep(
                 audit=audit,
                 retry_failed=retry_failed,
                 extend=extend,
+                **by,
                 baseline=None if baseline is None else api.load(baseline, baseline_machine),
             )
     except KeyboardInterrupt:
@@ -149,7 +155,8 @@ def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
     return FAILED if told["statuses"].get("error") or not told["audit"].get("passed", True) else ANSWERED
 
 
-def _check_store(output: str) -> None:
+def check_store(output: str) -> None:
+    """Refuse what cannot be the name of a Zarr store; raises UsageError."""
     from results.storage import named
 
     named(output)
@@ -177,10 +184,12 @@ def _check_picture(asked: Scenario) -> None:
 def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
     import numpy as np
 
+    from results import outside
     from results.dataset import STATUS_CODES
     from results.solution import Status
 
     counts, messages, seconds = dict.fromkeys(STATUS_CODES, 0), set(), 0.0
+    beyond = outside.counts(sweep_summary.parts(dataset))
     for part in sweep_summary.parts(dataset):
         status = part["status"].values
         for meant, code in STATUS_CODES.items():
@@ -198,6 +207,7 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
         "audit": audit_record(dataset, store),
         **_left_over(dataset),
         "messages": sorted(messages)[:5],
+        "outside": beyond,
     }
 
 
@@ -221,6 +231,7 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
     say(f"{_points(told)}: {counts}")
     for message in told["messages"]:
         say(f"  error: {message}")
+    _show_outside(told)
     if told["points_solved_singly"] or told["left_over"]:
         say(f"  {left_over(told['points_solved_singly'], told['left_over'])}")
     show_audit(told["audit"])
@@ -228,6 +239,14 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
         sweep_summary.show_ranges(dataset)
         sweep_summary.show_best(dataset, told["best"])
     _show_store(told["store"])
+
+
+def _show_outside(told: dict[str, Any]) -> None:
+    from results import outside
+
+    if told["outside"]:
+        answered = sum(told["statuses"].get(s, 0) for s in ("optimal", "feasible", "evaluated"))
+        say(f"  outside {outside.words(told['outside'], answered)}")
 
 
 def _points(told: dict[str, Any]) -> str:
@@ -246,6 +265,7 @@ def _show_store(store: str) -> None:
 @MACHINE
 @METRICS
 @somewhere
+@EXTEND
 @click.option("--summary", is_flag=True, help="With -o: also print the range of every metric.")
 @AS_JSON
 @mistakes_as_json
@@ -255,6 +275,7 @@ def evaluate(
     machine: str | None,
     metrics: str | None,
     place: Place,
+    extend: bool,
     summary: bool,
     as_json: bool,
 ) -> int:
@@ -265,11 +286,13 @@ def evaluate(
     """
     from dse import api
 
+    if extend and output is None:
+        raise click.UsageError("--extend is for a store: name it with -o")
     asked = api.load(scenario, machine)
     if output is None:
         dataset = api.evaluate(asked, metrics=_names(metrics))
     else:
-        _check_store(output)
+        check_store(output)
         folder_for(output)
         try:
             with client_at(place) as client:
@@ -281,6 +304,7 @@ def evaluate(
                     place.workers,
                     progress=True,
                     patience=place.patience,
+                    extend=extend,
                 )
         except KeyboardInterrupt:
             complain(f"interrupted; {output} keeps what is done, and the same command continues")
@@ -290,6 +314,7 @@ def evaluate(
         say_json(told)
         return ANSWERED
     say(f"{_points(told)}: {', '.join(told['metrics'])}")
+    _show_outside(told | {"statuses": {"evaluated": told["points"]}})
     if summary or output is None:
         sweep_summary.show_ranges(dataset)
     if output is not None:
@@ -299,7 +324,7 @@ def evaluate(
 
 def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -> dict[str, Any]:
     """Say what was evaluated; with ``ranges`` also the least and the greatest finite number of each metric."""
-    from results import flat
+    from results import flat, outside
     from results.axes import unit_of
 
     ends = sweep_summary.seen(dataset)[1] if ranges else {}
@@ -313,4 +338,5 @@ def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -
         "axes": {d: dataset.sizes[d] for d in swept},
         "points": math.prod(dataset.sizes[d] for d in swept),
         "metrics": told,
+        "outside": outside.counts(sweep_summary.parts(dataset)),
     }

@@ -34,6 +34,8 @@ from results.dataset import Layout
 if TYPE_CHECKING:
     import xarray as xr
 
+    from dse.pyomo_points import By
+
 COUNTED = 10_000_000
 """Points of a grid of which it is counted how many are known."""
 
@@ -50,6 +52,7 @@ def sweep(
     *,
     retry_failed: bool = False,
     extend: bool = False,
+    by: By | None = None,
 ) -> xr.Dataset:
     """Solve a scenario at every point of its grid and return the labelled dataset.
 
@@ -61,7 +64,8 @@ def sweep(
     many points are answered again by other means (None: 20 where a fast way answered at least a thousand);
     ``retry_failed``: also solve points again that an earlier run stored as ``error``. ``extend``: the store may hold
     the same question with fewer values on its axes; its points are taken over as they are, only what is missing is
-    computed, and the store is replaced when all is done.
+    computed, and the store is replaced when all is done. ``by``: a solver that answers every point through Pyomo, in
+    place of our own methods.
 
     What the audit found is the attribute ``audit`` of the dataset, see ``dse.audits.figures``.
 
@@ -86,6 +90,7 @@ def sweep(
         audit,
         retry_failed=retry_failed,
         extend=extend,
+        by=by,
     )
 
 
@@ -107,15 +112,20 @@ def run(
     *,
     retry_failed: bool = False,
     extend: bool = False,
+    by: By | None = None,
 ) -> xr.Dataset:
     """Compute the variables named in ``only`` (None: all) at every point of a grid; see ``sweep``."""
     if not grid.axes:
         raise _nothing_swept(scenario)
-    ready = chunk_work.ready(grid, only)
+    ready = chunk_work.of_scenario(scenario, grid, only, by)
+    if ready.points is not None:
+        ready.points.checked(scenario.file)
     path = None if store is None else results.storage.absolute(store)
+    if path is not None:
+        grown.recover(path)
     before = extending.before(path, scenario, ready) if extend and path is not None else None
-    announce(progress, f"{grid.size} points go {grid_way.words(grid_way.told(ready, workers, client))}")
-    todo = _Todo(scenario, only, client, workers, progress, patience, audit, retry_failed)
+    announce(progress, f"{grid.size} points: {grid_way.words(grid_way.told(ready, workers, client))}")
+    todo = _Todo(scenario, only, client, workers, progress, patience, audit, retry_failed, by)
     if before is None or path is None:
         return todo.filled(ready, path)
     # nobody else fills or extends the store meanwhile
@@ -128,7 +138,7 @@ def run(
             announce(progress, f"{count or 'many'} of them are in {path} already")
             if lost := extending.left_behind(path):
                 announce(progress, lost)
-            todo.filled(replace(ready, before=before), str(grown.beside(path)), path)
+            todo.filled(replace(ready, before=before), grown.beside(path), path)
             grown.swap(path)
     # all is done where it was extended
     return results.store.open(path) if before is not None else todo.filled(ready, path)
@@ -146,6 +156,7 @@ class _Todo:
     patience: float | None
     audit: int | None
     retry_failed: bool
+    by: By | None
 
     def filled(self, ready: Ready, store: str | None, extends: str | None = None) -> xr.Dataset:
         """Fill a store; ``extends``: the one whose points are taken over."""
@@ -164,6 +175,7 @@ class _Todo:
                 tables=() if where.path is not None else tuple(self.scenario.tables.values()),
                 extends=extends,
                 damaged=frozenset() if ready.before is None else ready.before.damaged,
+                by=self.by,
             )
             tally = _Tally(ready.plan, where)
             with _naming(tally, where), reporting(self.progress) as report:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dse.front_page import Column, both, column, design
 from dse.front_search import Front
 from dse.terminal import WIDTH, say, show, table
-from results import words
+from results import outside, words
 from results.along import knee
 
 if TYPE_CHECKING:
@@ -43,9 +43,13 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
         axes = " × ".join(a.name for a in found.grid.axes)
         say(
             textwrap.fill(
-                f"bettered: a design elsewhere on {axes} is as good in all and better in one", WIDTH
+                f"dominated: a design elsewhere on {axes} is as good in all and better in one", WIDTH
             )
         )
+    answered = [p for f in found.found.values() for p in f.points]
+    beyond = outside.words(outside.of_solutions(answered), len(answered))
+    if beyond:
+        say(textwrap.fill(f"Outside {beyond}", WIDTH))
     for line in _reasons(found):
         say(textwrap.fill(line, WIDTH, subsequent_indent="  "))
     for line in _methods(found):
@@ -78,7 +82,7 @@ def _places(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
     bends = [Column(f"{g.name} at the knee", tuple(_knee(f, g.name) for f in every)) for g in goals]
     beaten = tuple(str(int(dominated[place].sum()) or "") for place, _ in found.places())
     before = [*axes, Column("points", tuple(str(len(f.points) or "") for f in every)), *ends]
-    behind = [Column("bettered", beaten)] if any(beaten) else []
+    behind = [Column("dominated", beaten)] if any(beaten) else []
     behind.append(Column("status", tuple(_status(f) for _, f in found.places())))
     if len(goals) == 2 and sum(c.width for c in (*before, *bends, *behind)) <= WIDTH:
         before += bends
@@ -126,7 +130,7 @@ def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.nd
         for k, c in enumerate(found.grid.changes)
     ]
     around += [Column("", tuple(str(i) for _, i in chosen)), *(column(points, name) for name in goals)]
-    flags = tuple("bettered" if dominated[(*place, i)] else "" for place, i in chosen)
+    flags = tuple("dominated" if dominated[(*place, i)] else "" for place, i in chosen)
     behind = [Column("elsewhere", flags)] if any(flags) else []
     made = design(points, decided, WIDTH - sum(c.width for c in (*around, *behind)))
     every = [*around, *(c for c in made if c.cells), *behind]

@@ -18,9 +18,12 @@ from results.solution import Solution, Status
 from results.trouble import StoreError
 from scenarios.question import Question
 from scenarios.searches import study_at
+from solvers.solver_errors import SolverError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from dse.pyomo_points import By
 
 MOST_PLACES = 1000
 """Places of a grid of fronts: at a front a second already a quarter of an hour."""
@@ -58,17 +61,18 @@ def front(
     points: int | None = None,
     tolerance: float | None = None,
     progress: bool | Report | None = None,
+    by: By | None = None,
 ) -> xr.Dataset:
     """Find the Pareto front of a scenario; of one with [sweep] the front at each place of its grid.
 
-    ``points`` and ``tolerance`` are as in ``dse.fronts.front`` and hold at each place. Over axes the dataset has their
-    dimensions before ``front``, see ``to_dataset``; a place without a front is empty and says why. Raises
+    ``points``, ``tolerance`` and ``by`` are as in ``dse.fronts.front`` and hold at each place. Over axes the dataset
+    has their dimensions before ``front``, see ``to_dataset``; a place without a front is empty and says why. Raises
     ScenarioError as ``dse.fronts.front`` does, and for a grid of more than MOST_PLACES places or an axis whose
     name the dataset needs; Interrupted, a KeyboardInterrupt, with what was found.
     """
     if not scenario.sweep:
-        return fronts.front(scenario, points, tolerance, progress)
-    return to_dataset(find(scenario, points, tolerance, progress))
+        return fronts.front(scenario, points, tolerance, progress, by)
+    return to_dataset(find(scenario, points, tolerance, progress, by))
 
 
 def find(
@@ -76,6 +80,7 @@ def find(
     points: int | None = None,
     tolerance: float | None = None,
     progress: bool | Report | None = None,
+    by: By | None = None,
 ) -> Fronts:
     """Find the fronts as ``front`` does, and return the solutions themselves."""
     grid = scenarios.grid(scenario)
@@ -87,17 +92,17 @@ def find(
         report(0, grid.size)
         for place in itertools.product(*(range(n) for n in grid.shape)):
             try:
-                found[place] = _front(_question(grid, place), points, tolerance)
+                found[place] = _front(_question(grid, place), points, tolerance, by)
             except KeyboardInterrupt:
                 raise Interrupted(Fronts(grid, found)) from None
             report(len(found), grid.size)
     return Fronts(grid, found)
 
 
-def _front(question: Question, points: int | None, tolerance: float | None) -> Front:
+def _front(question: Question, points: int | None, tolerance: float | None, by: By | None) -> Front:
     try:
-        return fronts.at(question, points, tolerance, lambda done, of: None)
-    except StoreError:
+        return fronts.at(question, points, tolerance, lambda done, of: None, by)
+    except (StoreError, SolverError):
         raise
     except Exception as problem:
         # one place must not take the others down; what is wrong is told with the place

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 SINGLY = "points_solved_singly"
+SOLVER = "solver"
 AUDIT_NOTE = "chunks_done/audit.note"
 AGAIN = "solved_again"
 ERROR = str(STATUS_CODES[Status.ERROR])
@@ -44,7 +45,10 @@ def identity(scenario: Scenario, at: Ready) -> dict[str, Any]:
     solved, and the version of dse. Versions of libraries are not among them: they are attributes of the dataset,
     and what they change is within the gap that every point states.
     """
+    # a solver that the user asked for; who asks for none has no such entry
+    by = {} if at.points is None else {SOLVER: at.points.by.told()}
     return {
+        **by,
         "scenario": scenario.hash,
         "dse": VERSION,
         "machine": json.loads(at.plan.attributes["machine_parameters"]),

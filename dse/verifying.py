@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from dse.version import VERSION
 from results.chunks import ChunkIndex
 from results.store import StoreError
 from scenarios import Scenario
+
+if TYPE_CHECKING:
+    from dse.pyomo_points import By
 
 POINTS = 20
 MOST = 100
@@ -124,7 +127,7 @@ def verify(
     path = results.storage.absolute(store)
     attributes, identity = results.store.attributes(path), results.store.identity(path)
     asked = scenario or _asked(attributes, path)
-    at = chunk_work.ready(scenarios.grid(asked), _kept(asked, identity))
+    at = chunk_work.of_scenario(asked, scenarios.grid(asked), _kept(asked, identity), _by(identity))
     verdict = Verdict(str(store))
     _identity(verdict, at, asked, identity, attributes)
     _metadata(verdict, at, path, identity)
@@ -169,7 +172,18 @@ def repair(
     attributes = results.store.origin(path)
     asked = scenario or _asked(attributes, path)
     identity = json.loads(attributes[results.store.IDENTITY])
-    sweeps.run(asked, scenarios.grid(asked), path, None, workers, progress, _kept(asked, identity))
+    grid, only = scenarios.grid(asked), _kept(asked, identity)
+    sweeps.run(asked, grid, path, None, workers, progress, only, by=_by(identity))
+
+
+def _by(identity: Mapping[str, Any]) -> By | None:
+    """Return the solver through Pyomo that filled a store; None where our own methods did."""
+    told = identity.get(targets.SOLVER)
+    if not told:
+        return None
+    from dse import pyomo_points
+
+    return pyomo_points.read(str(told))
 
 
 def _kept(asked: Scenario, identity: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -8,6 +8,7 @@ Coefficients may be those of many points at once (``formulations.many``).
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,7 +91,7 @@ class Linear:
     __le__ = __gt__ = __ge__ = __lt__
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Product(Refused):
     """The product of two ratios of affine forms: nothing linear, but a method knows how to make it least."""
 

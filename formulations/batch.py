@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import canonical as canon
 from formulations import handover, over_grid
-from formulations.canonical import LOG_BOX, MARGIN, Array
+from formulations.canonical import Array
 from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
 from formulations.posynomial import NotPosynomial, Posynomial
@@ -28,7 +29,6 @@ from scenarios.question import Decision, Question
 
 Pair = tuple[Posynomial, Posynomial]
 Maker = Callable[[Spread, Region], object]
-FAR = math.log(1e25)
 TRIED = 1000
 """Rows of an axis of them that are tried when its structure is looked at."""
 NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
@@ -86,7 +86,7 @@ class Batch:
         """Logarithmic boxes: without the user's bounds unless ``own``; ``far``: ends that are only there to have a box
         far away.
         """  # noqa: D205
-        return boxes(self.problem.variables, self.size, self.shape, own=own, far=far)
+        return boxes(self.problem.variables, self.shape, own=own, far=far)
 
 
 def structure(question: Question) -> Problem | None:
@@ -219,66 +219,21 @@ def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> B
     if not all(bottom.is_monomial for _, bottom in pairs):
         return None
     made = table(tuple(v.name for v in variables), pairs, shape)
-    low, high = boxes(variables, math.prod(shape), shape, own=True, far=False)
+    low, high = boxes(variables, shape)
     return Batch(question, problem, shape, made, tuple(r.key for r in rows), low, high)
 
 
 def table(names: tuple[str, ...], pairs: Sequence[Pair], shape: tuple[int, ...]) -> Table:
     """Write ratios of a posynomial and a monomial as rows of terms."""
-    exponents: list[Array] = []
-    columns: list[Any] = []
-    for top, bottom in pairs:
-        ((under, divisor),) = bottom.terms.items()
-        for key, c in top.terms.items():
-            exponents.append(_powers(names, key) - _powers(names, under))
-            columns.append(c / divisor)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logc = np.stack([np.broadcast_to(np.log(c), shape).ravel() for c in columns], axis=-1)
-    ptr = np.cumsum([0, *(len(top.terms) for top, _ in pairs)])
-    return Table(np.array(exponents).reshape(len(columns), len(names)), logc, ptr)
-
-
-def _powers(names: tuple[str, ...], key: tuple[tuple[str, float], ...]) -> Array:
-    found = dict(key)
-    return np.array([found.get(n, 0.0) for n in names])
+    exponents, logc, ptr, sums = canon.tables(pairs, names, shape)
+    assert not sums, "monomial divisors"
+    return Table(exponents, np.atleast_2d(logc), ptr)
 
 
 def boxes(
-    variables: Sequence[Variable], size: int, shape: tuple[int, ...], *, own: bool, far: bool
+    variables: Sequence[Variable], shape: tuple[int, ...], *, own: bool = True, far: bool = False
 ) -> tuple[Array, Array]:
-    """Do what ``canonical`` does for one point, for all."""
-    low, high = np.empty((size, len(variables))), np.empty((size, len(variables)))
-    for i, v in enumerate(variables):
-        d, edge = v.decision, far and not v.discrete
-        lo: Any = math.log(v.low) - (FAR if edge and not v.real_low else 0.0)
-        hi: Any = math.log(v.high) + (FAR if edge and not v.real_high else 0.0)
-        if d.minimum is not None and np.all(np.asarray(d.minimum) > 0):
-            below = np.log(d.minimum)
-            lo = np.maximum(np.minimum(lo, below), below - MARGIN) if own else np.minimum(lo, below)
-        if d.maximum is not None:
-            above = np.log(d.maximum)
-            hi = np.minimum(np.maximum(hi, above), above + MARGIN) if own else np.maximum(hi, above)
-        if v.discrete and own:
-            lo, hi = _first_and_last(d, lo, hi)
-        low[:, i] = np.broadcast_to(np.maximum(lo, -LOG_BOX), shape).ravel()
-        high[:, i] = np.broadcast_to(np.minimum(hi, LOG_BOX), shape).ravel()
-    return low, high
-
-
-def _first_and_last(d: Decision, lo: Any, hi: Any) -> tuple[Any, Any]:
-    """Logarithms of the least and greatest value that a discrete variable may have (see ``canonical``)."""
-    least: Any = 0.0 if d.minimum is None else d.minimum
-    most: Any = math.inf if d.maximum is None else d.maximum
-    if d.values is None:
-        first = np.maximum(1.0, np.ceil(np.maximum(least, np.exp(lo)) - 1e-9))
-        return np.log(first), np.log(
-            np.maximum(first, np.floor(np.minimum(most, np.exp(hi)) * (1 + 1e-12) + 1e-9))
-        )
-    values = np.array(d.values)
-    a = np.searchsorted(values, np.asarray(least) * (1 - 1e-12))
-    b = np.searchsorted(values, np.asarray(most) * (1 + 1e-12), side="right") - 1
-    none = a > b
-    last = values.size - 1
-    return np.log(values[np.where(none, 0, np.minimum(a, last))]), np.log(
-        values[np.where(none, last, np.maximum(b, 0))]
-    )
+    """Logarithmic boxes (N, n): without the user's bounds unless ``own``; ``far``: see ``canonical.boxes``."""
+    dropped = frozenset() if own else frozenset(v.name for v in variables)
+    low, high, _ = canon.boxes(variables, shape, drop=dropped, far=far)
+    return np.atleast_2d(low), np.atleast_2d(high)

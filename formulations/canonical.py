@@ -12,6 +12,8 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,7 @@ from formulations.problem import Goal, Problem, Row, Variable
 Array = NDArray[np.float64]
 MARGIN = 0.5
 LOG_BOX = 690.0
+FAR = math.log(1e25)
 GOAL = "the goal"
 
 
@@ -52,7 +55,9 @@ class Divisor:
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """The arrays of a problem; ``allowed`` holds each discrete variable's values' logarithms (None: all).
+    """The arrays of a problem; ``allowed`` holds each discrete variable's listed values' logarithms (None: all whole).
+
+    Of many points: coefficients (N, K), boxes (N, n) and divisors' terms (N, t).
 
     ``tighter``: the same problem with rows that follow from its own and one more variable, the goal, at the end; its
     relaxations are better, its multipliers mean nothing. ``own``: there, how many rows a design must meet.
@@ -97,23 +102,25 @@ def canonical(
     one = Posynomial({(): 1.0})
     pairs = [(goal.numerator, goal.denominator) if goal else (one, one)]
     pairs += [(r.numerator, r.denominator) for r in rows]
-    low, high, allowed = _boxes(problem.variables, drop, relax_sets, dict(fixed or {}))
+    low, high, allowed = boxes(problem.variables, drop=drop, relax_sets=relax_sets, fixed=fixed or {})
     keys = tuple(r.key for r in rows)
-    c = _arrays(names, pairs, keys, low, high, allowed)
+    c = arrays(names, pairs, keys, low, high, allowed)
     if c.divisors and any(v.auxiliary for v in problem.variables):
         return dataclasses.replace(c, tighter=_tighter(c, pairs))
     return c
 
 
-def _arrays(
+def arrays(
     names: tuple[str, ...],
     pairs: Sequence[tuple[Posynomial, Posynomial]],
     keys: tuple[RowKey, ...],
     low: Array,
     high: Array,
     allowed: Mapping[int, Array | None],
+    shape: tuple[int, ...] = (),
 ) -> Canonical:
-    exponents, logc, ptr, sums = _tables(pairs, names)
+    """Write ratios of posynomials as arrays; ``shape``: of a block of points, whose coefficients are then (N, K)."""
+    exponents, logc, ptr, sums = tables(pairs, names, shape)
     forms, coordinates = linear_forms([a for _, a, _ in sums], len(names))
     divisors = tuple(Divisor(k, a[0], c, b) for (k, a, b), c in zip(sums, coordinates, strict=True))
     return Canonical(names, exponents, logc, ptr, keys, low, high, divisors, forms, allowed)
@@ -132,7 +139,7 @@ def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Ca
     ends = [_reach(p, c.names, c.low, c.high) for p in pairs[0]]
     least, most = ends[0][0] - ends[1][1] - MARGIN, ends[0][1] - ends[1][0] + MARGIN
     low, high = np.append(c.low, max(least, -LOG_BOX)), np.append(c.high, min(most, LOG_BOX))
-    wider = _arrays((*c.names, GOAL), [(value, one), *rows], keys, low, high, c.allowed)
+    wider = arrays((*c.names, GOAL), [(value, one), *rows], keys, low, high, c.allowed)
     return dataclasses.replace(wider, own=len(pairs))
 
 
@@ -145,30 +152,38 @@ def _reach(p: Posynomial, names: tuple[str, ...], low: Array, high: Array) -> tu
     )
 
 
-def _tables(
-    pairs: Sequence[tuple[Posynomial, Posynomial]], names: tuple[str, ...]
+def tables(
+    pairs: Sequence[tuple[Posynomial, Posynomial]], names: tuple[str, ...], shape: tuple[int, ...] = ()
 ) -> tuple[Array, Array, NDArray[np.intp], list[tuple[int, Array, Array]]]:
+    """Rows of terms: exponents (K, n), log coefficients (K,) or of a block of points (N, K), where each row begins.
+
+    And of the rows whose divisors are sums: which they are, and the terms of these.
+    """
     exponents, logc, sizes, sums = [], [], [0], []
     for k, (top, bottom) in enumerate(pairs):
-        a, b = _rows(top, names)
-        d, e = _rows(bottom, names)
-        if len(e) == 1:
-            a, b = a - d[0], b - e[0]
+        a, b = _rows(top, names, shape)
+        d, e = _rows(bottom, names, shape)
+        if len(d) == 1:
+            a, b = a - d[0], b - e
         else:
             sums.append((k, d, e))
         exponents.append(a)
         logc.append(b)
-        sizes.append(len(b))
-    return np.concatenate(exponents), np.concatenate(logc), np.cumsum(sizes), sums
+        sizes.append(len(a))
+    return np.concatenate(exponents), np.concatenate(logc, axis=-1), np.cumsum(sizes), sums
 
 
-def _rows(p: Posynomial, names: tuple[str, ...]) -> tuple[Array, Array]:
+def _rows(p: Posynomial, names: tuple[str, ...], shape: tuple[int, ...] = ()) -> tuple[Array, Array]:
     place = {v: i for i, v in enumerate(names)}
     a = np.zeros((len(p.terms), len(names)))
     for j, key in enumerate(p.terms):
         for v, e in key:
             a[j, place[v]] = e
-    return a, np.log(np.array(list(p.terms.values()), dtype=float))
+    if not shape:
+        return a, np.log(np.array(list(p.terms.values()), dtype=float))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = [np.broadcast_to(np.log(c), shape).ravel() for c in p.terms.values()]
+    return a, np.stack(logs, axis=-1) if logs else np.zeros((math.prod(shape), 0))
 
 
 def linear_forms(blocks: Sequence[Array], n: int) -> tuple[Array, list[Array]]:
@@ -195,37 +210,55 @@ def linear_forms(blocks: Sequence[Array], n: int) -> tuple[Array, list[Array]]:
     return forms, [(a - a[0])[:, pivots] for a in blocks]
 
 
-def _boxes(
-    variables: Sequence[Variable], drop: frozenset[str], relax_sets: bool, fixed: dict[str, float]
+def boxes(
+    variables: Sequence[Variable],
+    shape: tuple[int, ...] = (),
+    *,
+    drop: frozenset[str] = frozenset(),
+    relax_sets: bool = True,
+    fixed: Mapping[str, float] = MappingProxyType({}),
+    far: bool = False,
 ) -> tuple[Array, Array, dict[int, Array | None]]:
-    low, high = np.empty(len(variables)), np.empty(len(variables))
+    """Logarithmic boxes (n,), or of a block of points (N, n), and the logarithms of listed values (see ``Canonical``).
+
+    ``drop``, ``relax_sets``, ``fixed``: as in ``canonical``. ``far``: ends that are only there to have a box far away.
+    """
+    ends = np.empty((2, *shape, len(variables)))
     allowed: dict[int, Array | None] = {}
     for i, v in enumerate(variables):
         if v.name in fixed:
-            low[i] = high[i] = math.log(fixed[v.name])
+            ends[..., i] = math.log(fixed[v.name])
             continue
-        lo, hi = math.log(v.low), math.log(v.high)
-        d, dropped = v.decision, v.name in drop
-        if not dropped:
-            lo = max(lo, math.log(d.minimum) - MARGIN) if d.minimum else lo
-            hi = min(hi, math.log(d.maximum) + MARGIN) if d.maximum else hi
+        d, dropped, edge = v.decision, v.name in drop, far and not v.discrete
+        least = None if d.minimum is None or not np.all(np.asarray(d.minimum) > 0) else d.minimum
+        lo: Any = math.log(v.low) - (FAR if edge and not v.real_low else 0.0)
+        hi: Any = math.log(v.high) + (FAR if edge and not v.real_high else 0.0)
+        if least is not None:
+            below = np.log(least)
+            lo = np.minimum(lo, below) if dropped else np.maximum(np.minimum(lo, below), below - MARGIN)
+        if d.maximum is not None and np.all(np.asarray(d.maximum) > 0):
+            above = np.log(d.maximum)
+            hi = np.maximum(hi, above) if dropped else np.minimum(np.maximum(hi, above), above + MARGIN)
         if v.discrete and not (dropped and relax_sets):
-            lo, hi, allowed[i] = _discrete(v, lo, hi, dropped)
-        low[i], high[i] = max(lo, -LOG_BOX), min(hi, LOG_BOX)
+            user: Any = (None, None) if dropped else (d.minimum, d.maximum)
+            lo, hi, allowed[i] = _discrete(v, lo, hi, *user)
+        ends[0, ..., i], ends[1, ..., i] = np.maximum(lo, -LOG_BOX), np.minimum(hi, LOG_BOX)
+    low, high = ends.reshape(2, -1, len(variables)) if shape else ends
     return low, high, allowed
 
 
-def _discrete(v: Variable, lo: float, hi: float, dropped: bool) -> tuple[float, float, Array | None]:
-    d = v.decision
-    least = 0.0 if dropped or d.minimum is None else d.minimum
-    most = math.inf if dropped or d.maximum is None else d.maximum
-    if d.values is not None:
-        kept = [x for x in d.values if least * (1 - 1e-12) <= x <= most * (1 + 1e-12)]
-        logs = np.log(np.array(kept or d.values, dtype=float))
-        return float(logs[0]), float(logs[-1]), logs
-    first = max(1.0, math.ceil(max(least, math.exp(lo)) - 1e-9))
-    last = max(first, math.floor(min(most, math.exp(hi)) * (1 + 1e-12) + 1e-9))
-    return math.log(first), math.log(last), None
+def _discrete(v: Variable, lo: Any, hi: Any, least: Any, most: Any) -> tuple[Any, Any, Array | None]:
+    """Logarithms of the least and greatest value that a discrete variable may have, and of those listed."""
+    least, most = 0.0 if least is None else least, math.inf if most is None else most
+    if v.decision.values is None:
+        first = np.maximum(1.0, np.ceil(np.maximum(least, np.exp(lo)) - 1e-9))
+        last = np.floor(np.minimum(most, np.exp(hi)) * (1 + 1e-12) + 1e-9)
+        return np.log(first), np.log(np.maximum(first, last)), None
+    values = np.array(v.decision.values, dtype=float)
+    a = np.searchsorted(values, np.asarray(least) * (1 - 1e-12))
+    b = np.searchsorted(values, np.asarray(most) * (1 + 1e-12), side="right") - 1
+    logs, none, end = np.log(values), a > b, values.size - 1
+    return logs[np.where(none, 0, np.minimum(a, end))], logs[np.where(none, end, np.maximum(b, 0))], logs
 
 
 def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array, NDArray[np.intp]]:

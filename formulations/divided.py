@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from formulations import batch
 from formulations import canonical as canon
 from formulations.batch import Batch, Table
-from formulations.canonical import Array, Canonical, Divisor
+from formulations.canonical import Array, Canonical
 from formulations.over_grid import Region, Spread
 from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Goal, Kind, Problem, Row, formulate, symbolic
@@ -51,7 +51,7 @@ class Divided:
 
     def box(self, *, far: bool = False) -> tuple[Array, Array]:
         """Logarithmic boxes without the user's bounds; ``far``: ends that only make a box are far away."""
-        return batch.boxes(self.problem.variables, self.size, (self.size,), own=False, far=far)
+        return batch.boxes(self.problem.variables, (self.size,), own=False, far=far)
 
     def held(self, points: Indices, z: Array, others: Mapping[int, Array] | None = None) -> Batch:
         """Return some points with the variables of the forms held at z (points, forms): geometric programs.
@@ -127,56 +127,12 @@ def divided(spread: Spread, region: Region) -> Divided | None:
 
 def _divided(problem: Problem, goal: Goal, rows: Sequence[Row], count: int) -> Divided | None:
     names = tuple(v.name for v in problem.variables)
-    exponents, logc, sums = [], [], []
-    sizes = [0]
-    for k, (top, bottom) in enumerate(
-        [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
-    ):
-        a, b = terms(top, names, count)
-        d, e = terms(bottom, names, count)
-        if len(d) == 1:
-            a, b = a - d[0], b - e
-        else:
-            sums.append((k, d, e))
-        exponents.append(a)
-        logc.append(b)
-        sizes.append(len(a))
-    forms, coordinates = canon.linear_forms([d for _, d, _ in sums], len(names))
-    if not len(forms) or not ((forms != 0).sum(1) == 1).all() or len(forms) > MOST_FORMS:
+    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    low, high, allowed = canon.boxes(problem.variables, (count,))
+    c = canon.arrays(names, pairs, tuple(r.key for r in rows), low, high, allowed, (count,))
+    if not len(c.forms) or not ((c.forms != 0).sum(1) == 1).all() or len(c.forms) > MOST_FORMS:
         return None
-    divisors = tuple(Divisor(k, d[0], c, e) for (k, d, e), c in zip(sums, coordinates, strict=True))
-    low, high = batch.boxes(problem.variables, count, (count,), own=True, far=False)
-    allowed = {
-        i: None if v.decision.values is None else np.log(np.array(v.decision.values))
-        for i, v in enumerate(problem.variables)
-        if v.discrete
-    }
-    keys = tuple(r.key for r in rows)
-    c = Canonical(
-        names,
-        np.concatenate(exponents),
-        np.concatenate(logc, axis=1),
-        np.cumsum(sizes),
-        keys,
-        low,
-        high,
-        divisors,
-        forms,
-        allowed,
-    )
-    return Divided(problem.question, problem, c, np.argmax(forms != 0, axis=1))
-
-
-def terms(p: Posynomial, names: tuple[str, ...], count: int) -> tuple[Array, Array]:
-    """Exponents (terms, n) and log coefficients (count, terms) of a sum."""
-    place = {v: i for i, v in enumerate(names)}
-    a = np.zeros((len(p.terms), len(names)))
-    for j, key in enumerate(p.terms):
-        for v, e in key:
-            a[j, place[v]] = e
-    with np.errstate(divide="ignore"):
-        b = np.stack([np.broadcast_to(np.log(c), (count,)) for c in p.terms.values()], axis=1)
-    return a, b
+    return Divided(problem.question, problem, c, np.argmax(c.forms != 0, axis=1))
 
 
 def flat(question: Question, shape: tuple[int, ...]) -> Question:

@@ -11,10 +11,11 @@ from formulations import evaluation
 from formulations.culprits import culprit
 from formulations.evaluation import RowKey
 from formulations.given_text import given_lines, wrapped
-from formulations.posynomial import NotPosynomial, Posynomial
+from formulations.posynomial import NotPosynomial, Posynomial, Ratio
 from formulations.problem import Kind, Problem, Variable
 from formulations.program import is_linear, product
 from formulations.program_text import Formulas, method
+from scenarios.composed import definitions_of
 from scenarios.question import Question
 
 EXPECT = {
@@ -54,8 +55,11 @@ UNSTRUCTURED = (
 LONGEST = 12
 
 
-def explain(problem: Problem, *, full: bool = False) -> str:
-    """The problem for a human, as plain text; ``full`` leaves out none of what lists and long menus add."""
+def explain(problem: Problem, *, full: bool = False, designs: int | None = None) -> str:
+    """The problem for a human, as plain text; ``full`` leaves out none of what lists and long menus add.
+
+    ``designs``: how many combinations there are in all, where they are so few that every one is tried.
+    """
     question = problem.question
     formulas = Formulas(problem.program, full=full) if problem.program is not None else None
     objective, limits = _objective(problem, formulas), _limits(problem, formulas)
@@ -78,12 +82,33 @@ def explain(problem: Problem, *, full: bool = False) -> str:
         *limits,
         "",
         *(["where", *where, ""] if where else []),
+        *_defined(problem),
         "given",
         *given_lines({n: _value(question, n, v) for n, v in question.given.items()}, full=full),
         "",
-        *_method(problem),
+        *_method(problem, designs),
     ]
     return "\n".join(line for part in parts for text in part.split("\n") for line in wrapped(text))
+
+
+def _defined(problem: Problem) -> list[str]:
+    """Write every definition as the file has it, and in what is decided where it is a ratio of sums of powers."""
+    every = definitions_of(problem.question.model)
+    if not every:
+        return []
+    known = {v.name for v in problem.variables}
+    lines = []
+    for d in every:
+        lines.append(f"  {d.name} = {d.text}")
+        found = problem.known.get(d.name)
+        if found is not None and known.issuperset(_variables(found)):
+            lines.append(f"      = {_fraction(found.numerator, found.denominator)}")
+    return ["defined", *lines, ""]
+
+
+def _variables(found: Ratio) -> set[str]:
+    """Return what a ratio is made of: of a maximum also unknowns of its own."""
+    return {name for p in (found.numerator, found.denominator) for key in p.terms for name, _ in key}
 
 
 def _why(problem: Problem) -> list[str]:
@@ -102,19 +127,24 @@ def _why(problem: Problem) -> list[str]:
     return [f"           {start}{problem.refusal}", *([f"           {found}"] if found else [])]
 
 
-def _method(problem: Problem) -> list[str]:
+def _method(problem: Problem, designs: int | None) -> list[str]:
     asked = problem.question.search
     if asked is not None and problem.variables:
         many = "" if asked.workers == 1 else f" by {asked.workers} workers"
         text = f"{asked.trials} trials of Optuna {asked.sampler}{many}, seed {asked.seed}, as [search] asks"
         return [f"solved by  {text}", f"expect     {SEARCHED}"]
-    # where all is discrete a scan may be the shorter way
+    # where all is discrete enumeration may be the shorter way
     split = problem.cases and not all(v.discrete for v in problem.variables)
     without = problem.rows is None and not split and problem.kind is not Kind.EVALUATION
     how, proof = UNSTRUCTURED if without else EXPECT[problem.kind]
     if problem.kind is Kind.BLACK_BOX:
         how, proof = UNPROVED
-    if problem.program is not None:
+    if designs is not None:
+        how, proof = (
+            f"enumeration: every one of {designs} combinations is tried",
+            "optimal, since there are no others",
+        )
+    elif problem.program is not None:
         how, proof = method(problem.program)
     elif _is_product(problem.question):
         how, proof = PRODUCT

@@ -66,7 +66,9 @@ class Affine:
         total = dict(self.terms)
         for atom, c in other.terms.items():
             total[atom] = total.get(atom, 0.0) + factor * c
-        return Affine({a: c for a, c in total.items() if c != 0.0}, self.constant + factor * other.constant)
+        if 0.0 in total.values():
+            total = {a: c for a, c in total.items() if c != 0.0}
+        return Affine(total, self.constant + factor * other.constant)
 
     def times(self, factor: float) -> Affine:
         """Return factor * self."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from formulations import evaluation, maxima, posynomial
 from formulations.evaluation import RowKey
 from formulations.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
@@ -76,16 +78,16 @@ class Goal:
     sign: int = 1
     log2: bool = False
 
-    def to_user(self, log_value: float) -> float:
-        """The user's objective from the logarithm of what is minimised."""
+    def to_user(self, log_value: Any) -> Any:
+        """The user's objective from the logarithm of what is minimised: a number, or an array of them."""
         if self.log2:
             return no_halvings(self.sign * log_value / math.log(2.0))
-        return math.exp(min(self.sign * log_value, 700.0))
+        return np.exp(np.minimum(self.sign * log_value, 700.0))
 
 
-def no_halvings(value: float) -> float:
+def no_halvings(value: Any) -> Any:
     """A logarithm that is zero but for rounding is zero: a relative gap would be meaningless there."""
-    return 0.0 if abs(value) < 1e-9 else value
+    return value * (np.abs(value) >= 1e-9) + 0.0
 
 
 @dataclass(frozen=True, slots=True)

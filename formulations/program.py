@@ -212,15 +212,26 @@ class _Builder:
         )
 
     def _matrix(self, forms: list[Affine]) -> Array:
-        if not forms:
-            return np.zeros((0, len(self.columns) + 1))
-        return np.stack(np.broadcast_arrays(*(self.vector(f) for f in forms)), axis=-2)
+        """Return forms as rows over the columns and a constant; of many points the first dimension is theirs."""
+        last = len(self.columns)
+        numbers = [
+            (i, *pair)
+            for i, f in enumerate(forms)
+            for pair in (*((self.place[a], c) for a, c in f.terms.items()), (last, f.constant))
+        ]
+        plain = [many.plain(c) if isinstance(c, Many) else c for _, _, c in numbers]
+        points = np.broadcast_shapes(*{np.shape(c) for c in plain})
+        found = np.zeros((*points, len(forms), last + 1))
+        if points:
+            for (i, place, _), c in zip(numbers, plain, strict=True):
+                found[..., i, place] = c
+        elif numbers:
+            found[[n[0] for n in numbers], [n[1] for n in numbers]] = plain
+        return found
 
     def vector(self, form: Affine) -> Array:
-        numbers: list[Any] = [0.0] * len(self.columns)
-        for atom, c in form.terms.items():
-            numbers[self.place[atom]] = c
-        return _packed([*numbers, form.constant])
+        found: Array = self._matrix([form])[..., 0, :]
+        return found
 
     def _pulled(self, stated: list[Linear]) -> set[Atom]:
         """The atoms that something profits from being larger than they have to be."""
@@ -355,11 +366,12 @@ class _Builder:
     def _implied(self) -> Array:
         """Upper ends of all columns, with what the limits say of those that have none of their own."""
         high = self._own_ends()
-        rows = [(self.vector(n.plus(d, -1.0))) for _, n, d, _ in self.rows]
+        low, rows = np.array(self.low), self._matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows])
+        used = [np.flatnonzero(row[:-1]) for row in rows]
         for _ in range(PASSES):
             before = high.copy()
-            for row in rows:
-                _tighten(row, np.array(self.low), high, self.integer)
+            for row, own in zip(rows, used, strict=True):
+                _tighten(row, own, low, high, self.integer)
             if (high == before).all():
                 break
         return high
@@ -370,14 +382,12 @@ class _Builder:
         return form.constant + sum(float(c * (high[i] if c > 0 else self.low[i])) for c, i in terms)
 
 
-def _tighten(row: Array, low: Array, high: Array, integer: NDArray[np.bool_]) -> None:
-    """Lower the upper ends that one row implies."""
-    a = row[:-1]
-    used = np.flatnonzero(a)
+def _tighten(a: Array, used: NDArray[np.intp], low: Array, high: Array, integer: NDArray[np.bool_]) -> None:
+    """Lower the upper ends that one row implies; ``used``: its columns."""
     least = np.where(a[used] > 0, a[used] * low[used], a[used] * high[used])
     if np.count_nonzero(~np.isfinite(least)) > 0:
         return
-    total = least.sum() + row[-1]
+    total = least.sum() + a[-1]
     for i, own in zip(used, least, strict=True):
         if a[i] > 0:
             end = -(total - own) / a[i]

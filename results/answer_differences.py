@@ -21,7 +21,7 @@ RATIOS = ("slack", "elasticity")
 def differences(first: Solution, second: Solution, tolerance: float) -> Iterator[Row]:
     """Compare two answers: status, objective, design, metrics, limits, conflicts, and how they were found.
 
-    Numbers within ``tolerance`` (relative) are the same; of gaps, elasticities and room to limits, which are ratios,
+    Numbers within ``tolerance`` (relative) are the same; of gaps, elasticities and slacks, which are ratios,
     within ``tolerance`` as such. Time taken and titles make no difference.
     """
     one, other = to_json(first), to_json(second)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse import files
+from results import fresh
 from results.facts import Alternative, LimitState, Status
 from results.solution import Solution
 from results.trouble import StoreError, explained
@@ -69,6 +70,11 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         held={n: _text(v) for n, v in record.get("held", {}).items()},
         waived=tuple(map(_text, record.get("waived", ()))),
         outside={n: _number(v) for n, v in record.get("outside", {}).items()},
+        measure=_text(record.get("measure", "")),
+        worlds=int(_number(record.get("worlds", 0))),
+        world=_text(record.get("world", "")),
+        spread={n: (_number(low), _number(high)) for n, (low, high) in record.get("spread", {}).items()},
+        fresh=None if record.get("fresh") is None else fresh.read(record["fresh"]),
     )
 
 
@@ -106,6 +112,7 @@ def _limit(told: Mapping[str, Any], unit: str) -> LimitState:
         one_sided=_truth(told.get("one_sided", False)),
         next_change=_known(told.get("next_change")),
         next_objective=_known(told.get("next_objective")),
+        share=_known(told.get("share")),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from results.provenance import DRAWN_FROM
 from results.variables import COLUMNS, TABLE
 
 if TYPE_CHECKING:
@@ -25,15 +26,30 @@ def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
     """
     import scenarios
 
-    return scenarios.from_text(str(dataset.attrs["scenario"]), name, tables(dataset.coords))
+    return scenarios.from_text(str(dataset.attrs["scenario"]), name, tables(dataset.coords, dataset.attrs))
 
 
-def tables(coordinates: Mapping[Any, Any]) -> list[Table]:
-    """Return the tables whose rows axes go through, from the coordinates of a dataset or the arrays of a store."""
+def tables(coordinates: Mapping[Any, Any], attributes: Mapping[Any, Any]) -> list[Table]:
+    """Return the tables of a question from the coordinates and attributes of its dataset or store.
+
+    In coordinates stand the rows that axes go through, in an attribute those that worlds are drawn from.
+    """
     return [
-        _table(array, coordinates)
-        for _, array in coordinates.items()
-        if TABLE in array.attrs and array.ndim == 1
+        *_drawn_from(json.loads(attributes.get(DRAWN_FROM, "{}"))),
+        *(
+            _table(array, coordinates)
+            for _, array in coordinates.items()
+            if TABLE in array.attrs and array.ndim == 1
+        ),
+    ]
+
+
+def _drawn_from(stored: Mapping[str, Mapping[str, list[float]]]) -> list[Table]:
+    from scenarios.tables import Cells, Table
+
+    return [
+        Table(name, {path: Cells(np.asarray(values, float)) for path, values in columns.items()})
+        for name, columns in stored.items()
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.quantities import FAILURES, FIT_PER_FAILURE_RATE, show
+from dse.quantities import FAILURES, FIT_PER_FAILURE_RATE, OF_ELECTRICITY, show
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
 
@@ -124,7 +124,7 @@ def prefix_of(values: Any, unit: str) -> tuple[float, str]:
     if not unit or largest == 0:
         return 1.0, unit
     number, _, shown = show(largest, unit, 15).partition(" ")
-    base = FIT_PER_FAILURE_RATE if unit == FAILURES else 1.0
+    base = FIT_PER_FAILURE_RATE if unit == FAILURES else OF_ELECTRICITY.get(unit, (1.0, ""))[0]
     return base * 10.0 ** (3 * round(math.log10(float(number) / (largest * base)) / 3)), shown
 
 

@@ -31,12 +31,7 @@ def record(dataset: xr.Dataset, baseline: xr.Dataset, label: str, text: str) -> 
     ``baseline``: a dataset without axes, or along some of those of the sweep, at the same values. Raises StoreError
     where the axes differ, nothing is shared, or there are too many numbers.
     """
-    for name in (str(d) for d in baseline.dims if _AXIS & baseline[d].attrs.keys()):
-        if not _same_axis(dataset, baseline, name):
-            raise StoreError(
-                f"the baseline's axis {name} is none of the sweep's: it may have none, or some of those, with the same "
-                "values"
-            )
+    same_axes(dataset, baseline)
     found = {}
     for name in _shared(dataset, baseline):
         of = baseline[name]
@@ -49,6 +44,16 @@ def record(dataset: xr.Dataset, baseline: xr.Dataset, label: str, text: str) -> 
             f"the baseline has {count} numbers, and at most {MOST} are kept: give it fewer axes, or none"
         )
     return json.dumps({"label": label, "scenario": text, "numbers": found}, ensure_ascii=False)
+
+
+def same_axes(dataset: xr.Dataset, baseline: xr.Dataset) -> None:
+    """Raise StoreError where the baseline has an axis that the sweep has not, or has other values of."""
+    for name in (str(d) for d in baseline.dims if _AXIS & baseline[d].attrs.keys()):
+        if not _same_axis(dataset, baseline, name):
+            raise StoreError(
+                f"the baseline's axis {name} is none of the sweep's: it may have none, or some of those, with the same "
+                "values"
+            )
 
 
 def _same_axis(dataset: xr.Dataset, baseline: xr.Dataset, name: str) -> bool:

@@ -55,13 +55,15 @@ class Crossing:
 class Curve:
     """One number of every question along another one.
 
-    ``path``: what changes, in ``unit`` at ``values``; ``name`` and ``name_unit``: what is compared. ``numbers``,
+    ``path``: what changes, in ``unit`` at ``values``: those searched, of which there are ``searched``, and both ends of
+    each crossing; ``name`` and ``name_unit``: what is compared. ``numbers``,
     ``bounds`` and ``status``: of each question at each value; ``spacing``: how the values are spaced, in words.
     """
 
     path: str
     unit: str
     values: tuple[float, ...]
+    searched: int
     labels: tuple[str, ...]
     name: str
     name_unit: str
@@ -81,7 +83,7 @@ class Curve:
             found = [f"no crossing: {self._order()}"]
         ends = f"{self._value(self.values[0])} to {self._value(self.values[-1])}"
         found.append(
-            f"searched at {len(self.values)} values of {self.path} from {ends}, {self.spacing}; "
+            f"searched at {self.searched} values of {self.path} from {ends}, {self.spacing}; "
             "between two of them further crossings may hide"
         )
         if not self.certified:

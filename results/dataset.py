@@ -16,7 +16,7 @@ import numpy as np
 from dse.names import unknown
 from results import families, provenance, variables
 from results.limits import base_name, limit_names
-from results.solution import Solution, Status
+from results.solution import THROUGH, Solution, Status
 from results.variables import (
     BINDING,
     CONFLICTING,
@@ -177,6 +177,13 @@ def to_arrays(plan: Layout, solutions: Sequence[Solution], points: Sequence[int]
     return arrays
 
 
+def _message(solution: Solution) -> str | None:
+    """Say what went wrong, or what a solver that the user asked for claimed, and our own bound of it."""
+    if solution.status is Status.ERROR:
+        return solution.message
+    return solution.certificate if solution.solver.endswith(THROUGH) else None
+
+
 def _reader(plan: Layout, variable: Variable) -> Any:
     """Make a function from a solution to the variable's value (None: the fill value stays)."""
     role, key = variable.role, variable.key
@@ -185,7 +192,7 @@ def _reader(plan: Layout, variable: Variable) -> Any:
     if role == "status":
         return lambda s: STATUS_CODES[s.status]
     if role == "message":
-        return lambda s: s.message if s.status is Status.ERROR else None
+        return _message
     if role == "metric":
         return lambda s: s.metrics.get(key)
     if role == "elasticity":

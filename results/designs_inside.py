@@ -65,7 +65,7 @@ def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
 
     Nothing where the question of the dataset can no longer be read, or its axes are not those of the question.
     """
-    grid = _grid(str(dataset.attrs.get("scenario", "")), asked.tables(dataset.coords))
+    grid = _grid(str(dataset.attrs.get("scenario", "")), asked.tables(dataset.coords, dataset.attrs))
     if grid is None:
         return
     dims = flat.points(dataset)

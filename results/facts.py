@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from results.fresh import Fresh
+
 
 class Status(StrEnum):
     """What an answer promises."""
@@ -51,7 +53,8 @@ class LimitState(ByValue):
     "min", or "model" for a model's own limit (a ratio, bound 1); ``slack``: relative room left (negative:
     violated). ``elasticity``: percent of the objective per percent of the limit, None where there is none;
     ``one_sided``: it holds for relaxing only. For integer problems instead ``next_change``, the value of
-    the limit at which the answer next changes, and ``next_objective``, the objective there.
+    the limit at which the answer next changes, and ``next_objective``, the objective there. ``share``: of one design
+    for many worlds, the share of these in which the limit binds; value and slack are then those of the worst one.
     """
 
     value: float
@@ -64,6 +67,7 @@ class LimitState(ByValue):
     one_sided: bool = False
     next_change: float | None = None
     next_objective: float | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +100,11 @@ class Facts(ByValue):
     ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.
     ``menus``: what 1, 2, 3 ... pick in a number that picks from a menu. ``whole``: the variables that were to be
     whole numbers. ``meanings``: what the model's own limits in a conflict say.
+
+    ``measure``: what the objective is where something is uncertain ("mean of energy over 1024 samples"), and ``worlds``
+    over how many worlds, each a ``world``: "sample", or "vertex" or "world" of a box. Over samples ``metrics`` are
+    means, and ``spread`` is what 5 % and 95 % of them are below; of a box they are nominal, with least and greatest.
+    ``fresh``: what the design comes to in samples that it was not chosen on.
     """
 
     status: Status
@@ -130,3 +139,8 @@ class Facts(ByValue):
     menus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     whole: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
+    measure: str = ""
+    worlds: int = 0
+    world: str = ""
+    spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    fresh: Fresh | None = None

@@ -18,7 +18,7 @@ MARK = " *"
 NOTHING = 1e-12
 # rows of a table with several labels in front that are shown in any case
 FEW = 6
-JUST_AS_GOOD = "just as good"
+OPTIMAL_RANGE = "optimal range"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _parts(solution: Facts, table: Table) -> list[Part]:
         cells = [_cell(solution, names.get(c), marked=len(ranged) > 1) for c in columns]
         told = [interval(solution, names.get(beside, ""))] if beside else []
         rows.append((*labels, *cells, *told))
-    told_as = JUST_AS_GOOD if len(columns) == 1 else f"{beside}: {JUST_AS_GOOD}"
+    told_as = OPTIMAL_RANGE if len(columns) == 1 else f"{beside}: {OPTIMAL_RANGE}"
     found = [
         Part(
             table.heading,
@@ -114,7 +114,7 @@ def _parts(solution: Facts, table: Table) -> list[Part]:
     if len(ranged) > 1:
         names_ = [n for r in table.rows.values() for n in r.values() if n in solution.ranges]
         below = tuple((n, interval(solution, n)) for n in names_)
-        found.append(Part(f"{JUST_AS_GOOD} (marked{MARK})", ("name", "which others"), below))
+        found.append(Part(f"{OPTIMAL_RANGE} (marked{MARK})", ("name", "which others"), below))
     return found
 
 
@@ -132,7 +132,7 @@ def _without_zeros(solution: Facts, table: Table) -> Table:
 
 
 def interval(solution: Facts, name: str) -> str:
-    """Say which other values are just as good; nothing where there is one value only.
+    """Say which other values are as good; nothing where there is one value only.
 
     What picks from a menu has no order to speak of: of what lies between its ends, not all need be as good.
     """

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import uuid
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,7 +151,9 @@ def _zarr(dataset: xr.Dataset, target: Path) -> None:
     with explained(target, "write"):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            plain.to_zarr(building, mode="w-", consolidated=False)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Consolidated metadata")
+                plain.to_zarr(building, mode="w-", consolidated=True)
             if target.exists():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
             building.rename(target)

@@ -200,7 +200,7 @@ def _with_dominance(dataset: xr.Dataset, axes: tuple[str, ...], goals: Mapping[s
     values = np.stack([a.reshape(math.prod(shape[:-1]), shape[-1]) for a in signed], axis=-1)
     place, point = np.nonzero(np.isfinite(values).all(axis=-1))
     found = np.zeros(values.shape[:-1], np.int8)
-    found[place, point] = bettered(values[place, point], place)
+    found[place, point] = dominated(values[place, point], place)
     for own, bound in _bounds(dataset, list(goals.values())):
         first, second = values[place, point].T
         beyond = bound(first) < second - BETTER * np.abs(second)
@@ -244,7 +244,7 @@ def _between(at: Array, proved: Array, most: list[bool], small: Array) -> Array:
     return np.where(beyond, np.inf, -found if most[1] else found)
 
 
-def bettered(values: Array, group: Array) -> Array:
+def dominated(values: Array, group: Array) -> Array:
     """Return which points a point of another group betters: as good in all (to SAME), better by BETTER in one.
 
     ``values``: what is to be small, (points, objectives); ``group``: an integer for each point.

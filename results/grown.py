@@ -1,8 +1,10 @@
 """A store that a sweep over more values is to replace: what it knows of the larger grid, and how the two change places.
 
 The larger store is made beside the one that is extended, is filled from it and with what is missing, and takes its
-place when it is finished. Arrays that grow where they are would not do: values come between others as often as behind
-them, a larger grid is cut otherwise, and a chunk that is written anew is lost to whoever is killed meanwhile.
+place when it is finished. In an object store, where nothing is renamed, its objects are copied there, behind a mark by
+which that is begun again if it is cut off. Arrays that grow where they are would not do: values come between others as
+often as behind them, a larger grid is cut otherwise, and a chunk that is written anew is lost to whoever is killed
+meanwhile.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from results import store
+from results import locks, store
 from results.identities import AGREES
+from results.object_storage import MAKING, ObjectFolder
+from results.storage import ROOT, folder, remote
 from results.trouble import StoreError, decoded, explained
 from results.variables import COLUMNS
 
@@ -32,6 +36,8 @@ Places = NDArray[np.int64]
 Region = tuple[slice, ...]
 _HERE, _EXCHANGE = -100, 2
 MOST_TOLD = 3
+REPLACES = "chunks_done/replaces"
+"""Object of a larger store that is finished: it is to take the place of the other one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +147,20 @@ def _places(path: str, plan: Layout, arrays: Mapping[str, Any], axis: str) -> Pl
     return found
 
 
-def beside(path: str) -> Path:
+def beside(path: str) -> str:
     """Return where the larger store is made."""
-    return Path(path).with_name(f".{Path(path).name}.extending")
+    above, slash, name = path.rpartition("/")
+    return f"{above}{slash}.{name}.extending"
 
 
 def discard(path: str) -> None:
-    """Remove what is beside a store, where the larger one is made."""
+    """Remove what is beside a store, where the larger one is made; in an object store also what is left of one."""
     with explained(path, "replace"):
-        shutil.rmtree(beside(path))
+        larger = folder(beside(path))
+        if isinstance(larger, ObjectFolder):
+            _emptied(larger)
+        else:
+            shutil.rmtree(beside(path))
 
 
 def _replaced(path: str) -> Path:
@@ -158,7 +169,12 @@ def _replaced(path: str) -> Path:
 
 def swap(path: str) -> None:
     """Let the larger store take the place of the one it extends, which is removed."""
-    mine, larger, old = Path(path), beside(path), _replaced(path)
+    if remote(path):
+        with explained(path, "replace"):
+            folder(beside(path)).put(REPLACES, b"")
+            _copied(path)
+        return
+    mine, larger, old = Path(path), Path(beside(path)), _replaced(path)
     with explained(path, "replace"):
         shutil.rmtree(old, ignore_errors=True)
         if _exchanged(mine, larger):
@@ -170,13 +186,57 @@ def swap(path: str) -> None:
 
 
 def recover(path: str) -> None:
-    """Put things right where ``swap`` was cut off: a store is at ``path`` again, and no other one is left over."""
+    """Put things right where ``swap`` was cut off: a store is at ``path`` again, and no other one is left over.
+
+    In an object store that takes its lock; StoreBusy where somebody is at it.
+    """
+    if remote(path):
+        if _begun(path):
+            with locks.held(path), explained(path, "replace"):
+                # who held the lock may have finished it
+                if _begun(path):
+                    _copied(path)
+        return
     mine, old = Path(path), _replaced(path)
     with explained(path, "replace"):
         if old.exists() and not mine.exists():
             old.rename(mine)
         elif old.exists():
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _begun(path: str) -> bool:
+    """Tell whether a larger store that is finished was taking the place of another one in an object store."""
+    with explained(path, "look at"):
+        return len(folder(beside(path)).read_many([REPLACES, ROOT])) > 1
+
+
+def _copied(path: str) -> None:
+    """Copy the larger store to where the other one is, its root last; begun again it does the same.
+
+    Until that is done there is no store at ``path``, only the mark of one in the making.
+    """
+    mine, larger = folder(path), folder(beside(path))
+    assert isinstance(mine, ObjectFolder), "only objects are copied"
+    assert isinstance(larger, ObjectFolder), "both are in the same service"
+    wanted = larger.sizes().keys() - {ROOT, REPLACES, MAKING, locks.NAME}
+    mine.put(MAKING, b"")
+    mine.remove(ROOT)
+    for name in mine.sizes().keys() - wanted - {MAKING, locks.NAME}:
+        mine.remove(name)
+    mine.copy(larger, sorted(wanted))
+    mine.put(ROOT, larger.read(ROOT))
+    mine.remove(MAKING)
+    _emptied(larger)
+
+
+def _emptied(where: ObjectFolder) -> None:
+    """Remove all objects, the root first: without it nothing there is a store, nor takes the place of one."""
+    where.put(MAKING, b"")
+    where.remove(ROOT)
+    for name in where.sizes().keys() - {MAKING}:
+        where.remove(name)
+    where.remove(MAKING)
 
 
 def _exchanged(one: Path, other: Path) -> bool:

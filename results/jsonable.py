@@ -49,6 +49,14 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "names": _names(solution),
         "scenario": solution.scenario,
     }
+    if solution.worlds:
+        found |= {
+            "measure": solution.measure,
+            "worlds": solution.worlds,
+            "world": solution.world,
+            "spread": {name: list(ends) for name, ends in solution.spread.items()},
+            "fresh": None if solution.fresh is None else solution.fresh.told(),
+        }
     return {name: plain(value) for name, value in found.items()}
 
 
@@ -63,7 +71,7 @@ def _limit(state: LimitState) -> dict[str, Any]:
         "one_sided": state.one_sided,
         "next_change": state.next_change,
         "next_objective": state.next_objective,
-    }
+    } | ({} if state.share is None else {"share": state.share})
 
 
 def _alternative(told: Alternative) -> dict[str, Any]:

@@ -11,14 +11,13 @@ if TYPE_CHECKING:
 
     from results.facts import Facts, LimitState
 
-SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
 OWN = "model's own"
 # a family of fewer limits is shown limit by limit
 MANY = 3
 
 
 def rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    """Return a row per limit: its name, what was asked, what came out, what is left, what more would buy.
+    """Return a row per limit: its name, what was asked, what came out, its slack, the sensitivity.
 
     Of a family of the model's own limits ("housed.a", "housed.b", ...) those that are broken or worth something
     have rows of their own; one row tells of all the others.
@@ -59,8 +58,8 @@ def _together(family: str, limits: Mapping[str, LimitState]) -> tuple[str, ...]:
     """Write one row for several limits that all hold."""
     most = words.percent(100 * max(state.value for state in limits.values()))
     binding = sum(state.binding for state in limits.values())
-    room = "all hold" + (f", {binding} bind" if binding else "")
-    return f"{family} ({len(limits)} limits)", OWN, f"≤ {most} used", room, ""
+    slack = "all hold" + (f", {binding} binding" if binding else "")
+    return f"{family} ({len(limits)} limits)", OWN, f"≤ {most} used", slack, ""
 
 
 def _row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
@@ -68,7 +67,7 @@ def _row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
         asked, reached = OWN, f"{words.percent(100 * state.value)} used"
     else:
         asked, reached = (
-            f"{SIGNS[state.side]} {words.value(state.bound, state.unit)}",
+            words.bound(state),
             words.value(state.value, state.unit),
         )
-    return name, asked, reached, words.slack(state), words.buys(solution, name, state)
+    return name, asked, reached, words.slack(state) + words.share(state), words.buys(solution, name, state)

@@ -3,6 +3,7 @@
 from results.pictures.breakdown import breakdown
 from results.pictures.canvas import save
 from results.pictures.fronts import front
+from results.pictures.matters import matters
 from results.pictures.parallel import parallel
 from results.pictures.roofline import roofline
 from results.pictures.sweeps import (
@@ -10,5 +11,17 @@ from results.pictures.sweeps import (
     sweep,
 )
 from results.pictures.tornado import tornado
+from results.pictures.worlds import worlds
 
-__all__ = ["breakdown", "front", "map", "parallel", "roofline", "save", "sweep", "tornado"]
+__all__ = [
+    "breakdown",
+    "front",
+    "map",
+    "matters",
+    "parallel",
+    "roofline",
+    "save",
+    "sweep",
+    "tornado",
+    "worlds",
+]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from scenarios.question import Question
 
 CONVENTIONS = "CF-1.12"
+DRAWN_FROM = "uncertain_tables"
+"""Attribute of a dataset: the columns of tables that its question draws worlds from, as JSON."""
 LIBRARIES = ("dse", "numpy", "scipy", "pyomo", "highspy", "pyscipopt", "xarray", "zarr")
 
 
@@ -31,7 +33,18 @@ def attributes(grid: GridLike, question: Question) -> dict[str, Any]:
         "machine_parameters": json.dumps(_machines(grid, question), sort_keys=True),
         "waived_limits": " ".join(sorted(question.waive)),
         "versions": json.dumps(versions(), sort_keys=True),
+        **_drawn_from(question),
     }
+
+
+def _drawn_from(question: Question) -> dict[str, str]:
+    """Return the columns of tables that uncertain numbers are drawn from, SI, by table and path; nothing without."""
+    found: dict[str, dict[str, list[float]]] = {}
+    marginals = {} if question.uncertain is None else question.uncertain.marginals
+    for path, marginal in marginals.items():
+        if marginal.table:
+            found.setdefault(marginal.table, {})[path] = list(marginal.numbers)
+    return {DRAWN_FROM: json.dumps(found, sort_keys=True)} if found else {}
 
 
 def questions(grid: GridLike) -> Iterator[tuple[str, Question]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.models.validity import is_within
 from results.differences import Row, both, compared, each
+from scenarios import uncertain_words
 from scenarios.composed import definitions_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator
     yield from each(SECTION, *defined, tolerance, prefix="define.")
     limits = both(lambda q: _limits(q, swept), *asked)
     yield from each(SECTION, *limits, tolerance, _ends(units, limits), "limits.")
+    yield from each(SECTION, *both(uncertain_words.record, *asked), tolerance)
     rest = both(_rest, *asked)
     yield from each(SECTION, *rest, tolerance)
     yield from _search(first, second, tolerance)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NETCDF = frozenset({".nc", ".nc4"})
-NEEDED = "pip install 'dse[export]'"
+NEEDED = "pip install 'codesign-dse[export]'"
 OURS = ("scenario_hash", "versions")
 
 

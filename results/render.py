@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dse.streams import visible
 from results import family_tables, limit_rows, words
 from results.facts import Status
+from results.fresh import percent
 from results.limits import of_range
 from results.parts import PADDING, Part, cut
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from results.facts import Alternative, Facts
 
+_PROOF = dict.fromkeys((Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED), "proof")
 WIDTH = 100
 INDENT = 2
 TOP = 6
@@ -41,8 +43,10 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     if solution.objective is not None and goal:
         label = goal if solution.status in {Status.EVALUATED, Status.INFEASIBLE} else f"{least} {goal}"
         found.append((label, words.objective(solution)))
+    if solution.measure:
+        found.append(("measure", solution.measure))
     if solution.runaway and solution.runaway not in solution.message:
-        found.append(("runs away", solution.runaway))
+        found.append(("unbounded in", solution.runaway))
     if solution.held:
         found.append(
             ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()))
@@ -59,7 +63,7 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     if solution.outside:
         beyond = ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items())
         found.append(("outside", f"the range in which the model was derived: {beyond}, at most 1"))
-    found += [("because", solution.certificate), ("message", solution.message)]
+    found += [(_PROOF.get(solution.status, "method"), solution.certificate), ("message", solution.message)]
     if solution.solver:
         found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))
     return [(label, text) for label, text in found if text]
@@ -68,17 +72,22 @@ def head(solution: Facts) -> list[tuple[str, str]]:
 def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
     found = [
-        Part(_clash(solution), ("limit", "what would do"), tuple(words.conflict(solution))),
+        Part(_clash(solution), ("limit", "feasible if"), tuple(words.conflict(solution))),
         _variables(solution),
         *family_tables.decided(solution),
-        Part("metrics", ("name", "value"), _metrics(solution)),
+        _of_metrics(solution),
         *family_tables.reported(solution),
         Part("in words", ("name", "text"), _sentences(solution)),
-        Part("limits", ("limit", "asked", "value", "room", "worth"), _limits(solution)),
-        Part(_worth(solution), ("1 % more of", solution.objective_name), _parameters(solution)),
+        Part("limits", ("limit", "asked", "value", "slack", "sensitivity"), _limits(solution)),
+        *_fresh(solution),
+        Part(
+            _heading(solution),
+            ("parameter", f"sensitivity of {solution.objective_name}"),
+            _parameters(solution),
+        ),
         Part(
             "alternatives",
-            ("choice", solution.objective_name or "objective", "beside the chosen", "remark"),
+            ("choice", solution.objective_name or "objective", "ratio to the chosen", "remark"),
             _choices(solution),
         ),
     ]
@@ -90,9 +99,9 @@ def _clash(solution: Facts) -> str:
     return "this limit cannot be met" if alone else "these limits cannot hold together"
 
 
-def _worth(solution: Facts) -> str:
+def _heading(solution: Facts) -> str:
     more = len(_felt(solution)) - TOP
-    return "worth of parameters" + (
+    return "sensitivity to parameters" + (
         f" (the {TOP} that matter most; {more} more in --json)" if more > 0 else ""
     )
 
@@ -103,7 +112,7 @@ def _variables(solution: Facts) -> Part:
     rows = tuple(
         (n, words.metric(solution, n, v), family_tables.interval(solution, n)) for n, v in alone.items()
     )
-    columns = ("name", "value", family_tables.JUST_AS_GOOD)
+    columns = ("name", "value", family_tables.OPTIMAL_RANGE)
     if any(n in solution.ranges for n in alone):
         return Part("variables", columns, rows)
     return Part("variables", columns[:2], tuple(row[:2] for row in rows))
@@ -117,8 +126,47 @@ def _metrics(solution: Facts) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def _of_metrics(solution: Facts) -> Part:
+    """Return the table of metrics; of many worlds their means and where nine tenths of them lie."""
+    rows = _metrics(solution)
+    if not solution.spread:
+        return Part("metrics", ("name", "value"), rows)
+    told = [tuple(words.metric(solution, n, v) for v in solution.spread.get(n, ())) for n, *_ in rows]
+    ends = ["" if len(set(t)) < 2 else " … ".join(t) for t in told]  # alike as printed: no range
+    wider = tuple((*row, end) for row, end in zip(rows, ends, strict=True))
+    if solution.world == "sample":
+        return Part(f"metrics over {solution.worlds} samples", ("name", "mean", "5 % … 95 %"), wider)
+    return Part("metrics, and their range in the worlds tried", ("name", "nominal", "range"), wider)
+
+
+def _fresh(solution: Facts) -> list[Part]:
+    """Return what the design comes to in samples that it was not chosen on, as tables."""
+    fresh = solution.fresh
+    if fresh is None:
+        return []
+    held = tuple(
+        (
+            " and ".join(k.names),
+            "" if k.asked is None else percent(k.asked),
+            percent(k.held.value),
+            f"{percent(k.held.low)} … {percent(k.held.high)}",
+            "fewer than asked" if k.broken else "",
+        )
+        for k in fresh.limits
+    )
+    name, told = solution.objective_name, []
+    if fresh.mean is not None:
+        told = [("mean", fresh.mean), *((f"{100 * q:g} %", e) for q, e in fresh.quantiles.items())]
+    rows = tuple((what, *(words.metric(solution, name, v) for v in e)) for what, e in told)
+    heading = f"estimated in {fresh.count} fresh samples (random, seed {fresh.seed})"
+    return [
+        Part(heading, ("limit", "asked", "holds in", "95 % interval", ""), held),
+        Part(f"{name} in fresh samples", ("of it", "estimate", "at least", "at most"), rows),
+    ]
+
+
 def _sentences(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    """Return the metrics whose numbers stand for sentences, which need room."""
+    """Return the metrics whose numbers stand for sentences, which need a wide column."""
     return tuple(
         (n, words.metric(solution, n, v)) for n, v in solution.metrics.items() if _in_words(solution, n)
     )
@@ -135,7 +183,7 @@ def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:
 
 
 def _parameters(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple((name, f"{e:+.3g} %{_side(solution, name, e)}") for name, e in _felt(solution)[:TOP])
+    return tuple((name, f"{e:+.3g} %/%{_side(solution, name, e)}") for name, e in _felt(solution)[:TOP])
 
 
 def _side(solution: Facts, name: str, elasticity: float) -> str:

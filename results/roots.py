@@ -7,6 +7,7 @@ was made stands in a copy, so that a store whose root is lost still says what it
 from __future__ import annotations
 
 import json
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,10 @@ def new(plan: Layout, identity: Mapping[str, Any], chunks: tuple[int, ...]) -> d
     for variable in plan.variables:
         _array(group, variable, plan, chunks)
     group.create_group(DONE, attributes={"long_name": "one JSON file per finished chunk, with checksums"})
+    with warnings.catch_warnings():
+        # zarr warns that other libraries may not read it; those open the arrays by themselves
+        warnings.filterwarnings("ignore", message="Consolidated metadata")
+        zarr.consolidate_metadata(made)
     files = {name: data.to_bytes() for name, data in made._store_dict.items()}
     root = json.loads(files.pop(ROOT))
     root[ATTRIBUTES][FILES] = {name: seals.record(data) for name, data in files.items()}

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from results.facts import Alternative, Facts, LimitState, Status
 from results.render import to_html, to_text
 
-__all__ = ["Alternative", "LimitState", "Solution", "Status"]
+__all__ = ["THROUGH", "Alternative", "LimitState", "Solution", "Status"]
+
+THROUGH = " through Pyomo"
+"""Behind the name of a solver that the user asked for: its answer says in ``certificate`` what the solver claimed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -202,7 +202,7 @@ def write_chunk(
     with explained(where, "write to"):
         written = Written(opened(where, write=True))
         with decoded(where):
-            group = zarr.open_group(written, mode="r+")
+            group = zarr.open_group(written, mode="r+", use_consolidated=False)
             held = {name: group[name] for name in arrays}
         fitting = {name: _fitting(name, values, held[name], index) for name, values in arrays.items()}
         sums = {name: checksum(values) for name, values in fitting.items() if name not in UNSIGNED}
@@ -260,20 +260,21 @@ def group(place: Place) -> Any:
     where = folder(place)
     document = roots.root(where)
     with decoded(where):
-        return zarr.open_group(_checked(where, document), mode="r")
+        return zarr.open_group(_checked(where, document), mode="r", use_consolidated=False)
 
 
 def tables(place: Place) -> list[Table]:
     """Return the tables whose rows the axes of a store go through; those that can be read."""
     from results import asked
 
-    text = str(attributes(place).get("scenario", ""))
+    about = attributes(place)
+    text = str(about.get("scenario", ""))
     # without one nothing else is read: what is damaged there is the concern of whoever asks for it
     if "table" not in text or "sha256:" not in text:
         return []
     opened = group(place)
     with decoded(folder(place)):
-        return asked.tables(dict(opened.arrays()))
+        return asked.tables(dict(opened.arrays()), about)
 
 
 def _checked(where: Folder, document: Mapping[str, Any]) -> Any:

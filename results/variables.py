@@ -35,6 +35,8 @@ COLUMNS, TABLE = "columns", "table"
 """Attributes of an axis of rows: the coordinates that say what stands in them (JSON), and the name of their table."""
 LIMIT_UNITS = "limit_units"
 """Attribute of a variable whose numbers have a unit for each limit: JSON, unit by limit."""
+VALIDITY = "validity"
+"""Attribute of a ratio that is at most 1 in the range in which the model was derived."""
 RESERVED = frozenset(
     {
         LIMIT,
@@ -217,12 +219,16 @@ def _limit_unit(questions: Sequence[Question], limit: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What is named in a dataset: metrics and decisions by name, families, and the dimensions of these."""
+    """What is named in a dataset: metrics and decisions by name, families, and the dimensions of these.
+
+    ``within``: the metrics that are at most 1 in the range in which a model was derived.
+    """
 
     metrics: Mapping[str, Quantity]
     decided: Mapping[str, Decision]
     families: Mapping[tuple[str, tuple[str, ...]], Family]
     dimensions: Mapping[str, Dimension]
+    within: frozenset[str]
 
 
 def names(
@@ -233,7 +239,8 @@ def names(
     decided = {d.name: d for asked in questions for d in asked.decide}
     if any(d.base is not None for d in decided.values()):
         metrics[HALVINGS.name] = HALVINGS
-    return Names(metrics, decided, families, own)
+    within = frozenset(x.name for asked in questions for x in asked.model.valid)
+    return Names(metrics, decided, families, own, within)
 
 
 def named(
@@ -262,7 +269,10 @@ def named(
             yield _chosen(free, found.decided[name], dims)
         else:
             q = found.metrics[name] if role == "metric" else quantity(question.model, name)
-            yield Variable(free, "float64", dims, about(q), role, name)
+            told = about(q)
+            if role == "metric" and name in found.within:
+                told |= {VALIDITY: "at most 1 in the range in which the model was derived"}
+            yield Variable(free, "float64", dims, told, role, name)
 
 
 def _chosen(name: str, d: Decision, dims: tuple[str, ...]) -> Variable:

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 DIGITS = 6
 MOST_DIGITS = 12
 NOTICEABLE = 5e-7
+SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
 
 
 def status(solution: Facts) -> str:
     """Say in words what the status promises."""
     words = {
-        Status.OPTIMAL: "optimal: no design is better" + _within(solution.gap),
+        Status.OPTIMAL: "optimal" + _within(solution.gap),
         Status.FEASIBLE: "feasible: all limits hold" + _unproven(solution),
         Status.INFEASIBLE: "infeasible: no design satisfies all limits",
-        Status.UNBOUNDED: "unbounded: there is always a better design",
+        Status.UNBOUNDED: "unbounded: the objective has no bound",
         Status.EVALUATED: "evaluated: nothing was left to decide",
         Status.ERROR: "error: no answer",
     }
@@ -32,13 +33,18 @@ def status(solution: Facts) -> str:
 
 def _unproven(solution: Facts) -> str:
     """Warn that a better design may exist, where it was asked what is better."""
-    return ", but nothing proves that no design is better" if solution.objective_name else ""
+    return "; optimality is not proved" if solution.objective_name else ""
 
 
 def _within(gap: float | None) -> str:
-    if gap is None or gap == 0:
+    if gap is None:
         return ""
-    return f" by more than {100 * gap:.1g} %" if gap < 1e-3 else f" by more than {100 * gap:.3g} %"
+    return ": optimality gap 0" if gap == 0 else f": optimality gap ≤ {_rounded_up(gap)}"
+
+
+def _rounded_up(gap: float) -> str:
+    """Write a gap with one digit (from 0.001 on with three), never smaller than it is."""
+    return f"{float(f'{_outward(gap, 1 if gap < 1e-3 else 3, up=True):.3g}'):g}"
 
 
 def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
@@ -79,7 +85,7 @@ def objective(solution: Facts) -> str:
 
 
 def buys(solution: Facts, name: str, state: LimitState) -> str:
-    """Say what relaxing a limit by one percent would buy, or where the answer next changes."""
+    """Write the sensitivity to a limit, d log(objective) / d log(limit), or where the answer next changes."""
     goal = solution.objective_name or "objective"
     if state.next_change is not None:
         then = (
@@ -87,19 +93,24 @@ def buys(solution: Facts, name: str, state: LimitState) -> str:
             if state.next_objective is None
             else f": {goal} {_unit_value(solution, goal, state.next_objective)}"
         )
-        return f"next change at {_told_apart(state.next_change, state.bound, state.unit)}{then}"
+        # at a limit that binds, what is continuous beside them moves at once, and the objective with it
+        what = "discrete values next change" if state.binding else "next change"
+        return f"{what} at {_told_apart(state.next_change, state.bound, state.unit)}{then}"
     if state.elasticity is None or abs(state.elasticity) < NOTICEABLE:
         return ""
-    change = state.elasticity if state.side == "max" else -state.elasticity
-    relaxed = f"1 % {'more' if state.side == 'max' else 'less'} {base_name(name)}"
     mark = " (relaxing only)" if state.one_sided else ""
-    return f"{relaxed}: {percent(abs(change))} {'more' if change > 0 else 'less'} {goal}{mark}"
+    return f"{state.elasticity:+.3g} %/%{mark}"
 
 
 def _told_apart(amount: float, other: float, unit: str) -> str:
     """Write a number with as many digits as tell it from another one."""
     written = (value(amount, unit, digits) for digits in (DIGITS, DIGITS + 3, MOST_DIGITS))
     return next((text for text in written if text != value(other, unit)), value(amount, unit, MOST_DIGITS))
+
+
+def share(state: LimitState) -> str:
+    """Say in how many of many worlds a limit binds; nothing where it binds in none."""
+    return f" (binds in {percent(100 * state.share)} of worlds)" if state.share else ""
 
 
 def percent(amount: float) -> str:
@@ -112,29 +123,30 @@ def _unit_value(solution: Facts, name: str, amount: float) -> str:
 
 
 def conflict(solution: Facts) -> list[tuple[str, str]]:
-    """Say of each conflicting limit what would do, as (name, sentence)."""
+    """Say of each conflicting limit for which value the problem is feasible, as (name, sentence)."""
     return [(name, _would_do(solution, name, needed)) for name, needed in solution.conflict.items()]
 
 
 def _would_do(solution: Facts, name: str, needed: float | None) -> str:
     state = _asked(solution, name)
     unit = state.unit if state is not None else solution.units.get(name, "")
-    said = f"{solution.meanings[name]}; " if name in solution.meanings else ""
-    asked = f"{bound(state)} was asked; " if state is not None and not own(solution, name) else said
+    shown = state is not None and not own(solution, name)
+    asked = f" (asked: {bound(state)})" if state is not None and shown else ""
+    said = f"{solution.meanings[name]}; " if name in solution.meanings and not shown else ""
     if needed is None:
-        return asked + _no_value(solution, name)
+        return f"{said}{_no_value(solution, name)}{asked}"
     if own(solution, name):
         return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
     if state is None:
         return _undivided(solution, name, value(needed, unit))
-    return f"{asked}{_enough(needed, state)} would do"
+    return f"{SIGNS[state.side]} {_enough(needed, state)}{asked}"
 
 
 def _undivided(solution: Facts, name: str, needed: str) -> str:
     """Say that only whole numbers, or only some values, of a variable stand in the way."""
     if name in solution.whole:
-        return f"a whole number was asked; {needed} would do if it could be divided"
-    return f"one of its values was asked; {needed} would do if it could have any"
+        return f"{needed}, if fractions were allowed"
+    return f"{needed}, if any value were allowed"
 
 
 def _asked(solution: Facts, name: str) -> LimitState | None:
@@ -157,8 +169,8 @@ def own(solution: Facts, name: str) -> bool:
 def _no_value(solution: Facts, name: str) -> str:
     others = [names for names in solution.conflicts if name not in names]
     if not others:
-        return "no value alone would do"
-    return "no value alone would do: " + "; ".join(_in_the_way(names) for names in others[:3])
+        return "no value of it alone"
+    return "no value of it alone: " + "; ".join(_in_the_way(names) for names in others[:3])
 
 
 def _in_the_way(names: tuple[str, ...]) -> str:
@@ -167,8 +179,8 @@ def _in_the_way(names: tuple[str, ...]) -> str:
 
 
 def bound(state: LimitState) -> str:
-    """Write what was asked of a limit: "at most 10 s"."""
-    return f"at {'least' if state.side == 'min' else 'most'} {value(state.bound, state.unit)}"
+    """Write what was asked of a limit: "≤ 10 s"."""
+    return f"{SIGNS[state.side]} {value(state.bound, state.unit)}"
 
 
 def _enough(needed: float, state: LimitState) -> str:
@@ -190,13 +202,11 @@ def _outward(number: float, digits: int, up: bool) -> float:
 
 
 def slack(state: LimitState) -> str:
-    """Write how much of a limit is left."""
+    """Write the slack of a limit, relative to what was asked."""
     if math.isnan(state.slack):
         return ""
     if state.binding:
-        return "binds"
-    return (
-        f"{percent(100 * state.slack)} left"
-        if state.slack > 0
-        else f"broken by {percent(-100 * state.slack)}"
-    )
+        return "binding"
+    if state.slack > 0:
+        return percent(100 * state.slack)
+    return f"violated by {percent(-100 * state.slack)}"

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from scenarios.grids import Grid, GridAxis
     from scenarios.loading import from_text, load
     from scenarios.questions import grid
+    from scenarios.ready import library
     from scenarios.scenario import Scenario
-    from scenarios.templates import json_schema, library, template
+    from scenarios.templates import json_schema, template
 
 __all__ = [
     "Grid",
@@ -31,7 +32,7 @@ __all__ = [
     "template",
 ]
 
-# imported when first asked for: pydantic is slow to import, and `scenarios.question` needs none of it
+# imported when first asked for: `scenarios.question` needs none of it
 _HOMES = {
     "Grid": "grids",
     "GridAxis": "grids",
@@ -41,7 +42,7 @@ _HOMES = {
     "from_text": "loading",
     "grid": "questions",
     "json_schema": "templates",
-    "library": "templates",
+    "library": "ready",
     "load": "loading",
     "template": "templates",
 }

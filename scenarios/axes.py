@@ -19,6 +19,9 @@ _KINDS = {"limits": "limit", "decide": "decide"}
 WORD_SIZE = MACHINE_PREFIX + "word_size"
 MOST_VALUES = 10_000_000
 WITHIN_AXIS = Quantity("within", "w", "", "how far from its optimum, as a share of it", maximum=1000.0)
+PROBABILITY_AXIS = Quantity(
+    "probability", "P", "", "probability with which it holds in the world", maximum=1.0
+)
 HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
 # names a dataset needs for itself
 _OWN_NAMES = """objective bound gap status seconds elasticity binding limit front region setting message
@@ -121,6 +124,8 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     name, _, side = rest.rpartition(".")
     if section == "limits" and side == "within" and name:
         return _share(reader, shape, key, name)
+    if section == "limits" and side == "probability" and name:
+        return _promise(reader, shape, key, name)
     sides = ("min", "max") if section == "limits" else ("min", "max", "max_halvings")
     if side not in sides or not name:
         ways = " or ".join(f"{section}.{name or rest}.{s}" for s in sides[:2])
@@ -146,6 +151,15 @@ def _share(reader: Reader, shape: Shape, key: str, name: str) -> Target | None:
         reader.findings.add(key, wrong, f"write [limits] {name} = {{ within = 0.05 }} too")
         return None
     return Target("within", name, "within")
+
+
+def _promise(reader: Reader, shape: Shape, key: str, name: str) -> Target | None:
+    entry = shape.limits.get(name)
+    if entry is None or entry.probability is None:
+        wrong = f"{name} has no probability to sweep"
+        reader.findings.add(key, wrong, f"write [limits] {name} = {{ …, probability = 0.95 }} too")
+        return None
+    return Target("probability", name, "probability")
 
 
 def _bound_of_decided(reader: Reader, shape: Shape, key: str, aim: Target) -> Target | None:
@@ -187,6 +201,8 @@ def quantity(reader: Reader, aim: Target) -> Quantity | None:
         return HALVINGS_AXIS
     if aim.kind == "within":
         return WITHIN_AXIS
+    if aim.kind == "probability":
+        return PROBABILITY_AXIS
     return reader.parameters[aim.name] if aim.kind in {"given", "decide"} else reader.quantity(aim.name)
 
 

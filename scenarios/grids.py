@@ -10,6 +10,7 @@ from typing import Any
 
 from scenarios.axes import Target
 from scenarios.decisions import halved
+from scenarios.distributions import Joint
 from scenarios.question import STRETCH, Decision, Limit, Question, settled
 
 Values = Sequence[float] | Sequence[str]
@@ -108,7 +109,7 @@ class Grid:
             raise IndexError(f"a point of this grid has {len(self.axes)} indices, not {len(index)}")
         values = [(c.target, _plain(c.of.values[index[c.along]])) for c in self.changes]
         base = self.bases[tuple(value for aim, value in values if aim.structural)]
-        given, limits, decide = dict(base.given), base.limits, base.decide
+        given, limits, decide, joint = dict(base.given), base.limits, base.decide, base.joint
         for aim, value in values:
             if aim.kind == "given":
                 given[aim.name] = value
@@ -116,9 +117,11 @@ class Grid:
                 limits = tuple(self.limited(x, aim, float(value)) for x in limits)
             elif aim.kind == "within":
                 limits = tuple(replace(x, within=float(value)) if x.name == aim.name else x for x in limits)
+            elif aim.kind == "probability":
+                joint, limits = _promised(joint, limits, aim.name, float(value))
             elif aim.kind == "decide":
                 decide = tuple(_decision(d, aim, float(value)) for d in decide)
-        return settled(replace(base, given=given, limits=limits, decide=decide))
+        return settled(replace(base, given=given, limits=limits, decide=decide, joint=joint))
 
     def kinds(self) -> Iterator[tuple[int, ...]]:
         """Go through one place for each combination of what is more than a number along the axes."""
@@ -149,6 +152,16 @@ class Grid:
         if aim.side == "max":
             return replace(limit, maximum=value)
         return replace(limit, minimum=value if value > self.vacuous[aim.name] else None)
+
+
+def _promised(
+    joint: Joint | None, limits: tuple[Limit, ...], name: str, value: float
+) -> tuple[Joint | None, tuple[Limit, ...]]:
+    """Return what is promised with another probability of one limit, or of those that hold together."""
+    found = tuple(replace(x, probability=value) if x.name == name else x for x in limits)
+    if joint is not None and not any(x.name == name for x in limits):
+        return replace(joint, probability=value), found
+    return joint, found
 
 
 def _plain(value: float | str) -> float | str:

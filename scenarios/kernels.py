@@ -98,6 +98,10 @@ def _named(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
     if entry.workload and entry.workload not in workloads.names():
         findings.unknown(f"{key}.workload", "workload", entry.workload, workloads.names())
         return None
+    if entry.workload and entry.size is None and not workloads.get(entry.workload).whole:
+        counted = workloads.get(entry.workload).unit
+        wrong = f"size is missing: {entry.workload} is counted for {counted}"
+        findings.missing(f"{key}.size", wrong, "say how many there are, such as size = 5e7")
     name = _model_name(entry)
     try:
         model = models.get(name)

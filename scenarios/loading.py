@@ -16,9 +16,9 @@ from scenarios import machine_files, overriding, shape
 from scenarios import tables as table_files
 from scenarios.errors import Findings, Problem, ScenarioError, shown
 from scenarios.questions import check
+from scenarios.ready import library, ready
 from scenarios.scenario import NAMELESS, Scenario, scenario
 from scenarios.tables import Table
-from scenarios.templates import library
 from scenarios.toml_text import plain
 
 _TWICE = re.compile(r"Cannot declare \((.+)\) twice")
@@ -55,8 +55,8 @@ def from_text(
 ) -> Scenario:
     """Read and check a scenario from a file's text; ``file`` names it in messages. Raises as ``load``.
 
-    ``tables``: those of a stored question, which names them by their checksums; ``folder``: where the paths of tables
-    start (None: that of ``file``).
+    ``tables``: those of a stored question, which names them by their checksums; ``folder``: where the paths of tables,
+    machine files and model files start (None: that of ``file``).
     """
     try:
         data = files.toml(text)
@@ -82,8 +82,8 @@ def _checked(
     other = _other_kind(data, file)
     if other:
         raise ScenarioError([Problem(file, "", *other)])
-    data, text = machine_files.pinned(data, file, text, findings)
     start = folder or (Path() if text is None else Path(file).parent)
+    data, text = machine_files.pinned(data, start, text, findings)
     data, text, known = table_files.named(data, start, text, findings)
     known = {t.name: t for t in tables} | known
     _printable(data, findings)
@@ -129,8 +129,8 @@ def _read(source: str | Path) -> tuple[str, Path]:
     path = Path(source)
     name = str(source)
     try:
-        if name in library() and not path.exists():
-            return library()[name].read_text(encoding="utf-8"), Path(str(library()[name])).parent
+        if not path.exists() and (file := ready(name)) is not None:
+            return file.read_text(encoding="utf-8"), Path(str(file)).parent
         return files.text(path), path.parent
     except FileNotFoundError:
         near = did_you_mean(path.stem, library()).removeprefix("; ")

@@ -15,7 +15,8 @@ from typing import Any
 from dse import files
 from dse.machines import is_file
 from scenarios.errors import Findings
-from scenarios.shape import Place, dotted
+from scenarios.parts import Place
+from scenarios.shape import dotted
 from scenarios.toml_text import to_toml
 
 # a line of a scenario's text that says what a file held when the question was asked
@@ -27,16 +28,20 @@ def pins(text: str) -> list[tuple[str, str]]:
     return sorted(set(_PIN.findall(text)))
 
 
+def pin_lines(text: str) -> str:
+    """Return the lines of a scenario's text that pin machine and model files."""
+    return "".join(f"{found[0]}\n" for found in _PIN.finditer(text))
+
+
 def pinned(
-    data: dict[str, Any], file: str, text: str | None, findings: Findings
+    data: dict[str, Any], folder: Path, text: str | None, findings: Findings
 ) -> tuple[dict[str, Any], str | None]:
     """Return a scenario's data and text with its machine and model files as absolute paths, and pinned.
 
-    A path that is not absolute starts at the scenario file (at the working directory where there is none).
+    A path that is not absolute starts at ``folder``.
     The text ends with the SHA-256 of each file, so that a stored question, and its hash, say which machine or
     model was meant; a file that has changed since is noted as a mistake. Without such files all stays as it is.
     """
-    folder = Path() if text is None else Path(file).parent
     paths = {p: str((folder / p).resolve()) for p in _named(data)}
     if not paths:
         return data, text

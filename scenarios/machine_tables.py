@@ -127,10 +127,8 @@ def complete(
     choices in words; both by the model's own names ("cpu.time_per_flop" in a map of machines).
     """
     prefix = reader.prefix
-    wanted = necessary(reader, chosen) - {
-        *found,
-        *(n.removeprefix(prefix) for n in elsewhere if n.startswith(prefix)),
-    }
+    wanted = necessary(reader, chosen).difference(found)
+    wanted = {n for n in wanted if prefix + n not in elsewhere}
     lacking = [n for n in reader.machine if n in wanted and f"{key}.{n}" not in reader.findings.broken]
     if not lacking:
         return
@@ -138,6 +136,11 @@ def complete(
     reasons = dict.fromkeys(r for n in lacking if (r := chosen.get(prefix + n)))
     wrong += f" for {', or '.join(reasons)}" if reasons else ""
     decide = f'decide it: [decide] "machine.{prefix}{lacking[0]}" = {{ min = …, max = … }}'
+    if key.startswith("decide."):
+        each = ", ".join(f'"machine.{prefix}{n}" = "{examples(reader.machine[n].unit)[0]}"' for n in lacking)
+        stated = f"state it for every machine of the list: [define] {each}, with your own numbers"
+        reader.findings.add(key, wrong, f"take it off the list, or {stated}, or {decide}")
+        return
     if key.endswith("]"):
         right = (
             f'take it off the list, or give a machine table with path = "machine.{prefix}base", or {decide}'

@@ -176,6 +176,12 @@ def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
 def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[Slot, Target]) -> bool:
     key, add = f"limits.{name}", reader.findings.add
     bounds = shape.limits[name]
+    if bounds.of is not None:
+        if name != "joint":
+            right = f'write [limits.joint] of = [{shown(name)}, "…"], probability = 0.95'
+            add(f"{key}.of", "only the joint limit lists others", right)
+        # read where probabilities are
+        return False
     if name in shape.decide and reader.countable(name):
         entry = shape.decide[name]
         twice = [

@@ -29,7 +29,7 @@ from scenarios.tables import Tables
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST = 80
 _WORDS = frozenset(
-    {*Shape.model_fields, *RESERVED, HALVINGS.name, STRETCH.name, "kernels", "models", "uncertain"}
+    {*Shape.model_fields, *RESERVED, HALVINGS.name, STRETCH.name, "kernels", "models", "uncertain", "joint"}
 )
 # how far from its ends a decided quantity of the file's own is searched, where an answer asks what would do
 _FAR = 1e6

@@ -68,7 +68,7 @@ def _single(shape: Shape, roles: Roles, asked: _Asked, spec: MachineSpec | None,
     reader = roles.reader
     if spec is None:
         lacking = machine_tables.necessary(reader, asked.chosen) - asked.elsewhere
-        if "machine" not in shape.decide and not lacking:
+        if "machine" not in shape.decide and (not lacking or "decide.machine" in reader.findings.broken):
             return Place({}, None, _defaults(reader))
         right = 'write machine = "jaketown" at the top of the file; `dse machines` lists the machines'
         if "machine" not in shape.decide:
@@ -102,8 +102,8 @@ def _map(
     defaults: dict[str, float] = {}
     choices: dict[str, Mapping[str, float]] = {}
     sizes: list[Mapping[str, float]] = []
-    for entry in roles.reader.parts.machines:
-        reader, name = roles.reader.of(entry), MACHINE_PREFIX + entry
+    for entry, reader in roles.reader.entries():
+        name = MACHINE_PREFIX + entry
         if roles.machines.get(name):
             choices |= _choices(roles, name, reader, asked)
             continue

@@ -9,7 +9,7 @@ from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, examples
-from scenarios import axes, better, needs, places, table_values
+from scenarios import axes, better, chances, needs, places, table_values
 from scenarios.axes import Slot, Target
 from scenarios.composed import definitions_of, domain
 from scenarios.decisions import decision
@@ -137,7 +137,7 @@ def _question(shape: Shape, roles: Roles, place: Place) -> Question:
     if shape.idle is True:
         decisions = (*decisions, Decision(STRETCH.name))
     given = own | _given(shape, roles, place)
-    return Question(
+    question = Question(
         model=roles.reader.model,
         given={k: v for k, v in given.items() if k not in roles.decide},
         decide=decisions,
@@ -151,6 +151,7 @@ def _question(shape: Shape, roles: Roles, place: Place) -> Question:
         search=search(shape),
         ties=roles.ties,
     )
+    return chances.with_chances(shape, roles, place, question)
 
 
 def _given(shape: Shape, roles: Roles, place: Place) -> dict[str, float | str]:
@@ -214,6 +215,10 @@ def _halvings_base(roles: Roles, name: str, base: float | None) -> None:
 
 
 def _limit(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
+    return chances.limited(shape.limits.get(name), _certain(shape, roles, place, name))
+
+
+def _certain(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
     reader, entry = roles.reader, shape.limits.get(name)
     q, found = reader.quantity(name), dict[str, float | None](min=None, max=None)
     for side in ("min", "max") if entry is not None else ():
@@ -282,6 +287,8 @@ def _own_value(shape: Shape, base: Question, aim: Target) -> float | None:
         return shape.decide[aim.name].max_halvings
     if aim.kind == "within":
         return shape.limits[aim.name].within
+    if aim.kind == "probability":
+        return shape.limits[aim.name].probability
     return _bound(base, aim, aim.side)
 
 

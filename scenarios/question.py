@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
+from scenarios.distributions import CONFIDENCE, Joint, Measure, Uncertain
 
 GAP = 1e-6
 """An answer is optimal where the proved bound is this near to its objective, relative; a file may ask for less."""
@@ -55,13 +56,18 @@ class Limit:
     """A limit on a metric or a decided variable, SI; None: no limit on that side.
 
     ``within``: on the worse side it lies so far (as a share) from the metric's own optimum, which is not known yet; its
-    number there is infinite until it is (see ``solvers.anchors``).
+    number there is infinite until it is (see ``solvers.anchors``). ``probability``: with which it holds where numbers
+    are uncertain, kept with a ``confidence`` (0: in the samples only); ``worst``: it holds whatever they are. With
+    neither it holds in every sample.
     """
 
     name: str
     minimum: float | None = None
     maximum: float | None = None
     within: float | None = None
+    probability: float | None = None
+    confidence: float = CONFIDENCE
+    worst: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,9 @@ class Question:
     ``ties``: the names that the file's order of ties begins with (see ``tie_order``).
     ``reach``: how many times farther than the model's own ends a search goes where neither the user nor
     mathematics ends a decided quantity (see ``formulations.evaluation.box``).
+    ``uncertain``: the numbers of ``given`` that have a distribution; what stands in ``given`` is then their nominal
+    value. ``measure``: by what of the objective's distribution a design is judged; ``joint``: limits that hold
+    together.
     """
 
     model: Model
@@ -123,6 +132,9 @@ class Question:
     search: Search | None = None
     reach: float = 1.0
     ties: tuple[str, ...] = ()
+    uncertain: Uncertain | None = None
+    measure: Measure | None = None
+    joint: Joint | None = None
 
     @property
     def tie_order(self) -> tuple[str, ...]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Real
 from typing import Any, cast
 
 from dse.models.economics import ACCOUNTS, refusal
 from dse.models.model import MACHINE_PREFIX, Model
+from dse.models.spaces import grouped
 from dse.models.structure import Parts
 from dse.names import did_you_mean
 from dse.quantities import Quantity, UnitError, examples, show, to_si
@@ -45,13 +46,14 @@ class Reader:
         self.whole = {u.name: u for u in model.unknowns if u.integer}
         self.metrics = {q.name: q for q in model.metrics} | {HALVINGS.name: HALVINGS}
 
-    def of(self, entry: str) -> Reader:
-        """Return a reader of the machine that is this entry of the map."""
-        made = copy.copy(self)
-        made.prefix = f"{entry}."
-        cut = len(made.prefix)
-        made.machine = {n[cut:]: q for n, q in self.machine.items() if n.startswith(made.prefix)}
-        return made
+    def entries(self) -> Iterator[tuple[str, Reader]]:
+        """Go through the entries of the map of machines, each with a reader of the machine that it is."""
+        own = grouped(self.machine)
+        for entry in self.parts.machines:
+            made = copy.copy(self)
+            made.prefix = f"{entry}."
+            made.machine = own.get(entry, {})
+            yield entry, made
 
     def is_machine(self, name: str) -> bool:
         """Whether ``name`` is a whole machine: the only one, or an entry of the map ("machine.cpu")."""

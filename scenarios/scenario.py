@@ -7,10 +7,9 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import PrivateAttr, ValidationError
-
 from scenarios.errors import ScenarioError
 from scenarios.machine_files import pins
+from scenarios.parts import Mistakes
 from scenarios.schema import Shape, flattened
 from scenarios.shape import problems_of
 from scenarios.tables import Tables
@@ -27,15 +26,16 @@ class Scenario(Shape):
     question is asked.
     """
 
-    _text: str | None = PrivateAttr(default=None)
-    _file: str = PrivateAttr(default=NAMELESS)
-    _tables: Tables = PrivateAttr(default_factory=dict)
+    _text: str | None
+    _file: str
+    _tables: Tables
 
     def __init__(self, **data: Any) -> None:
         data = plain(data)
+        self.__dict__.update(_text=None, _file=NAMELESS, _tables={})
         try:
             super().__init__(**data)
-        except ValidationError as error:
+        except Mistakes as error:
             raise ScenarioError(p for _, p in problems_of(error, flattened(data), NAMELESS)) from None
 
     def __eq__(self, other: object) -> bool:
@@ -77,5 +77,5 @@ class Scenario(Shape):
 def scenario(data: Mapping[str, Any], file: str, text: str | None, tables: Tables) -> Scenario:
     """Make a scenario that remembers where it came from; raises ScenarioError as ``Scenario`` does."""
     made = Scenario(**data)
-    made._file, made._text, made._tables = file, text, tables
+    made.__dict__.update(_file=file, _text=text, _tables=tables)
     return made

@@ -2,242 +2,40 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from numbers import Real
-from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, model_validator
-from pydantic_core import PydanticCustomError
-
-from dse.names import did_you_mean
-from scenarios.question import SAMPLERS, Search
-
-USUAL = Search()
-MOST = 10_000_000
-DATABASES = ("sqlite", "postgresql")
-FILES = (".db", ".sqlite", ".sqlite3")
-STORAGE_EXAMPLES = 'write a file such as "study.db", or "postgresql://user@host/database"'
-
-
-def _wrong(wrong: str, right: str) -> PydanticCustomError:
-    return PydanticCustomError("scenario", "{wrong}; {right}", {"wrong": wrong, "right": right})
-
-
-def _bare(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise _wrong("this is not a number", "write a number such as 20 or 1e6")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise _wrong("the number is too large", "write a number below 1e308") from None
-    if not math.isfinite(number):
-        raise _wrong(f"{number} is not a finite number", "write a finite number, or leave the key out")
-    return number
-
-
-def _number(value: Any) -> float | str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise _wrong("this is not a number", 'write a number, or text with a unit such as "10 kW"')
-    return _bare(value)
-
-
-def _count(value: Any) -> int:
-    number = _bare(value)
-    if not number.is_integer():
-        raise _wrong(f"{number:g} is not a whole number", "write a whole number such as 8")
-    return int(number)
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _wrong("this is neither true nor false", "write true or false")
-    return value
-
-
-def _idle(value: Any) -> bool | str:
-    if not isinstance(value, bool) and value not in ("on", "off"):
-        right = 'write true or false, or in a question of several kernels "on" or "off"'
-        raise _wrong("this is neither true nor false", right)
-    return bool(value) if isinstance(value, bool) else str(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise _wrong("this is not text", 'write text in quotes, such as "nbody"')
-    return value
-
-
-def _definition(value: Any) -> str:
-    if not isinstance(value, str):
-        right = 'write it as text, such as "9000 USD * processors"; a plain number belongs under [given]'
-        raise _wrong("this is no expression", right)
-    return value
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    listed = (value,) if isinstance(value, str) else value
-    if not isinstance(listed, list | tuple) or not all(isinstance(v, str) for v in listed):
-        raise _wrong("this is not a name or a list of names", 'write "energy" or ["energy", "time"]')
-    return tuple(listed)
-
-
-def _values(value: Any) -> tuple[float | str, ...]:
-    if not isinstance(value, list | tuple):
-        raise _wrong("this is not a list", "write a list such as [1, 2, 4]")
-    for i, v in enumerate(value):
-        if not isinstance(v, str) and (isinstance(v, bool) or not isinstance(v, Real)):
-            raise _wrong(f"entry {i + 1} is neither a number nor text", "write a list such as [1, 2, 4]")
-    return tuple(_number(v) for v in value)
-
-
-def _weights(value: Any) -> dict[str, float | str]:
-    if not isinstance(value, Mapping):
-        raise _wrong("this is no table of weights", 'write { energy = "1 1/J", time = "20 W/J" }')
-    return {str(name): _number(v) for name, v in value.items()}
-
-
-def _lists(value: Any) -> dict[str, tuple[float | str, ...]]:
-    if not isinstance(value, Mapping) or not value:
-        raise _wrong("this is no table of lists", "write { bodies = [1e5, 1e6], processors = [64, 512] }")
-    found = {}
-    for path, listed in leaves(value).items():
-        try:
-            found[path] = _values(listed)
-        except PydanticCustomError as error:
-            told = error.context or {}
-            wrong = str(told["wrong"]).replace("this is", f"what stands for {path} is", 1)
-            raise _wrong(wrong, str(told["right"])) from None
-    return found
-
-
-def _headers(value: Any) -> dict[str, str]:
-    if not isinstance(value, Mapping) or not value:
-        raise _wrong("this names no columns", 'write { bodies = "n", "limits.time.max" = "T" }')
-    found = leaves(value)
-    for path, head in found.items():
-        if not isinstance(head, str):
-            raise _wrong(f"what stands for {path} is no header of a column", 'write { bodies = "n" }')
-    return found
-
-
-def _factors(value: Any) -> tuple[float, ...]:
-    if not isinstance(value, list | tuple):
-        raise _wrong("this is not a list", "write a list such as [1, 0.5, 0.25]")
-    if any(isinstance(v, str) for v in value):
-        raise _wrong("a factor is a plain number", "write a list such as [1, 0.5, 0.25], or use values")
-    return tuple(_bare(v) for v in value)
-
-
-def _spacing(value: Any) -> str:
-    if not isinstance(value, str) or value not in {"linear", "log"}:
-        raise _wrong("this is no spacing", 'write "log" or "linear"')
-    return value
-
-
-def _sampler(value: Any) -> str:
-    if not isinstance(value, str) or value not in SAMPLERS:
-        hint = did_you_mean(value, SAMPLERS).removeprefix("; ") if isinstance(value, str) else ""
-        raise _wrong("this is no sampler", f"{hint} " * bool(hint) + f"there are: {', '.join(SAMPLERS)}")
-    return value
-
-
-def _positive(value: Any) -> int:
-    number = _count(value)
-    if not 1 <= number <= MOST:
-        raise _wrong(f"{number} is not possible", f"write a whole number from 1 to {MOST}")
-    return number
-
-
-def _seed(value: Any) -> int:
-    number = _count(value)
-    if not 0 <= number < 2**32:
-        raise _wrong(f"{number} is no seed", "write a whole number from 0 to 4294967295")
-    return number
-
-
-def _storage(value: Any) -> str:
-    text = _text(value)
-    scheme, sign, rest = text.partition("://")
-    known = scheme.partition("+")[0] in DATABASES and rest if sign else text.endswith(FILES)
-    if not known:
-        # nothing of a URL is repeated: it may hold a password
-        wrong = f"no trials can be kept in a {scheme!r} database" if sign else "this is no place for trials"
-        raise _wrong(wrong, STORAGE_EXAMPLES)
-    if sign and _password(text):
-        # the scenario's text stands in every result
-        wrong = "a password does not belong into a question, which every result repeats"
-        raise _wrong(wrong, "leave it out of the URL and put it into PGPASSWORD or ~/.pgpass")
-    return text
-
-
-def _password(url: str) -> bool:
-    try:
-        return urlsplit(url).password is not None
-    except ValueError:
-        return True
-
-
-def _machine(value: Any) -> str | dict[str, Any]:
-    if isinstance(value, str | dict):
-        return value
-    raise _wrong("this is no machine", 'write a name such as "jaketown", or a table { base = "jaketown", … }')
-
-
-Cell = float | str
-Settings = list[dict[str, Cell]]
-Number = Annotated[float | str, PlainValidator(_number, json_schema_input_type=float | str)]
-Bare = Annotated[float, PlainValidator(_bare, json_schema_input_type=float)]
-Count = Annotated[int, PlainValidator(_count, json_schema_input_type=float)]
-Flag = Annotated[bool, PlainValidator(_flag, json_schema_input_type=bool)]
-Idle = Annotated[bool | str, PlainValidator(_idle, json_schema_input_type=bool | Literal["on", "off"])]
-Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
-Definition = Annotated[str, PlainValidator(_definition, json_schema_input_type=str)]
-Names = Annotated[tuple[str, ...], PlainValidator(_names, json_schema_input_type=str | list[str])]
-Values = Annotated[tuple[float | str, ...], PlainValidator(_values, json_schema_input_type=list[float | str])]
-Factors = Annotated[tuple[float, ...], PlainValidator(_factors, json_schema_input_type=list[float])]
-Lists = Annotated[
-    dict[str, tuple[float | str, ...]],
-    PlainValidator(_lists, json_schema_input_type=dict[str, list[float | str]]),
-]
-Headers = Annotated[dict[str, str], PlainValidator(_headers, json_schema_input_type=dict[str, str])]
-Weights = Annotated[
-    dict[str, float | str], PlainValidator(_weights, json_schema_input_type=dict[str, float | str])
-]
-Sampler = Annotated[
-    str,
-    PlainValidator(
-        _sampler, json_schema_input_type=Literal["TPE", "NSGA-II", "NSGA-III", "CMA-ES", "random"]
-    ),
-]
-Positive = Annotated[int, PlainValidator(_positive, json_schema_input_type=float)]
-Seed = Annotated[int, PlainValidator(_seed, json_schema_input_type=float)]
-Storage = Annotated[str, PlainValidator(_storage, json_schema_input_type=str)]
-Spacing = Annotated[str, PlainValidator(_spacing, json_schema_input_type=str)]
-MachineEntry = Annotated[
-    str | dict[str, Any],
-    PlainValidator(
-        _machine, json_schema_input_type=str | dict[str, Cell | dict[str, Cell | Settings] | Settings]
-    ),
-]
-GivenEntry = Annotated[
-    Any,
-    PlainValidator(
-        lambda value: value,
-        json_schema_input_type=Cell
-        | dict[str, Cell | dict[str, Cell | dict[str, Cell]]]
-        | list[dict[str, Cell | bool | list[Cell] | dict[str, Cell]]],
-    ),
-]
-
-
-class Part(BaseModel):
-    """A frozen piece of a scenario that takes no unknown key."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+from scenarios.cells import (
+    USUAL,
+    Bare,
+    Confidence,
+    Correlations,
+    Count,
+    Definition,
+    Factors,
+    Flag,
+    GivenEntry,
+    Headers,
+    Idle,
+    Level,
+    Lists,
+    MachineEntry,
+    MeasureName,
+    Method,
+    Names,
+    Number,
+    Positive,
+    Sampler,
+    Seed,
+    Spacing,
+    Storage,
+    Text,
+    Values,
+    Weights,
+    leaves,
+)
+from scenarios.distributions import Sampling
+from scenarios.parts import Part, Wrong
 
 
 class Decide(Part):
@@ -266,6 +64,14 @@ class Bounds(Part):
     """Greatest value allowed: an SI number or text with a unit."""
     within: Bare | None = None
     """Of a metric: at most so far (0.05: 5 %) from its own optimum under all limits without within."""
+    probability: Level | None = None
+    """Of a question with [uncertain]: with which probability the limit holds; without it, in every sample."""
+    confidence: Confidence | None = None
+    """With a probability: how sure it is that the design keeps it (0.99 unless set); 0: in the samples only."""
+    worst: Flag = False
+    """Of a question with [uncertain]: the limit holds whatever the uncertain numbers are within their ends."""
+    of: Names | None = None
+    """Of [limits.joint] only: which limits hold together with its probability."""
 
 
 class Front(Part):
@@ -290,6 +96,12 @@ class Goal(Part):
     ties: Names | None = None
     """Which of several designs that are equally good is handed out: that with the least of these, one after the other;
     metrics or decided quantities. After them come time, energy and cost, then the decided quantities in file order."""
+    measure: MeasureName | None = None
+    """Of a question with [uncertain]: by what a design is judged, "mean" or "worst"."""
+    quantile: Level | None = None
+    """Instead of measure: the value that the objective stays within with this probability."""
+    cvar: Level | None = None
+    """Instead of measure: the mean of the worst, 0.9 of the worst tenth."""
     front: Front | None = None
     """How finely the Pareto front of several objectives is drawn."""
 
@@ -326,11 +138,10 @@ class Sweep(Part):
         """Whether the axis counts rows of several numbers that change together."""
         return self.path is None
 
-    @model_validator(mode="after")
-    def _one_form(self) -> Self:
+    def complete(self) -> None:
+        """Something must say what is swept."""
         if self.path is None and self.paths is None and self.table is None and self.columns is None:
-            raise PydanticCustomError("no_path", "no path")
-        return self
+            raise Wrong("no path", kind="no_path")
 
 
 class Searching(Part):
@@ -369,6 +180,60 @@ class KernelEntry(Part):
     """How many times it runs (1 unless set)."""
 
 
+class Spread(Part):
+    """The distribution of an uncertain number, in one way; numbers as the quantity itself is written."""
+
+    normal: Values | None = None
+    """Mean and standard deviation."""
+    lognormal: Values | None = None
+    """Median and geometric standard deviation, a plain number above 1."""
+    uniform: Values | None = None
+    """Least and greatest value."""
+    loguniform: Values | None = None
+    """Least and greatest value; the logarithm is uniform between."""
+    triangular: Values | None = None
+    """Least, most probable and greatest value."""
+    beta: Values | None = None
+    """Both shapes, then the least and the greatest value (of a plain number 0 and 1 unless said otherwise)."""
+    values: Values | None = None
+    """The only values that it can have."""
+    weights: Factors | None = None
+    """With values: how probable each is, relative to the others; equally unless set."""
+    table: Text | None = None
+    """A CSV file, from the scenario's folder: each of its rows is as probable as any other. Numbers from one table are
+    from one row."""
+    column: Text | None = None
+    """With table: which column; the unit stands in the header, "T [ms]"."""
+    from_: Text | None = None
+    """What is known already: "machine", the interval of the machine file; or "residuals", the errors of the fitted
+    model, for a plain number that a definition multiplies with."""
+
+
+class Drawing(Part):
+    """How worlds are drawn from what is uncertain."""
+
+    samples: Positive = Sampling().samples
+    """How many (1024 unless set)."""
+    method: Method | None = None
+    """sobol: a scrambled Sobol sequence; random: independent; latin: a Latin hypercube. Unless set, sobol, and random
+    where a limit has a probability."""
+    seed: Seed = Sampling().seed
+    """Where random numbers start (0 unless set)."""
+    correlation: Correlations = ()
+    """Pairs of uncertain numbers with the correlation of the normal variables behind them (a Gaussian copula)."""
+
+
+class Uncertainty(Part):
+    """What is uncertain: a distribution for each number, by the name of an input or "machine.NAME"."""
+
+    _others = "spreads"
+
+    sampling: Drawing = Drawing()
+    """How worlds are drawn."""
+    spreads: dict[str, Spread] = {}
+    """The distributions by name."""
+
+
 class Shape(Part):
     """A scenario's keys."""
 
@@ -399,6 +264,8 @@ class Shape(Part):
     """What is minimised or maximised; without it any design within the limits is an answer."""
     limits: dict[str, Bounds] = {}
     """Limits on metrics and decided quantities."""
+    uncertain: Uncertainty | None = None
+    """Numbers that are not known for sure: their distributions, and how worlds are drawn from them."""
     search: Searching | None = None
     """Look for designs with a sampler, without proof, instead of with a method that proves its answer."""
     sweep: dict[str, Sweep] = {}
@@ -413,16 +280,15 @@ class Shape(Part):
     gap: Bare | None = None
     """Relative gap between answer and proved bound that is good enough (1e-6 unless set)."""
 
-    @model_validator(mode="before")
     @classmethod
-    def _flat(cls, data: Any) -> Any:
-        return flattened(data) if isinstance(data, Mapping) else data
+    def prepared(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the entries with dotted names in place of nested tables."""
+        return flattened(data)
 
-    @model_validator(mode="after")
-    def _something(self) -> Self:
+    def complete(self) -> None:
+        """Something must say what is computed."""
         if not self.model and not self.kernels:
-            raise PydanticCustomError("no_model", "no model is named")
-        return self
+            raise Wrong("no model is named", kind="no_model")
 
 
 def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -435,19 +301,16 @@ def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
         entries = found.get(section)
         if isinstance(entries, dict):
             found[section] = _flat(entries, part)
+    uncertain = found.get("uncertain")
+    if isinstance(uncertain, dict):
+        sampling = {k: v for k, v in uncertain.items() if k == "sampling"}
+        found["uncertain"] = sampling | spread_entries(uncertain)
     return found
 
 
-def leaves(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the entries of nested tables with dotted names."""
-    found: dict[str, Any] = {}
-    for name, entry in entries.items():
-        inner = leaves(entry) if isinstance(entry, dict) else {}
-        dotted = {f"{name}.{k}": v for k, v in inner.items()}
-        # what stands there twice stays nested, where it is refused
-        twice = any(k in entries or k in found for k in dotted)
-        found |= dotted if inner and not twice else {name: entry}
-    return found
+def spread_entries(uncertain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of [uncertain] that are distributions, those of nested tables with dotted names."""
+    return _flat({k: v for k, v in uncertain.items() if k != "sampling"}, Spread)
 
 
 def _flat(entries: Mapping[str, Any], part: type[Part]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Checks a scenario's shape, and says in the user's words what pydantic finds wrong with it."""
+"""Checks a scenario's shape, and says in the user's words what is wrong with it."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from dse.names import did_you_mean
 from scenarios.errors import MOST, Findings, Problem, meant, shown
+from scenarios.parts import EXTRA, SCENARIO, Mistakes, Part, Place
 from scenarios.schema import (
     Bounds,
     Decide,
+    Drawing,
     Front,
     Goal,
     KernelEntry,
-    Part,
     Searching,
     Shape,
+    Spread,
     Sweep,
     flattened,
 )
-
-Place = tuple[str | int, ...]
 
 _PARTS: dict[str, type[Part]] = {
     "kernels": KernelEntry,
@@ -31,6 +29,7 @@ _PARTS: dict[str, type[Part]] = {
     "limits": Bounds,
     "sweep": Sweep,
     "search": Searching,
+    "uncertain": Spread,
 }
 _TABLES = {
     "kernels": 'write [[kernels]] and below it name = "forces" and model = "nbody", once for each kernel',
@@ -42,17 +41,7 @@ _TABLES = {
     "sweep": 'write a table such as { path = "limits.time.max", values = [1, 2] }',
     "search": 'write a table such as { sampler = "TPE", trials = 500 }',
     "objective": 'write a table such as { minimize = "energy" }',
-}
-
-
-# what the language has a place for and dse does not answer yet, by section and key
-_RESERVED = {
-    ("", "uncertain"): "distributions",
-    ("objective", "measure"): "distributions",
-    ("objective", "quantile"): "distributions",
-    ("objective", "cvar"): "distributions",
-    ("limits", "probability"): "distributions",
-    ("limits", "worst"): "distributions",
+    "uncertain": 'write a table such as { normal = ["10 W", "0.5 W"] }',
 }
 
 
@@ -66,7 +55,7 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
     while True:
         try:
             return Shape.model_validate(rest)
-        except ValidationError as error:
+        except Mistakes as error:
             broken = list(problems_of(error, rest, findings.file, full=not findings.many))
         for _, problem in broken:
             if problem.key not in findings.broken and not _told(problem.key, findings):
@@ -86,21 +75,20 @@ def _told(key: str, findings: Findings) -> bool:
 
 
 def problems_of(
-    error: ValidationError, data: Mapping[str, Any], file: str, *, full: bool = True
+    error: Mistakes, data: Mapping[str, Any], file: str, *, full: bool = True
 ) -> Iterator[tuple[Place, Problem]]:
     """Yield each mistake with the place that must go for the rest to be readable.
 
     Unless ``full``, and after MOST of them, what was probably meant is not looked for.
     """
-    for number, found in enumerate(error.errors(include_url=False)):
-        place: Place = found["loc"]
-        kind, context = found["type"], found.get("ctx", {})
-        if kind == "scenario":
-            wrong, right = str(context["wrong"]), str(context["right"])
+    for number, found in enumerate(error.found):
+        place, kind = found.place, found.kind
+        if kind == SCENARIO:
+            wrong, right = found.wrong, found.right
             wrong = wrong.replace("this is", f"{shown(_at(data, place))} is", 1)
-        elif kind == "extra_forbidden" and _twice(place, data):
+        elif kind == EXTRA and _twice(place, data):
             wrong, right = f"{shown(dotted(place[1:]))} stands there twice", "keep one of the two"
-        elif kind == "extra_forbidden":
+        elif kind == EXTRA:
             near = full and number < MOST
             wrong, right = _unknown(place) if near else (f"unknown key {shown(str(place[-1]))}", "")
         elif kind == "no_model":
@@ -109,12 +97,16 @@ def problems_of(
         elif kind == "no_path":
             place = (*place, "path")
             wrong, right = _missing(place, file)
-        elif kind == "missing":
-            wrong, right = _missing(place, file)
         else:
-            wrong = f"{shown(found['input'])} is {'no list of tables' if place == ('kernels',) else 'not a table'}"
+            wrong = (
+                f"{shown(found.value)} is {'no list of tables' if place == ('kernels',) else 'not a table'}"
+            )
             right = _TABLES.get(str(place[0]) if place else "", "write a table")
-        cut = place[:-1] if kind in {"missing", "no_model", "no_path"} or _twice(place, data) else place
+            if place == ("decide", "machine") and isinstance(found.value, str):
+                one = shown(found.value)
+                wrong = f"{one} is one machine, which leaves nothing to decide"
+                right = f"write machine = {one} at the top of the file, or a list: {{ values = [{one}, …] }}"
+        cut = place[:-1] if kind in {"no_model", "no_path"} or _twice(place, data) else place
         yield cut, Problem(file, dotted(place), wrong, right)
 
 
@@ -131,15 +123,14 @@ def _fields(place: Place) -> type[Part]:
         return Shape
     if place[0] == "objective":
         return Front if place[1:2] == ("front",) else Goal
+    if place == ("uncertain", "sampling"):
+        return Drawing
     return _PARTS[str(place[0])]
 
 
 def _unknown(place: Place) -> tuple[str, str]:
-    name, fields = str(place[-1]), _fields(place[:-1]).model_fields
-    reserved = _RESERVED.get((str(place[0]) if len(place) > 1 else "", name))
-    if reserved is not None:
-        told = f"[{name}]" if place == ("uncertain",) else name
-        return f"{told} is reserved for {reserved} and cannot be used yet", "leave it out for now"
+    name = str(place[-1])
+    fields = [n for n in _fields(place[:-1]).model_fields if n != "spreads"]
     if name in Shape.model_fields and name not in fields:
         return f"{name} does not belong here", f"move {name} to the top of the file, above the first [table]"
     if len(place) == 1 and not did_you_mean(name, fields):
@@ -149,7 +140,11 @@ def _unknown(place: Place) -> tuple[str, str]:
 
 def _twice(place: Place, data: Mapping[str, Any]) -> bool:
     """Whether a nested table could not be written with a dotted name, because there is one already."""
-    return len(place) == 3 and place[0] in ("decide", "limits") and dotted(place[1:]) in data[str(place[0])]
+    return (
+        len(place) == 3
+        and place[0] in ("decide", "limits", "uncertain")
+        and dotted(place[1:]) in data[str(place[0])]
+    )
 
 
 def _missing(place: Place, file: str) -> tuple[str, str]:

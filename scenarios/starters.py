@@ -9,7 +9,7 @@ from dse.models.model import Model
 from dse.models.structure import Parts, Row, Structure, Table
 from dse.quantities import Quantity
 from scenarios.errors import shown
-from scenarios.template_lines import EXAMPLES, about, axis, example, limits, line, objective
+from scenarios.template_lines import EXAMPLES, about, axis, example, limits, line, objective, prices, ties
 from scenarios.template_lines import given as given_line
 
 _ROWS = ("a", "b")
@@ -34,6 +34,7 @@ def starter(model: Model, structure: Structure) -> str:
             "",
             "[given]   # SI numbers, or text with a unit",
             *(_scalar(flat, q) for q in scalar),
+            *prices(flat),
             *(row for table in structure.tables for row in table_lines(table, {structure.entries: entries})),
             "",
             "[decide]  # each of these is decided without a word: narrow it here, or give its value under [given]",
@@ -41,6 +42,7 @@ def starter(model: Model, structure: Structure) -> str:
             "",
             "[objective]  # or maximize; a list of metrics asks for a Pareto front",
             f'minimize = "{objective(flat)}"',
+            ties(flat),
             "",
             "[limits]  # min or max of a metric or a decided quantity",
             *limits(flat.metrics),

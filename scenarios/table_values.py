@@ -86,7 +86,7 @@ def _in_si(
     with np.errstate(over="ignore"):
         # divided by a whole number a cell has the digits that its text with the unit has
         found: Array = values / back if back and 1 / back == factor else values * factor
-    endless = np.flatnonzero(~np.isfinite(found))
+    endless = np.flatnonzero(np.isinf(found))
     _tell(reader, key, table, [(int(i), "the number is too large") for i in endless], "write a smaller one")
     return None if endless.size else found
 
@@ -102,7 +102,8 @@ def _suspicious(reader: Reader, aim: Target, q: Quantity, values: Array) -> Any:
     if q.menu or q.name in reader.whole:
         odd |= values != np.floor(values)
         odd |= ((values < 1) | (values > len(q.menu))) if q.menu else False
-    return np.flatnonzero(odd)
+    # what could not be read was told already
+    return np.flatnonzero(odd & ~np.isnan(values))
 
 
 def _tell(reader: Reader, key: str, table: Table, odd: Sequence[tuple[int, str]], right: str) -> None:

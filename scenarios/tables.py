@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from dse import csv_files
 from dse.csv_files import Sheet, name_and_unit
+from scenarios.cells import leaves
 from scenarios.errors import Findings, meant, shown
 from scenarios.machine_files import rewritten
-from scenarios.schema import leaves
+from scenarios.schema import spread_entries
 from scenarios.toml_text import to_toml
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A column: finite numbers in a ``unit`` ("" for SI), or texts."""
+    """A column: finite numbers in a ``unit`` ("" for SI), or texts. What could not be read, and was noted, is NaN."""
 
     values: Array | tuple[str, ...]
     unit: str = ""
@@ -107,9 +108,11 @@ def _read(
     data: Mapping[str, Any], folder: Path, findings: Findings
 ) -> tuple[dict[str, Any], dict[str, str], dict[str, Table]]:
     """Read all tables; also says how each path is called now."""
-    sweep, paths, found = data.get("sweep"), dict[str, str](), dict[str, Table]()
+    paths, found = dict[str, str](), dict[str, Table]()
+    made = _of_spreads(data, folder, findings, paths, found)
+    sweep = data.get("sweep")
     if not isinstance(sweep, dict):
-        return dict(data), paths, found
+        return made, paths, found
     axes = dict(sweep)
     for axis, entry in sweep.items():
         path, columns = (entry.get(k) if isinstance(entry, dict) else None for k in ("table", "columns"))
@@ -123,12 +126,45 @@ def _read(
             continue
         found[table.name], paths[path] = table, table.name
         axes[axis] = {**entry, "table": table.name}
-    return {**data, "sweep": axes}, paths, found
+        if len(table.columns) < len(heads):
+            # so that what stands in the others is told as well
+            axes[axis]["columns"] = {p: head for p, head in heads.items() if p in table.columns}
+    return {**made, "sweep": axes}, paths, found
+
+
+def _of_spreads(
+    data: Mapping[str, Any],
+    folder: Path,
+    findings: Findings,
+    paths: dict[str, str],
+    found: dict[str, Table],
+) -> dict[str, Any]:
+    """Read the tables that uncertain numbers are from: the numbers from one file are columns of one table."""
+    uncertain = data.get("uncertain")
+    if not isinstance(uncertain, dict):
+        return dict(data)
+    spreads, heads = spread_entries(uncertain), dict[str, dict[str, str]]()
+    for name, entry in spreads.items():
+        path, column = (entry.get(k) if isinstance(entry, dict) else None for k in ("table", "column"))
+        if isinstance(path, str) and isinstance(column, str) and not path.startswith(MARK):
+            heads.setdefault(path, {})[name] = column
+    changed = dict(spreads)
+    for path, columns in heads.items():
+        table = _table("uncertain", folder, path, columns, findings)
+        if table is None:
+            findings.broken.update(f"uncertain.{name}.table" for name in columns)
+            continue
+        found[table.name], paths[path] = table, table.name
+        changed |= {name: {**spreads[name], "table": table.name} for name in columns}
+    if not paths:
+        return dict(data)
+    sampling = {k: v for k, v in uncertain.items() if k == "sampling"}
+    return {**data, "uncertain": {**sampling, **changed}}
 
 
 def _table(key: str, folder: Path, path: str, columns: Mapping[str, str], findings: Findings) -> Table | None:
-    """Read the columns of a file that are used; None, and mistakes noted, where something is wrong with them."""
-    before, place = findings.count, f"{key}.table"
+    """Read the columns of a file that are used, and note mistakes; None where no rows of any can be read."""
+    place = f"{key}.table"
     try:
         sheet = csv_files.read((folder / path).resolve())
     except OSError as error:
@@ -145,13 +181,13 @@ def _table(key: str, folder: Path, path: str, columns: Mapping[str, str], findin
         findings.add(place, f"{path} has {len(sheet.lines)} rows", f"keep to {MOST_ROWS:.0e} of them")
     found = {p: _column(f"{key}.columns", sheet, path, p, head, findings) for p, head in columns.items()}
     kept = {p: c for p, c in found.items() if c is not None}
-    if findings.count > before or len(kept) < len(columns) or not sheet.lines:
+    if not kept or not sheet.lines or len(sheet.lines) > MOST_ROWS:
         return None
-    return Table(MARK + _checksum(kept), kept, lines=sheet.lines)
+    return Table(MARK + checksum(kept), kept, lines=sheet.lines)
 
 
 def _column(key: str, sheet: Sheet, file: str, path: str, head: str, findings: Findings) -> Cells | None:
-    """Read one column; None, and what is wrong noted, where it is not there or has no sound cells."""
+    """Read one column, and note what is wrong; None where it is not there, or is no column of numbers."""
     places = [i for i, h in enumerate(sheet.heads) if head in (h, name_and_unit(h)[0])]
     at = f"{key}.{shown(path) if '.' in path else path}"
     if len(places) != 1:
@@ -176,7 +212,11 @@ def _column(key: str, sheet: Sheet, file: str, path: str, head: str, findings: F
         told = f"{shown(text)} is no finite number" if text else "the cell is empty"
         findings.add(at, f"{file} line {line}: {told}", f"column {shown(head)} needs a value in every row")
     _and_more(findings, at, file, len(bad))
-    return None
+    sound = _numbers([t if is_number(t) else "0" for t in texts]) if counted else None
+    if sound is None:
+        return None
+    sound[[not is_number(t) for t in texts]] = math.nan
+    return Cells(sound, "" if unit in _NO_UNIT else unit)
 
 
 def _numbers(texts: Sequence[str]) -> Array | None:
@@ -188,7 +228,8 @@ def _numbers(texts: Sequence[str]) -> Array | None:
     except (ValueError, OverflowError):
         return None
     # Python reads more as a number than people do: 1_000, digits of other scripts
-    plain = all(t.isascii() and "_" not in t for t in texts)
+    together = "".join(texts)
+    plain = together.isascii() and "_" not in together
     return values if plain and np.isfinite(values).all() else None
 
 
@@ -207,7 +248,7 @@ def _and_more(findings: Findings, key: str, file: str, count: int) -> None:
         findings.add(key, f"{file} has {count - TOLD} more such lines", "mend them all")
 
 
-def _checksum(columns: Mapping[str, Cells]) -> str:
+def checksum(columns: Mapping[str, Cells]) -> str:
     """Return the checksum of columns: their paths, units, and what stands in them, in whatever order they are named."""
     made = hashlib.sha256()
     for path, cells in sorted(columns.items()):

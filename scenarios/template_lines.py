@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dse.models.economics import ACCOUNTS, SHARED, refusal
 from dse.models.model import Model
 from dse.quantities import Quantity, examples
 
@@ -16,6 +17,13 @@ EXAMPLES = {
     "flops_per_pair": "20",
     "distance": '"32 KiB"',
     "instructions": '"1e11 instruction"',
+}
+# of what a run costs and emits; a grid is an example among others
+PRICES = {
+    "electricity_price": '"0.2 USD/kWh"',
+    "carbon_intensity": '"400 g/kWh"',
+    "grid": '"world"',
+    "lifetime": '"4 yr"',
 }
 # where a model's theory holds, for metrics that leave this range without it, and work to be done: limits that count
 RANGES = {
@@ -68,6 +76,26 @@ def given(m: Model, q: Quantity) -> str:
     return line(f"{start}{q.name} = {value}", about(q))
 
 
+def prices(m: Model) -> list[str]:
+    """Write what asks for the cost and the carbon of a run, as comments; nothing for a model that has none of these."""
+    if refusal(m):
+        return []
+    rates = [*(q for a in ACCOUNTS for q in a.rates), *SHARED]
+    told = (
+        "for `cost` and `carbon` among the metrics, with purchase_price and embodied_carbon of the machine:"
+    )
+    return [f"# {told}", *(line(f"# {q.name} = {PRICES.get(q.name) or example(q)}", about(q)) for q in rates)]
+
+
+def ties(m: Model) -> str:
+    """Write the order of ties, as a comment."""
+    names = [q.name for q in m.metrics]
+    first = [f'"{n}"' for n in ("time", "power", "cost", *names) if n in names][:2]
+    return line(
+        f"# ties = [{', '.join(first)}]", "of designs that are equally good the one with the least of these"
+    )
+
+
 def example(q: Quantity) -> str:
     """Write a value of a quantity: its default, or one that reads well."""
     if q.default is not None:
@@ -105,4 +133,23 @@ def axis(metrics: Iterable[Quantity]) -> list[str]:
         f'# stop    = "100 {unit}"',
         "# num     = 41",
         '# spacing = "log"',
+        "# in place of these, several that change together, or the rows of a file:",
+        f'# paths = {{ "limits.{what}.max" = ["1 {unit}", "10 {unit}"] }}',
+        '# table = "points.csv"',
+        f'# columns = {{ "limits.{what}.max" = "{what}" }}',
+    ]
+
+
+def uncertain(given: Iterable[Quantity]) -> list[str]:
+    """Write the first given number of a starter that can be uncertain, as comments; nothing without one."""
+    first = next((q for q in given if q.name in EXAMPLES and EXAMPLES[q.name][:1] != '"'), None)
+    if first is None:
+        return []
+    value = float(EXAMPLES[first.name])
+    return [
+        "# [uncertain]  # numbers that are not known for sure: what is best in each world, by `dse uncertainty`",
+        line(
+            f"# {first.name} = {{ uniform = [{0.8 * value:g}, {1.2 * value:g}] }}",
+            "also: normal, lognormal, values",
+        ),
     ]

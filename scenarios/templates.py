@@ -1,31 +1,21 @@
-"""Where scenarios start from: the library of ready questions, a commented template, the JSON Schema."""
+"""Where scenarios start from: a commented template, the JSON Schema."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from dse import machines, models
-from dse.models import plugins
+from dse.models.economics import ACCOUNTS, SHARED
 from dse.models.fitted import RANGE, Fitted, fit_of
 from dse.models.model import Model
 from dse.quantities import Quantity, examples
 from scenarios.schema import Shape
 from scenarios.starters import starter, table_lines
-from scenarios.template_lines import about, axis, given, limits, line, objective
+from scenarios.template_lines import about, axis, given, limits, line, objective, prices, ties, uncertain
 
 _FAVOURITE = "jaketown"
-
-
-def library() -> dict[str, Traversable]:
-    """Return the ready scenarios: name -> file, ours first, then those that come with models of packages."""
-    entries = files("scenarios").joinpath("library").iterdir()
-    found = {e.name.removesuffix(".toml"): e for e in entries if e.name.endswith(".toml")}
-    theirs = {n: f for n, f in plugins.files("scenarios").items() if n not in found}
-    return dict(sorted(found.items())) | dict(sorted(theirs.items()))
 
 
 def json_schema() -> dict[str, Any]:
@@ -37,10 +27,23 @@ def json_schema() -> dict[str, Any]:
         "description": "One question about a machine and an algorithm.",
         "anyOf": [{"required": ["model"]}, {"required": ["kernels"]}],
     }
+    made["properties"]["given"]["properties"] = _prices()
     for section in ("decide", "limits"):
         entries = made["properties"][section]
         entries["additionalProperties"] = _nested(entries["additionalProperties"], 3)
+    spreads = made["$defs"]["Uncertainty"]
+    spreads["additionalProperties"] = _nested(spreads["additionalProperties"], 3)
     return made
+
+
+def _prices() -> dict[str, Any]:
+    """Describe the inputs of cost and carbon, which any model that says what hardware a run keeps busy has."""
+    found: dict[str, Any] = {}
+    for q in dict.fromkeys((*(q for a in ACCOUNTS for q in a.rates), *SHARED)):
+        names = [{"enum": list(q.choices)}] if q.choices else []
+        meaning = f"{q.meaning} ({q.unit})" if q.unit else q.meaning
+        found[q.name] = {"description": meaning, "anyOf": [*names, {"type": "number"}, {"type": "string"}]}
+    return found
 
 
 def _nested(entry: dict[str, Any], levels: int) -> dict[str, Any]:
@@ -78,6 +81,7 @@ def template(model: str) -> str:
         "",
         "[given]   # SI numbers, or text with a unit",
         *(given(m, q) for q in fixed),
+        *prices(m),
         *(row for table in (m.structure.tables if m.structure else ()) for row in table_lines(table)),
         "",
         "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of",
@@ -87,11 +91,14 @@ def template(model: str) -> str:
         "",
         "[objective]  # or maximize; a list of metrics asks for a Pareto front",
         f'minimize = "{objective(m)}"',
+        ties(m),
         "",
         "[limits]  # min or max of a metric or a decided quantity",
         *limits(m.metrics),
         "",
         *axis(m.metrics),
+        "",
+        *uncertain(fixed),
     ]
     return "\n".join(lines) + "\n"
 

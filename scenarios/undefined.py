@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from dse.models.fitted import NotPositive
 from dse.models.model import evaluate
 from scenarios.compiling import compiled, plain_lift
 from scenarios.composed import Definition, Guard, definitions_of, guarded
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 DESIGNS = 256
+FEW = 8
 SEED = 20260101
 PLACES = 3
 # beyond this from its other end a decided quantity without an end of its own is not tried
@@ -50,10 +52,11 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
     """Return the grid with limits that keep definitions where they have a value; mistakes are noted."""
     model = next(iter(grid.bases.values())).model
     suspects = [s for d in definitions_of(model) for s in _suspects(d)]
-    if not suspects or model.black_box:
+    if not definitions_of(model) or model.black_box:
         return grid
     asked = [q for q in map(_first, _places(grid)) if q is not None]
-    if not asked:
+    _fitted_at_zero(asked, findings)
+    if not asked or not suspects or findings.problems:
         return grid
     try:
         tried = [_tried(q, suspects) for q in asked]
@@ -74,6 +77,44 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
         return grid
     made = guarded(model, guards)
     return replace(grid, bases={k: replace(q, model=made) for k, q in grid.bases.items()})
+
+
+def _fitted_at_zero(asked: list[Question], findings: Findings) -> None:
+    """Note where a fitted model is asked at a computed 0 at every design tried: it was fitted to numbers above 0."""
+    import numpy as np
+
+    told: dict[tuple[str, str], None] = {}
+    for q in asked:
+        x = _designs(q)
+        for k in range(min(FEW, *(len(v) for v in x.values())) if x else 1):
+            at = {**q.given, **{n: float(v[k]) for n, v in x.items()}}
+            try:
+                with np.errstate(all="ignore"):
+                    evaluate(q.model, at)
+            except NotPositive as error:
+                told[_of_zero(q, at, error)] = None
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                return
+            else:
+                return
+    for key, wrong in told:
+        findings.add(key, wrong, "keep what it is computed from above 0")
+
+
+def _of_zero(q: Question, at: Mapping[str, Any], error: NotPositive) -> tuple[str, str]:
+    """Return the key of the definition that comes to 0 or asks a function at 0, and what is wrong."""
+    every = definitions_of(q.model)
+    named = str(error).partition(" ")[0]
+    key = next((d.name for d in every if d.name == named), "")
+    for d in () if key else every:
+        try:
+            compiled(d.tree, plain_lift)(at)
+        except NotPositive:
+            key = d.name
+            break
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            continue
+    return (f"define.{key}" if key else "define"), str(error)
 
 
 def _suspects(d: Definition) -> Iterator[Suspect]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from collections.abc import Callable, Mapping
 
@@ -12,35 +11,16 @@ import numpy as np
 from dse import models
 from dse.models import validity
 from formulations import evaluation, failures
-from formulations.evaluation import RowKey
-from formulations.problem import Kind, Problem, formulate, no_halvings
-from formulations.tolerances import BINDS, HOLDS
+from formulations.problem import Kind, Problem, formulate
+from formulations.tolerances import HOLDS
 from results import families
 from results.limits import base_name
-from results.solution import LimitState, Solution, Status
-from results.store import StoreError
-from scenarios.composed import definitions_of
-from scenarios.question import HALVINGS, Question
-from solvers import (
-    anchors,
-    cases,
-    choices,
-    conflicts,
-    explanation,
-    methods,
-    milp_conflicts,
-    programs,
-    scan,
-    structured,
-    subsets,
-    ties,
-    wider,
-)
+from results.solution import Solution, Status
+from results.trouble import StoreError
+from scenarios.question import Question
+from solvers import anchors, cases, choices, designs, explanation, judgement, structured, ties, wider
 from solvers.outcome import Conflicts, Outcome
-from solvers.sensitivity import bound_of
 from solvers.wider import Tried
-
-AGREES = 1e-8
 
 
 def answer(question: Question, *, neighbours: bool = True, brief: bool = False) -> Solution:
@@ -53,6 +33,10 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
     database that is asked to keep the trials of a sampler, and cannot, is a StoreError.
     """
     began = time.perf_counter()
+    if question.uncertain is not None:
+        from solvers import decide_now  # it answers the worlds of a question by what is here
+
+        return decide_now.answer_now(question, fresh=neighbours and not brief)
     if anchors.has_anchors(question):
         solution = anchors.answered(
             question,
@@ -146,7 +130,9 @@ def _answer(
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
     solution = _ties_told(tried.problem, solution)
-    if isinstance(tried.found, programs.Settled):
+    if not isinstance(tried.found, structured.Optimum):
+        from solvers import programs
+
         assert tried.problem.program is not None, "this is how programs are settled"
         return programs.explained(tried.problem.program, tried.found, solution, neighbours)
     return explanation.explained(tried.problem, solution, tried.found, neighbours)
@@ -163,22 +149,36 @@ def _ties_told(problem: Problem, solution: Solution) -> Solution:
 
 def _tried(problem: Problem, *, brief: bool) -> Tried:
     """Search a problem in its own box."""
-    if problem.program is not None and scan.few(problem.question):
-        every = scan.tried(problem.question)
-        return Tried(problem, structured.Optimum(every.outcome, ranges=every.ranges), structured=False)
+    # each way is imported where it is taken: a first answer waits for what it needs
+    if problem.kind is not Kind.EVALUATION and designs.few(problem.question):
+        from solvers import enumeration
+
+        return _without_structure(problem, enumeration.optimum(problem.question))
     if problem.program is not None:
+        from solvers import programs
+
         return Tried(problem, programs.optimise(problem.program, ties=not brief), True)
     if cases.apply_to(problem):
         return Tried(problem, cases.optimise(problem, ties=not brief), True)
     if problem.rows is not None:
         return Tried(problem, structured.optimise(problem, ties=not brief), True)
-    return Tried(problem, structured.Optimum(methods.unstructured(problem.question)), False)
+    from solvers import methods
+
+    return _without_structure(problem, methods.unstructured(problem.question))
+
+
+def _without_structure(problem: Problem, outcome: Outcome) -> Tried:
+    return Tried(problem, structured.Optimum(outcome, ranges=dict(outcome.ranges)), structured=False)
 
 
 def _why(tried: Tried) -> Conflicts:
     problem = tried.problem
     if problem.program is not None and tried.structured:
+        from solvers import milp_conflicts
+
         return milp_conflicts.explain(problem.program, wider.ended(problem) if problem.program.open else ())
+    from solvers import conflicts, subsets
+
     return conflicts.explain(problem) if tried.structured else subsets.conflicts(problem.question)
 
 
@@ -190,7 +190,7 @@ def _without_design(
         clash = why() if told else Conflicts((), {})
         return Solution(
             Status.INFEASIBLE,
-            limits=asked_limits(question),
+            limits=judgement.asked_limits(question),
             conflict=clash.would_do,
             conflicts=clash.minimal,
             certificate="; ".join(t for t in (outcome.certificate, clash.certificate) if t),
@@ -231,104 +231,26 @@ def checked(question: Question, outcome: Outcome) -> Solution:
 def _checked(question: Question, outcome: Outcome) -> Solution:
     """Re-evaluate the model in plain floats at the point and judge the outcome by that alone."""
     x = dict(outcome.x or {})
-    with np.errstate(all="ignore"):
-        floats = {n: np.float64(v) for n, v in x.items()}
-        at = evaluation.metrics(question, floats)
-        rows = evaluation.ratios(question, floats, at)
-        objective = float(evaluation.objective(question, floats, at)) if question.objectives else None
-    if objective is not None and question.objectives[0].name == HALVINGS.name:
-        objective = no_halvings(objective)
-    limits = {
-        evaluation.label(key, rows): limit_state(question, key, float(r), at, x) for key, r in rows.items()
-    }
-    own = {m.name for m in question.model.limits}
-    solution = Solution(
-        outcome.status,
-        objective=objective,
-        bound=outcome.bound,
-        gap=relative_gap(objective, outcome.bound),
+    judged = judgement.judge(question, {n: np.float64(v) for n, v in x.items()}, outcome.bound)
+    solution = dataclasses.replace(
+        judged.solutions(outcome.status)[0],
         variables=x,
-        metrics={n: float(v) for n, v in at.items() if n not in own},
-        limits=limits,
         certificate=outcome.certificate,
         solver=outcome.solver,
         message=outcome.message,
     )
     if outcome.status is Status.EVALUATED:
         return solution
-    worst = max(((-s.slack, n) for n, s in limits.items()), default=(0.0, ""))
-    if worst[0] > HOLDS:
-        return _mismatch(solution, f"re-evaluation breaks {worst[1]} by {worst[0]:.1e}")
-    if not _whole(question, x):
-        return _mismatch(solution, "re-evaluation finds a value that is not allowed")
-    if objective is not None and not math.isfinite(objective):
-        return _mismatch(
-            solution,
-            f"{question.objectives[0].name} is infinite: it overflows, or the costs that stand against it are all 0",
-        )
-    lost = [d.name for d in definitions_of(question.model) if not math.isfinite(solution.metrics[d.name])]
-    if lost:
-        text = (
-            f"{', '.join(lost)} has no value at the design found: give a limit that keeps it where it has one"
-        )
-        return _mismatch(solution, text)
-    closed = solution.gap is not None and solution.gap <= question.gap
+    fault = judged.fault()
+    if fault:
+        return dataclasses.replace(solution, status=Status.ERROR, message=fault)
+    closed = bool(judged.closed[0])
     if solution.status is Status.FEASIBLE and closed and question.objectives:
         return dataclasses.replace(solution, status=Status.OPTIMAL)
     if solution.status is Status.OPTIMAL and not closed:
         text = f"{outcome.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
         return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
     return solution
-
-
-def _mismatch(solution: Solution, text: str) -> Solution:
-    return dataclasses.replace(solution, status=Status.ERROR, message=text)
-
-
-def _whole(question: Question, x: Mapping[str, float]) -> bool:
-    return all(
-        (not d.integer or x[d.name] == round(x[d.name])) and (d.values is None or x[d.name] in d.values)
-        for d in question.decide
-    )
-
-
-def relative_gap(objective: float | None, bound: float | None) -> float | None:
-    """|objective - bound| / max(|objective|, 1e-12); None where there is no bound."""
-    if objective is None or bound is None:
-        return None
-    return abs(objective - bound) / max(abs(objective), 1e-12)
-
-
-def limit_state(
-    question: Question, key: RowKey, ratio: float, at: Mapping[str, float], x: Mapping[str, float]
-) -> LimitState:
-    """A limit at the answer: relative slack is 1 - ratio."""
-    if key.side == "model":
-        return LimitState(ratio, 1.0, "max", "", 1.0 - ratio, abs(1.0 - ratio) <= BINDS)
-    value = (
-        float(at[key.name])
-        if key.name in at
-        else float(x.get(key.name, question.given.get(key.name, math.nan)))
-    )
-    bound = bound_of(question, key)
-    assert bound is not None, "a user's limit has a value"
-    if key.name == "halvings":
-        slack = (bound - value) * (1.0 if key.side == "max" else -1.0) / max(abs(bound), 1.0)
-    else:
-        slack = 1.0 - ratio
-    unit = evaluation.quantity(question.model, key.name).unit
-    return LimitState(value, bound, key.side, unit, slack, abs(slack) <= BINDS)
-
-
-def asked_limits(question: Question) -> dict[str, LimitState]:
-    """State what was asked of every limit, where no design says what came of it."""
-    keys = [
-        RowKey(name, side)
-        for name, (low, high) in evaluation.bounds(question).items()
-        for side, end in (("max", high), ("min", low))
-        if end is not None
-    ]
-    return {evaluation.label(key, keys): limit_state(question, key, math.nan, {}, {}) for key in keys}
 
 
 def units(question: Question) -> dict[str, str]:

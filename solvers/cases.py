@@ -14,7 +14,7 @@ from formulations.problem import Problem
 from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
-from solvers import branch, methods, scan, side_by_side, structured
+from solvers import branch, designs, side_by_side, structured
 from solvers.outcome import Outcome
 from solvers.structured import Optimum, Place, Searched
 
@@ -28,7 +28,9 @@ def apply_to(problem: Problem) -> bool:
     """Whether the cases are the way: there are some, and a scan of all designs is not the shorter one."""
     if not problem.cases:
         return False
-    count = scan.enumerable(problem.question)
+    from solvers import methods
+
+    count = designs.enumerable(problem.question)
     return count is None or count > methods.ENUMERATED
 
 
@@ -55,6 +57,8 @@ def _settled(problem: Problem, searches: Sequence[Searched], ties: bool) -> Opti
         return Optimum(dataclasses.replace(outcome, certificate=_proof(outcome.certificate, len(searches))))
     best = _best(question, alive, len(searches), ties)
     if best is None or not _closed(question, best.outcome):
+        from solvers import methods
+
         return _with_other(question, best, methods.unstructured(question))
     return best
 
@@ -124,7 +128,7 @@ def _bound(s: Searched) -> float | None:
     """The bound of a case that does not win, in the user's sense."""
     if s.found is None or s.goal is None or not math.isfinite(s.found.bound):
         return s.outcome.bound
-    return s.goal.to_user(s.found.bound)
+    return float(s.goal.to_user(s.found.bound))
 
 
 def _design(case: Problem, one: Optimum) -> dict[str, float]:

@@ -17,15 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
+from formulations import evaluation
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
+from formulations.many import plain
 from formulations.maxima import SIDE
 from formulations.problem import Goal, Problem, Row
-from scenarios.question import Decision, Question
+from scenarios.question import HALVINGS, Decision, Question
 from solvers import branch, gp, side_by_side
 from solvers.outcome import Conflicts
 from solvers.patterns import groups
-from solvers.sensitivity import bound_of
 from solvers.ties import coordinate
 
 FEW, FEW_SEARCHED = 10, 8
@@ -316,9 +317,7 @@ def would_do(problem: Problem, name: str) -> float | None:
     if not factors:
         return None
     log_factor, key = min(factors)
-    value = _as_value(problem.question, key, log_factor)
-    own = next((v.decision for v in problem.variables if v.name == key.name and v.discrete), None)
-    return value if own is None else float(allowed(own, key.side, np.array(value)))
+    return float(value_at(problem.question, key, np.exp([log_factor]))[0])
 
 
 def _factors(problem: Problem, name: str) -> list[tuple[float, RowKey]]:
@@ -353,12 +352,21 @@ def allowed(d: Decision, side: str, values: Array) -> Array:
     return np.where(at >= 0, listed[np.maximum(at, 0)], values)
 
 
-def _as_value(question: Question, key: RowKey, log_factor: float) -> float:
-    """A (log) factor on a limit as the value the limit would need."""
-    bound = bound_of(question, key)
-    if bound is None:
-        return math.exp(log_factor)
-    toward = 1.0 if key.side == "max" else -1.0
-    if key.name == "halvings":
-        return bound + toward * log_factor / math.log(2.0)
-    return bound * math.exp(toward * log_factor)
+def value_at(question: Question, key: RowKey, factor: Array) -> Array:
+    """The factor by which a limit would have to give as the value that it would need, of one question or of many.
+
+    ``value * factor`` of an upper limit, ``value / factor`` of a lower one; of a model's own limit the factor. A
+    discrete variable gets a value that it may have.
+    """
+    if key.side == "model":
+        return factor
+    low, high = evaluation.bounds(question)[key.name]
+    up = key.side == "max"
+    bound = np.ravel(np.asarray(plain(high if up else low), dtype=float))
+    toward = 1.0 if up else -1.0
+    with np.errstate(all="ignore"):
+        if key.name == HALVINGS.name:
+            return np.asarray(bound + toward * np.log(factor) / math.log(2.0))
+        found = np.where(bound > 0, bound * factor**toward, bound + (factor - 1.0) * toward)
+    own = next((d for d in question.decide if d.name == key.name and (d.integer or d.values)), None)
+    return found if own is None else allowed(own, key.side, found)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from functools import partial
 
-from formulations import canonical as canon
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.problem import Problem
 from results.solution import Solution, Status
-from scenarios.question import Question
-from solvers import kinks, methods, next_changes, sensitivity, side_by_side
-from solvers.structured import Optimum
+from solvers import judgement, kinks, next_changes, sensitivity, side_by_side
+from solvers.outcome import ENUMERATION
+from solvers.structured import Optimum, Place
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
@@ -28,39 +28,27 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
         return solution
     if any(v.discrete for v in problem.variables):
         return _with_next_changes(problem, solution) if neighbours else solution
-    if found.places:
-        return _with_worth(
-            problem.question, solution, kinks.worth(problem.question, _numbers(solution), found.places)
-        )
-    if problem.rows is None and not all(_numbers(solution).values()):
+    places = found.places
+    if problem.rows is not None and found.y is not None and not places:
+        places = (Place(problem, found.y, found.known),)
+    if not places and not all(_numbers(solution).values()):
         # percent of nothing is no rate
         return solution
-    if problem.rows is None or found.y is None:
-        d = sensitivity.numeric_duals(problem.question, _numbers(solution))
-        return _with_elasticities(problem, solution, d) if d.known else solution
-    c = canon.canonical(problem, problem.goal)
-    return _with_elasticities(problem, solution, sensitivity.duals(c, found.y, found.known))
-
-
-def _with_worth(question: Question, solution: Solution, known: kinks.Worth) -> Solution:
-    solution = _with_limits(question, solution, known.duals)
-    return dataclasses.replace(solution, parameters=known.parameters, one_sided=known.one_sided)
-
-
-def _with_elasticities(problem: Problem, solution: Solution, d: sensitivity.Duals) -> Solution:
-    parameters = sensitivity.parameter_elasticities(problem.question, _numbers(solution), d)
-    return dataclasses.replace(_with_limits(problem.question, solution, d), parameters=parameters)
-
-
-def _with_limits(question: Question, solution: Solution, d: sensitivity.Duals) -> Solution:
-    x, limits = _numbers(solution), dict(solution.limits)
-    for key, lam, one_sided in zip(d.keys, d.value, d.one_sided, strict=True):
-        label = evaluation.label(key, d.keys)
-        if key.side == "model" or not d.known:
-            continue
-        e = sensitivity.limit_elasticity(question, x, key, float(lam)) if limits[label].binding else 0.0
-        limits[label] = dataclasses.replace(limits[label], elasticity=e, one_sided=bool(one_sided))
-    return dataclasses.replace(solution, limits=limits)
+    judged = judgement.judge(problem.question, _numbers(solution))
+    known = kinks.worth(judged, places) if places else kinks.without_structure(judged)
+    limits = dict(solution.limits)
+    for k, key in enumerate(known.duals.keys):
+        label = evaluation.label(key, known.duals.keys)
+        if key.side != "model" and known.duals.known[0]:
+            e = float(sensitivity.limit_elasticity(judged, key, known.duals.value[:, k])[0])
+            limits[label] = dataclasses.replace(
+                limits[label],
+                elasticity=e if math.isfinite(e) else None,
+                one_sided=bool(known.duals.one_sided[0, k]),
+            )
+    return dataclasses.replace(
+        solution, limits=limits, parameters=known.parameters, one_sided=known.one_sided
+    )
 
 
 def _numbers(solution: Solution) -> dict[str, float]:
@@ -81,7 +69,9 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
 
     def change(key: RowKey) -> tuple[float, float] | None:
         state = limits[evaluation.label(key, keys)]
-        if problem.rows is None and not problem.cases:
+        if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
+            from solvers import methods
+
             return methods.next_change(problem, solution, state, key)
         return next_changes.next_change(problem, solution, state, key, effort)
 

@@ -11,11 +11,10 @@ import numpy as np
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.program import Program
-from formulations.tolerances import HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Question
-from solvers import milp, milp_explained, milp_ties
-from solvers.answer import called_by_name, limit_state, relative_gap
+from solvers import judgement, milp, milp_explained, milp_ties
+from solvers.answer import called_by_name
 from solvers.envelope import Array, Vertex
 from solvers.highs import SOLVER, End
 from solvers.milp import Best
@@ -67,29 +66,20 @@ def solution(
     question = replace(
         owner.question, objectives=(first,), limits=limited(owner.question, {second.name: level})
     )
-    rows = evaluation.ratios(question, {n: np.float64(v) for n, v in x.items()}, at)
-    limits = {
-        evaluation.label(key, rows): limit_state(question, key, float(r), at, x) for key, r in rows.items()
-    }
-    objective = _value(first.name, at, x)
     bound = front.bound(vertex, None if limit is None else front.senses[1].coordinate(limit))
-    gap = relative_gap(objective, bound)
-    worst = max(((-s.slack, n) for n, s in limits.items()), default=(0.0, ""))
-    status = Status.OPTIMAL if gap is not None and gap <= question.gap else Status.FEASIBLE
-    found = Solution(
-        Status.ERROR if worst[0] > HOLDS else status,
-        objective,
-        bound,
-        gap,
-        {**x, **owner.chosen},
-        {n: float(v) for n, v in at.items() if n not in {m.name for m in question.model.limits}},
-        limits,
+    judged = judgement.judge(question, {n: np.float64(v) for n, v in x.items()}, bound)
+    fault = judged.fault()
+    found = replace(
+        judged.solutions(Status.ERROR if fault else Status.OPTIMAL if judged.closed[0] else Status.FEASIBLE)[
+            0
+        ],
+        variables={**x, **owner.chosen},
         certificate=PROVEN.format(front.method),
         solver=SOLVER if owner.pair is not None else "",
-        message=f"re-evaluation breaks {worst[1]} by {worst[0]:.1e}" if worst[0] > HOLDS else "",
+        message=fault,
     )
     if slopes and owner.pair is not None and owner.program is not None and not owner.program.integer.any():
-        found = replace(found, limits=_sloped(question, owner, vertex, level, limits))
+        found = replace(found, limits=_sloped(question, owner, vertex, level, found.limits))
     return told(front, found)
 
 

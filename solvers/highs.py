@@ -185,9 +185,9 @@ def _run(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
         return Result(End.FAILED)
     import highspy  # only where there is a program to solve: it takes longer than most answers
 
-    row, column = _balance(n)
+    row, column = balance(n)
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
-    h = _model(n, cost, row, column, size, gap)
+    h = model(n, cost, row, column, size, gap)
     if not tight:
         for name in TOLERANCES:
             h.setOptionValue(name, highspy.Highs().getOptionValue(name)[1])
@@ -205,7 +205,8 @@ def _run(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
     return Result(End.FOUND, u, value, multipliers=multipliers)
 
 
-def _model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: float) -> highspy.Highs:
+def model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: float) -> highspy.Highs:
+    """Return HiGHS with a program whose rows and columns are multiplied by factors, its costs divided by ``size``."""
     import highspy
 
     h = highspy.Highs()
@@ -262,7 +263,7 @@ def _ray(h: highspy.Highs, n: Numbers, cost: Array, column: Array) -> Array | No
     return None if found.u is None else found.u[:-1]
 
 
-def _balance(n: Numbers) -> tuple[Array, Array]:
+def balance(n: Numbers) -> tuple[Array, Array]:
     """Factors of rows and continuous columns that bring the numbers near 1; whole numbers stay as they are."""
     size = np.abs(n.rows[:, :-1])
     row, column = np.ones(len(size)), np.ones(size.shape[1])

@@ -13,28 +13,30 @@ from formulations.problem import Problem
 from formulations.program import is_linear, product
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Objective, Question
-from solvers import interval, program_product, scan, scip
+from solvers import designs, enumeration
 from solvers.outcome import Outcome
 from solvers.sensitivity import with_limit
 
-ENUMERATED = scan.LARGEST
+ENUMERATED = enumeration.LARGEST
 QUICK = 300_000
 FEW, SHORT = 3, 3000
 
 
 def unstructured(question: Question) -> Outcome:
     """Enumeration where all is discrete, interval branch and bound where a proof is within reach, else a sampler."""
-    count = scan.enumerable(question)
+    count = designs.enumerable(question)
     if count is not None and count <= QUICK:
-        return scan.scan(question)
+        return enumeration.optimum(question)
     found = _product(question)
     if found is not None and found.status is not Status.FEASIBLE:
         return found
     if count is not None and count <= ENUMERATED:
-        return scan.scan(question)
+        return enumeration.optimum(question)
     if found is not None:
         return found
     free = sum(1 for d in question.decide if not d.integer and d.values is None)
+    from solvers import interval, scip
+
     tried: list[Outcome] = []
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
     short = (partial(interval.solve, work=SHORT),) if free <= FEW else ()
@@ -55,6 +57,8 @@ def _product(question: Question) -> Outcome | None:
     if not is_linear(question):
         return None
     try:
+        from solvers import program_product
+
         p = product(question)
         return None if p is None else program_product.minimise(p)
     except (NotPosynomial, ArithmeticError):
@@ -98,11 +102,11 @@ def next_change(
         limits=(*open_question.limits, better),
         objectives=(Objective(key.name, maximize=key.side == "min"),),
     )
-    count = scan.enumerable(asked)
+    count = designs.enumerable(asked)
     if count is None or count > ENUMERATED:
         return None
-    found = scan.scan(asked)
+    found = enumeration.optimum(asked)
     if found.status is not Status.OPTIMAL or found.bound is None:
         return None
-    relaxed = scan.scan(with_limit(question, key, found.bound))
+    relaxed = enumeration.optimum(with_limit(question, key, found.bound))
     return None if relaxed.bound is None or not math.isfinite(relaxed.bound) else (found.bound, relaxed.bound)

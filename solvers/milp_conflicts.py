@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from formulations.evaluation import RowKey
 from formulations.program import Program, branches
 from solvers import highs, milp
-from solvers.conflicts import CONFLICT, MET, UNKNOWN, minimal_conflicts, singly, told
+from solvers.conflicts import CONFLICT, MET, UNKNOWN, minimal_conflicts, singly, told, value_at
 from solvers.highs import Array
 from solvers.outcome import Conflicts
-from solvers.sensitivity import bound_of
 
 ABOVE_ZERO = 1e-300
 ENOUGH = 1e-7
@@ -97,18 +95,7 @@ def would_do(p: Program, name: str) -> tuple[float | None, Array | None]:
     if not factors:
         return None, None
     factor, key, u = min(factors, key=lambda f: f[:2])
-    return _as_value(p, factor, key), u
-
-
-def _as_value(p: Program, factor: float, key: RowKey) -> float:
-    """The limit's value at which its ratio, ``factor`` today, is 1."""
-    if key.side == "model":
-        return factor
-    bound = bound_of(p.question, key)
-    assert bound is not None, "a user's limit has a value"
-    if bound <= 0:
-        return bound + (factor - 1.0) * (1.0 if key.side == "max" else -1.0)
-    return bound * factor if key.side == "max" else bound / factor
+    return float(value_at(p.question, key, np.array([factor]))[0]), u
 
 
 def least_violation(p: Program, *, whole: bool = True) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem, relimited
 from formulations.tolerances import TIE
 from results.solution import LimitState, Solution
-from solvers import branch, sensitivity, side_by_side, ties
+from solvers import branch, judgement, sensitivity, side_by_side, ties
 
 CHANGED = 1e-7
 TRIALS = 16
@@ -39,7 +40,7 @@ PROBE = 500
 NODES = 2500
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass(slots=True)
 class Effort:
     """Nodes that may still be spent on what is only nice to know."""
 
@@ -98,7 +99,7 @@ def _least_bound(problem: Problem, solution: Solution, key: RowKey, effort: Effo
     below = now - 2 * TIE - CHANGED * max(1.0, abs(now))
     found = side_by_side.run([partial(_least_of_case, part, key, below, effort) for part in parts])
     reached = [value for value in found if value is not None]
-    bound = sensitivity.bound_of(problem.question, key)
+    bound = judgement.bound_of(problem.question, key)
     if not reached or bound is None:
         return None
     return bound * math.exp(min(reached) if key.side == "max" else -min(reached))
@@ -131,7 +132,7 @@ def _least_of_case(problem: Problem, key: RowKey, below: float, effort: Effort) 
     return None if found.y is None else found.value
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Trials:
     """Trial values of one limit: ``bound`` is its value now, ``sign`` the way in which it is relaxed."""
 
@@ -175,7 +176,7 @@ class _Trials:
                 break
         goal = (self.problem.cases or (self.problem,))[0].goal
         assert goal is not None, "only problems with a goal get here"
-        return (self.bound * math.exp(self.sign * high), goal.to_user(value)) if seen else None
+        return (self.bound * math.exp(self.sign * high), float(goal.to_user(value))) if seen else None
 
     def _begins(
         self, others: Sequence[Mapping[str, float]], low: float, known: tuple[float, float]
@@ -325,4 +326,4 @@ def _best(
     # what stands for maxima comes after the decided numbers
     x = {v.name: math.exp(t) for v, t in zip(problem.variables, found.y, strict=False)}
     at = evaluation.metrics(question, x)
-    return x | {n: float(v) for n, v in at.items()}, goal.to_user(found.value)
+    return x | {n: float(v) for n, v in at.items()}, float(goal.to_user(found.value))

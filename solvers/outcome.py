@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from results.solution import Status
 
@@ -17,7 +17,8 @@ class Outcome:
 
     ``x``: SI value of every decided variable (None where there is no point). ``bound``: proven bound of the
     objective in the user's own sense and SI units (None: none known). ``certificate``: a sentence, what proves it.
-    ``runaway``: the variable that runs away when unbounded.
+    ``runaway``: the variable that runs away when unbounded. ``ranges``: by enumeration, the lowest and highest optimal
+    value of what is not unique.
     """
 
     status: Status
@@ -27,6 +28,7 @@ class Outcome:
     solver: str = ""
     runaway: str = ""
     message: str = ""
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

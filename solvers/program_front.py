@@ -11,9 +11,9 @@ from formulations.problem import formulate
 from formulations.program import Program, branch_count
 from scenarios.question import HALVINGS, Question, combinations
 from solvers import choices, envelope, program_curve, program_enumeration, program_search
+from solvers.designs import Grid
 from solvers.envelope import Piece, Vertex
 from solvers.program_curve import Pair, Proof, Sense
-from solvers.program_enumeration import Menus
 from solvers.program_search import Found
 
 COMBINATIONS = 64
@@ -154,7 +154,7 @@ def _found(owner: Owner, k: int, senses: tuple[Sense, Sense], most: int, report:
 
 def alone(owner: Owner, k: int, senses: tuple[Sense, Sense]) -> Vertex | None:
     """The one design of an owner with nothing left to decide; None where it breaks a limit."""
-    for piece in program_enumeration.points(Menus(owner.question, ()), k, lambda: None):
+    for piece in program_enumeration.points(owner.question, Grid((), ()), k, lambda: None):
         values = [
             -c if g.maximize else c
             for c, g in zip((piece.left.a, piece.left.b), owner.question.objectives, strict=True)
@@ -175,18 +175,18 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
     menus, count = [], 0
     for o in owners:
         of = (
-            Menus(o.question, ())
+            Grid((), ())
             if o.program is None
             else program_enumeration.menus(o.program, program_enumeration.MOST - count)
         )
         if of is None:
             return None
         menus.append(of)
-        count += of.count
+        count += of.size
     question = owners[0].question
     pieces: list[Piece] = []
-    for k, of in enumerate(menus):
-        pieces = envelope.points([*pieces, *program_enumeration.points(of, k, report)])
+    for k, (o, of) in enumerate(zip(owners, menus, strict=True)):
+        pieces = envelope.points([*pieces, *program_enumeration.points(o.question, of, k, report)])
     first, second = (Sense(-1 if g.maximize else 1, over=False) for g in question.objectives)
     method = f"{COMPLETE}: all {count} combinations were evaluated"
     own = tuple(replace(o, pair=None) for o in owners)

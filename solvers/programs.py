@@ -15,9 +15,9 @@ from formulations.tolerances import SLACK
 from results.solution import LimitState, Solution, Status
 from solvers import milp, milp_conflicts, milp_explained, milp_ties
 from solvers.highs import Array, End
+from solvers.judgement import bound_of
 from solvers.milp import Best
 from solvers.outcome import Outcome
-from solvers.sensitivity import bound_of
 
 SOLVER = "HiGHS"
 LP = "linear program; bound from its multipliers by weak duality, independent of the solver's tolerances"

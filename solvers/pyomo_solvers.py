@@ -26,7 +26,7 @@ OPTIONS = {
 INSTALL = {
     "scip": "pip install pyscipopt",
     "highs": "pip install highspy",
-    "ipopt": "pip install 'dse[ipopt]' (the IPOPT in casadi's wheel), or put an ipopt executable on PATH",
+    "ipopt": "pip install 'codesign-dse[ipopt]' (the IPOPT in casadi's wheel), or put an ipopt executable on PATH",
     "gurobi": "pip install gurobipy; it needs a licence",
     "cplex": "pip install cplex; it needs a licence",
     "xpress": "pip install xpress; it needs a licence",
@@ -35,6 +35,7 @@ INSTALL = {
     "glpk": "put glpsol on PATH (Debian: apt install glpk-utils)",
 }
 CONTINUOUS = frozenset({"ipopt", "cyipopt", "conopt"})
+LINEAR = frozenset({"highs", "appsi_highs", "cbc", "glpk"})
 SHOWN = 3
 
 
@@ -92,9 +93,7 @@ def run(model: Any, name: str, seconds: float) -> Claim:
     """
     check(name)
     no_disjunctions(model)
-    whole = _whole(model) if name in CONTINUOUS else []
-    if whole:
-        raise SolverError(f"{name} takes no whole numbers, and {_some(whole)} must be one: take scip")
+    continuous(model, name)
     try:
         return _by_new_interface(model, name, seconds) if name in OURS else _by_old(model, name, seconds)
     except SolverError:
@@ -106,12 +105,31 @@ def run(model: Any, name: str, seconds: float) -> Claim:
         ) from problem
 
 
-def _hint(model: Any, name: str) -> str:
+def continuous(model: Any, name: str) -> None:
+    """Raise SolverError where a model has whole numbers, which a solver of this name does not take."""
+    whole = _whole(model) if name in CONTINUOUS else []
+    if whole:
+        raise SolverError(f"{name} takes no whole numbers, and {_some(whole)} must be one: take scip")
+
+
+def takes(model: Any, name: str) -> None:
+    """Raise SolverError where it can be told without solving that a solver does not take a model."""
+    check(name)
+    continuous(model, name)
+    if name in LINEAR and not _is_linear(model):
+        raise SolverError(f"{name} is for linear models, and this is none; scip takes any of ours")
+
+
+def _is_linear(model: Any) -> bool:
     import pyomo.environ as pyo
 
     parts = [o.expr for o in model.component_data_objects(pyo.Objective, active=True)]
     parts += [c.body for c in model.component_data_objects(pyo.Constraint, active=True)]
-    if any(p.polynomial_degree() not in (0, 1) for p in parts if not isinstance(p, float | int)):
+    return all(p.polynomial_degree() in (0, 1) for p in parts if not isinstance(p, float | int))
+
+
+def _hint(model: Any, name: str) -> str:
+    if not _is_linear(model):
         return f": it is not linear, and {name} may be for linear models; scip takes any of ours"
     return ""
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.program import is_linear
-from formulations.tolerances import HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Objective, Question
 from solvers import choices, front_points, program_front, series_missed
-from solvers.answer import limit_state, relative_gap
 from solvers.envelope import Vertex
 from solvers.highs import SOLVER
+from solvers.judgement import judge
 from solvers.program_front import ProgramFront
 from solvers.sensitivity import with_limit
 
@@ -69,61 +67,32 @@ def _solutions(
         return []
     designs = [front.owners[at.owner].design(at) for _, at in met]
     x = {n: np.array([d[n] for d in designs]) for n in designs[0]}
-    with np.errstate(all="ignore"):
-        at = evaluation.metrics(question, x)
-        rows = evaluation.ratios(with_limit(question, key, None), x, at)
-    metrics, ratios = _pointwise(at, len(designs)), _pointwise(rows, len(designs))
-    own = {m.name for m in question.model.limits}
+    bounds = [front.bound(at, front.senses[1].coordinate(value)) for value, at in met]
+    asked = with_limit(question, key, np.array([value for value, _ in met]))
+    judged = judge(asked, x, np.array(bounds, dtype=float), (len(met),))
     by = "" if front.owners[0].pair is None else SOLVER
     stated = front_points.told(front, Solution(Status.OPTIMAL, solver=by))
-    return [
-        _one(front, question, key, stated, Point(*met[i], designs[i], metrics[i], ratios[i]), own)
-        for i in range(len(met))
-    ]
-
-
-def _pointwise(values: Mapping[Any, Any], size: int) -> list[dict[Any, float]]:
-    """One mapping per point from a mapping of arrays."""
-    columns = [np.broadcast_to(np.asarray(v, float), size).tolist() for v in values.values()]
-    return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)] or [{}] * size
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One value of the limit: the vertex found there, its design, and what the model says of it."""
-
-    value: float
-    vertex: Vertex
-    x: Mapping[str, float]
-    metrics: Mapping[str, float]
-    ratios: Mapping[RowKey, float]
-
-
-def _one(
-    front: ProgramFront, question: Question, key: RowKey, stated: Solution, at: Point, own: set[str]
-) -> Solution:
-    asked = with_limit(question, key, at.value)
-    reached = at.metrics[key.name]
-    ratio = reached / at.value if key.side == "max" else at.value / reached
-    rows = {**at.ratios, key: ratio}
-    limits = {evaluation.label(k, rows): limit_state(asked, k, r, at.metrics, at.x) for k, r in rows.items()}
-    worst = min(s.slack for s in limits.values())
-    objective = at.metrics[question.objectives[0].name]
-    bound = front.bound(at.vertex, front.senses[1].coordinate(at.value))
-    gap = relative_gap(objective, bound)
-    closed = gap is not None and gap <= question.gap
-    return replace(
-        stated,
-        status=Status.ERROR if worst < -HOLDS else Status.OPTIMAL if closed else Status.FEASIBLE,
-        objective=objective,
-        bound=bound,
-        gap=gap,
-        variables=dict(at.x),
-        metrics={n: v for n, v in at.metrics.items() if n not in own},
-        limits=_with_rate(front, at.vertex, key, limits, objective),
-        certificate=CERTIFICATE.format(front.method),
-        message=f"re-evaluation breaks a limit by {-worst:.1e}" if worst < -HOLDS else "",
-    )
+    found = []
+    for i, (one, good, closed) in enumerate(
+        zip(judged.solutions(Status.OPTIMAL), judged.holds, judged.closed, strict=True)
+    ):
+        worst = min(s.slack for s in one.limits.values())
+        assert one.objective is not None, "a front has objectives"
+        found.append(
+            replace(
+                stated,
+                status=Status.ERROR if not good else Status.OPTIMAL if closed else Status.FEASIBLE,
+                objective=one.objective,
+                bound=one.bound,
+                gap=one.gap,
+                variables=designs[i],
+                metrics=one.metrics,
+                limits=_with_rate(front, met[i][1], key, dict(one.limits), one.objective),
+                certificate=CERTIFICATE.format(front.method),
+                message="" if good else f"re-evaluation breaks a limit by {-worst:.1e}",
+            )
+        )
+    return found
 
 
 def _with_rate(

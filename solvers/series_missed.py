@@ -11,8 +11,8 @@ from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
 from scenarios.question import Question
 from solvers import milp, milp_conflicts
-from solvers.answer import asked_limits
 from solvers.highs import SOLVER
+from solvers.judgement import asked_limits
 from solvers.program_front import ProgramFront
 from solvers.sensitivity import with_limit
 

@@ -18,8 +18,7 @@ from formulations.posynomial import Posynomial, constant
 from formulations.problem import Goal, Kind, Problem, Row
 from formulations.tolerances import SLACK
 from results.solution import Status
-from solvers import branch, multipliers, ties
-from solvers.multipliers import Multipliers
+from solvers import branch, gp, multipliers, ties
 from solvers.outcome import Outcome
 from solvers.polish import polish
 from solvers.unbounded import held_by_box, runaway
@@ -45,7 +44,7 @@ class Place:
 
     case: Problem
     y: Array
-    known: Multipliers | None
+    known: gp.Result | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Optimum:
     outcome: Outcome
     y: Array | None = None
     ranges: dict[str, tuple[float, float]] | None = None
-    known: Multipliers | None = None
+    known: gp.Result | None = None
     places: tuple[Place, ...] = ()
     tied: Callable[[], Optimum] | None = None
 
@@ -68,7 +67,8 @@ class Optimum:
 class Searched:
     """A search's end: ``done`` where that is the answer, else a design ``found`` among the optimal ones.
 
-    ``value``: what is minimised there, in logs; infinite without a design.
+    ``value``: what is minimised there, in logs; infinite without a design. ``known``: what the kernel says of the
+    program whose divisors are their tangents there.
     """
 
     problem: Problem
@@ -77,6 +77,7 @@ class Searched:
     outcome: Outcome
     found: branch.Found | None = None
     done: Optimum | None = None
+    known: gp.Result | None = None
 
     @property
     def value(self) -> float:
@@ -143,11 +144,18 @@ def _search(problem: Problem, reached: branch.Reached | None) -> Searched:
     outcome, found = _searched(problem, c, reached)
     if found is None or found.y is None:
         return Searched(problem, goal, c, outcome, done=Optimum(outcome))
-    gone = _runs_away(problem, c, found.y) if stated is not None else ""
+    gone, known = "", None
+    if stated is not None:
+        gone = "" if c.divisors else runaway(c, problem.variables)
+        known = None if gone else multipliers.at(c, found.y, found.alone)
+        if known is not None:
+            pull = np.maximum(known.lower_multipliers, known.upper_multipliers)
+            held = held_by_box(problem.variables, (c.low[None], c.high[None]), found.y[None], pull)[0]
+            gone = next((v.name for v, h in zip(problem.variables, held, strict=True) if h), "")
     if gone:
         outcome = _unbounded(gone, outcome.solver)
         return Searched(problem, goal, c, outcome, done=Optimum(outcome))
-    return Searched(problem, goal, c, outcome, found)
+    return Searched(problem, goal, c, outcome, found, known=known)
 
 
 def _stated(problem: Problem) -> Goal | None:
@@ -160,8 +168,8 @@ def settle(s: Searched, *, tied: bool = True) -> Optimum:
     if s.done is not None or s.found is None or s.found.y is None:
         return s.done or Optimum(s.outcome)
     problem, goal, c = s.problem, s.goal, s.c
-    y, known = _sharpened(problem, goal, c, s.found.y)
-    pinned = _pinned(problem, goal, c, known.rows) if goal is not None else None
+    y, known = _sharpened(problem, goal, c, s.found.y, s.known)
+    pinned = _pinned(problem, goal, c, known.multipliers[0]) if goal is not None else None
     chosen = pinned
     if chosen is None and not tied:
         chosen = ties.Chosen(y, {}, 0.0)
@@ -263,24 +271,19 @@ def _unbounded(name: str, solver: str) -> Outcome:
     return Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=name)
 
 
-def _runs_away(problem: Problem, c: Canonical, y: Array) -> str:
-    gone = "" if c.divisors else runaway(c, problem.variables)
-    if gone:
-        return gone
-    known = multipliers.at(c, y)
-    return held_by_box(c, problem.variables, y, np.maximum(known.low, known.high))
-
-
-def _sharpened(problem: Problem, goal: Goal | None, c: Canonical, y: Array) -> tuple[Array, Multipliers]:
+def _sharpened(
+    problem: Problem, goal: Goal | None, c: Canonical, y: Array, known: gp.Result | None = None
+) -> tuple[Array, gp.Result]:
     """Newton's polish with the whole numbers held, and the multipliers there."""
     if c.allowed:
         c = canon.canonical(problem, goal, fixed={c.names[i]: math.exp(y[i]) for i in c.allowed})
-    known = multipliers.at(c, y)
-    start = known.y if known.proved else y
+        known = None
+    known = multipliers.at(c, y) if known is None else known
+    start = known.y[0] if known.status[0] == gp.OPTIMAL else y
     if canon.values(c, start[None])[0, 1:].max(initial=-np.inf) > branch.FEASIBLE:
         start = y
-    at_end = (known.low > start - c.low) | (known.high > c.high - start)
-    return polish(c, start, known.rows, at_end), known
+    at_end = (known.lower_multipliers[0] > start - c.low) | (known.upper_multipliers[0] > c.high - start)
+    return polish(c, start, known.multipliers[0], at_end), known
 
 
 def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Chosen | None:

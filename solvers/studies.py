@@ -108,7 +108,7 @@ def connected(asked: Search, pace: Pace = PACE) -> optuna.storages.RDBStorage:
             ),
         )
     except ImportError as problem:
-        text = f"{asked.storage}: PostgreSQL needs a driver: pip install 'dse[postgres]'"
+        text = f"{asked.storage}: PostgreSQL needs a driver: pip install 'codesign-dse[postgres]'"
         raise StudyError(text) from problem
     except Exception as problem:  # SQLAlchemy's own, Optuna's own, or the driver's
         raise StudyError(f"{asked.storage}: no study can be kept there: {_first_line(problem)}") from problem

@@ -7,19 +7,24 @@ by interval branch and bound, so that nothing here needs structure.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations import evaluation
+from formulations.evaluation import RowKey
+from formulations.many import Points
 from formulations.posynomial import NotPosynomial
 from formulations.program import is_linear, program
-from results.solution import Status
 from scenarios.question import Decision, Objective, Question
-from solvers import boxes, interval, milp_conflicts, scan
+from solvers import box_search, boxes, designs, enumeration, interval, milp_conflicts
 from solvers.boxes import FEASIBLE
-from solvers.conflicts import CONFLICT, FEW, FEW_SEARCHED, MET, UNKNOWN, minimal_conflicts, singly
+from solvers.conflicts import CONFLICT, FEW, FEW_SEARCHED, MET, Codes, by_set, minimal_conflicts
+from solvers.designs import Table
+from solvers.enumeration import ONE
 from solvers.outcome import Conflicts, Outcome
 
 ENUMERATED = 2_000_000
@@ -27,19 +32,34 @@ WORK = 20_000
 SECONDS = 10.0
 
 
-@dataclass(slots=True)
-class _Known:
-    """What designs have shown: the sets of limits that some design breaks (all others it holds).
+Search = Callable[[Points, Collection[str]], Any]
+"""Whether limits can hold together without some of them, by name, at some points: MET, CONFLICT or UNKNOWN."""
 
-    ``complete``: there are no other designs, whatever limits are left out.
+
+@dataclass(slots=True)
+class Known:
+    """Designs of N points that are known, by the sets of limits that they break (``broken``, (N, designs)).
+
+    ``complete``: there are no others as long as what the user says of decided quantities, ``decided``, is kept. What
+    they do not tell is searched for.
     """
 
     names: tuple[str, ...]
-    broken: set[int] = field(default_factory=set)
-    complete: bool = False
+    broken: NDArray[np.int64]
+    complete: bool
+    decided: frozenset[str]
+    search: Search
 
-    def met(self, kept: int) -> bool:
-        return any(not kept & b for b in self.broken)
+    def met(self, some: Points, kept: NDArray[np.bool_]) -> Codes:
+        """Tell whether the limits ``kept`` can hold together at some points; see ``conflicts.by_set``."""
+        bits = sum(1 << int(i) for i in np.flatnonzero(kept))
+        shown = ((self.broken[some] & bits) == 0).any(axis=1)
+        codes = np.where(shown, MET, CONFLICT).astype(np.int8)
+        free = {n for n, k in zip(self.names, kept, strict=True) if not k}
+        left = np.flatnonzero(~shown)
+        if left.size and not (self.complete and free.isdisjoint(self.decided)):
+            codes[left] = self.search(some[left], free)
+        return codes
 
 
 def limit_names(question: Question) -> tuple[str, ...]:
@@ -89,15 +109,14 @@ def conflicts(question: Question) -> Conflicts:
     bound (see ``conflicts.minimal_conflicts``). Empty where the question is feasible.
     """
     names = limit_names(question)
-    quick = scan.few(question) and not any(d.name in names for d in question.decide)
+    quick = designs.few(question) and not any(d.name in names for d in question.decide)
     linear = None if quick else _linear(question)
     if linear is not None and linear.minimal:
         return linear
-    known = _Known(names)
-    _sample(question, known)
-    ask = singly(lambda kept: _can_meet(question, known, sum(1 << int(i) for i in np.flatnonzero(kept))))
-    few = FEW if known.complete else FEW_SEARCHED
-    found = minimal_conflicts(1, len(names), ask, every=True, few=few)
+    known = _known(question, names)
+    alone = known.complete and known.decided.isdisjoint(names)
+    few = FEW if alone else FEW_SEARCHED
+    found = minimal_conflicts(1, len(names), by_set(known.met), every=True, few=few)
     sets = found.names(names)
     # of a program the first set is told, as where its conflicts are searched for
     told = sets[:1] if quick and is_linear(question) else sets
@@ -115,62 +134,62 @@ def _linear(question: Question) -> Conflicts | None:
         return None
 
 
-def _can_meet(question: Question, known: _Known, kept: int) -> int:
-    """Whether some design meets the limits ``kept``; a new design is remembered."""
-    if known.met(kept) or known.complete:
-        return MET if known.met(kept) else CONFLICT
-    dropped = [n for i, n in enumerate(known.names) if not kept >> i & 1]
-    found = solve(replace(without(question, dropped), objectives=()))
-    if found.x is None:
-        return CONFLICT if found.status is Status.INFEASIBLE else UNKNOWN
-    x = np.array([[found.x[d.name] for d in question.decide]])
-    known.broken |= {int(mask) & ~kept for mask in broken(question, known.names, x)}
-    return MET
-
-
-def _sample(question: Question, known: _Known) -> None:
-    """Learn from enumerable combinations (of the whole box) and from designs scattered over the domain."""
+def _known(question: Question, names: tuple[str, ...]) -> Known:
+    """What is known of one question: enumerable designs (of the whole box), and designs scattered over the domain."""
     own = [limit.name for limit in question.model.limits]
-    fixed = not any(d.name in known.names for d in question.decide)
-    every = scan.grid(without(question, [*known.names, *own])) if fixed else None
-    known.complete = every is not None and every.size <= ENUMERATED
-    combinations = every if known.complete else scan.grid(without(question, own))
-    if combinations is not None and combinations.size <= ENUMERATED:
-        for start in range(0, combinations.size, scan.CHUNK):
-            points = combinations.at(np.arange(start, min(start + scan.CHUNK, combinations.size)))
-            known.broken |= set(np.unique(broken(question, known.names, points)).tolist())
-    if known.complete:
-        return
-    wide = boxes.space(without(question, known.names))
-    generator = np.random.default_rng(0)
-    u = generator.random((4096, len(wide.names)))
-    points = wide.spread(wide.low, wide.high, u)
-    known.broken |= set(np.unique(broken(question, known.names, points)).tolist())
+    every = designs.everything(replace(question, limits=(), waive=question.waive | frozenset(own)))
+    complete = every is not None and every.size <= ENUMERATED
+    listed = every if complete else designs.grid(without(question, own))
+    none = np.zeros((1, 0), dtype=np.int64)
+    decided = frozenset(d.name for d in question.decide)
+    known = Known(names, none, complete, decided, lambda _, free: _searched(question, free))
+
+    def learn(t: Table) -> None:
+        _, ratios = enumeration.numbers(t, question, ONE)
+        masks = broken(ratios, names, (1, t.size)) | _not_allowed(t, names)
+        known.broken = np.union1d(known.broken, masks)[None]
+
+    if listed is not None and listed.size <= ENUMERATED:
+        for part in listed.parts(question):
+            learn(part)
+    if not (complete and known.decided.isdisjoint(names)):
+        wide = boxes.space(without(question, names))
+        u = np.random.default_rng(0).random((4096, len(wide.names)))
+        points = wide.spread(wide.low, wide.high, u)
+        learn(Table({}, question, dict(zip(wide.names, points.T, strict=True))))
+    return known
 
 
-def broken(question: Question, names: tuple[str, ...], points: np.ndarray) -> np.ndarray:
-    """For each design (rows) the set of limits it breaks, as bits in the order of ``names``."""
-    x = {d.name: points[:, j] for j, d in enumerate(question.decide)}
+def _searched(question: Question, free: Collection[str]) -> Codes:
+    """Whether the other limits of one question can hold together."""
+    relaxed = without(question, free)
+    where = boxes.space(relaxed)
+    return box_search.feasible(relaxed, where, where.low[None], where.high[None])
+
+
+def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int, int]) -> NDArray[np.int64]:
+    """For each design at each point the set of limits that it breaks, as bits in the order of ``names``."""
     place = {name: 1 << i for i, name in enumerate(names)}
     # what breaks a limit that nothing may break is no design at all
     everything = (1 << len(names)) - 1
-    masks = np.zeros(len(points), dtype=np.int64)
-    with np.errstate(all="ignore"):
-        at = evaluation.metrics(question, x)
-        for key, value in evaluation.ratios(question, x, at).items():
-            masks |= np.where(np.asarray(value) <= 1 + FEASIBLE, 0, place.get(key.name, everything))
-    for d in question.decide:
-        allowed = x[d.name]
-        if d.integer:
-            allowed = np.round(x[d.name])
-        elif d.values is not None:
+    masks = np.zeros(shape, dtype=np.int64)
+    for key, value in ratios.items():
+        masks |= np.where(enumeration.full(value, shape) <= 1 + FEASIBLE, 0, place.get(key.name, everything))
+    return masks
+
+
+def _not_allowed(t: Table, names: Sequence[str]) -> NDArray[np.int64]:
+    """The same of whole numbers and listed values that designs do not keep to."""
+    masks = np.zeros((1, t.size), dtype=np.int64)
+    for d in t.question.decide:
+        if not _gaps(d):
+            continue
+        x, allowed = t.x[d.name], np.round(t.x[d.name])
+        if not d.integer:
             values = np.array(d.values)
-            allowed = values[np.abs(x[d.name][:, None] - values).argmin(1)]
-        masks |= (
-            np.where(np.abs(allowed - x[d.name]) <= 1e-9 * np.abs(allowed), 0, place.get(d.name, everything))
-            if _gaps(d)
-            else 0
-        )
+            allowed = values[np.abs(x[:, None] - values).argmin(1)]
+        bit = 1 << names.index(d.name) if d.name in names else (1 << len(names)) - 1
+        masks |= np.where(np.abs(allowed - x) <= 1e-9 * np.abs(allowed), 0, bit)
     return masks
 
 
@@ -229,7 +248,7 @@ def _moved(d: Decision) -> list[tuple[Decision, Objective]]:
 
 def solve(question: Question) -> Outcome:
     """Answer by enumeration where combinations are few, else by interval branch and bound."""
-    count = scan.enumerable(question)
+    count = designs.enumerable(question)
     if count is not None and count <= ENUMERATED:
-        return scan.scan(question)
+        return enumeration.optimum(question)
     return interval.solve(question, work=WORK, seconds=SECONDS)

@@ -1,8 +1,7 @@
-"""Which of many optimal designs to hand out, and how far the others reach.
+"""Which of many optimal designs to hand out, and how far the others reach: what decides, in which order.
 
-The optimal set of a geometric program is a face: along it no term of the goal and no term of a limit with a positive
-multiplier changes. Ties are broken by moving inside that face, so nothing of the objective is given away; only terms
-too small to matter (below TIE) are let go, and then the goal itself stays as a row.
+Whole numbers and forms that divisors depend on are settled by branching, the rest in the optimal face
+(``solvers.optimal_face``).
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations import canonical as canon
+from formulations.batch import Batch, Table
 from formulations.canonical import Array, Canonical
 from formulations.evaluation import RowKey
 from formulations.maxima import names_in, split
@@ -23,8 +22,8 @@ from formulations.posynomial import Posynomial
 from formulations.problem import Goal, Problem, Row, Variable, symbols
 from formulations.tolerances import TIE
 from scenarios.question import Decision
-from solvers import branch, gp, multipliers, side_by_side
-from solvers.multipliers import Multipliers
+from solvers import branch, gp, multipliers, optimal_face, side_by_side
+from solvers.optimal_face import Solver, Stages
 from solvers.outcome import ENUMERATION
 
 SAME = 1e-2
@@ -97,16 +96,16 @@ def choose(
     goal: Goal | None,
     y: Array,
     stages: Sequence[Goal] | None = None,
-    known: Multipliers | None = None,
+    known: gp.Result | None = None,
     *,
     ranged: bool = True,
     after: int = 0,
 ) -> Chosen:
     """Break ties among the designs that are as good as ``y``; ``stages``: what decides, by default the tie rule.
 
-    ``known``: multipliers of the goal's optimum, where they are at hand. ``ranged``: whether anybody asks how far whole
-    numbers and forms range, each of which is two searches. ``after``: ranges are those among the designs that are best
-    by so many of the stages (1 where the first one is the objective itself).
+    ``known``: what the kernel says of the goal's optimum, where that is at hand. ``ranged``: whether anybody asks how
+    far variables range, which for whole numbers and forms is two searches each. ``after``: ranges are those among the
+    designs that are best by so many of the stages (1 where the first one is the objective itself).
 
     Whole numbers and the forms that make a problem signomial are settled first by branching, the rest in the face.
     """
@@ -117,22 +116,39 @@ def choose(
         y, ranges = _settle(problem, goal, c, stages, y, ranged)
     fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
     settled = canon.canonical(problem, goal, fixed=fixed) if fixed else c
-    flat = _face(
-        settled, y, multipliers.at(settled, y) if known is None or c.allowed or c.divisors else known
+    r = multipliers.at(settled, y) if known is None or c.allowed or c.divisors else known
+    rule, here = _rule(problem, settled, stages, y), np.zeros(1, np.intp)
+    found = optimal_face.choose(
+        rule, here, dataclasses.replace(r, y=y[None]), after=after if ranged else None
     )
-    first = None
-    for number, stage in enumerate((*stages, None)):
-        if flat.shape[1] == 0:
-            break
-        if number == after:
-            ranges |= _extent(problem, goal, fixed, y, flat, stages[:after])
-        if stage is None:
-            break
-        y, flat, bound = _descend(problem, goal, stage, fixed, y, flat)
-        first = bound if first is None else first
-    if first is None:
-        first = float(canon.values(canon.canonical(problem, stages[0]), y[None])[0, 0]) if stages else 0.0
-    return Chosen(y, ranges, first)
+    for name, low, high in zip(c.names, found.low[0], found.high[0], strict=True):
+        if low < high:
+            ranges[name] = (float(np.exp(low)), float(np.exp(high)))
+    return Chosen(found.y[0], ranges, float(found.first[0]))
+
+
+def _rule(problem: Problem, c: Canonical, stages: Sequence[Goal], y: Array) -> Stages:
+    """The tie rule at one optimum; the divisors' forms keep their value, those of stages are their tangents there."""
+    table, wanted = _tangents(c, y), []
+    for stage in stages:
+        one = canon.canonical(dataclasses.replace(problem, rows=()), stage)
+        wanted.append(_tangents(one, y))
+    batch = Batch(problem.question, problem, (1,), table, c.keys, c.low[None], c.high[None])
+    return optimal_face.stages(batch, wanted, side_by_side.solve, c.forms)
+
+
+def _tangents(c: Canonical, y: Array) -> Table:
+    a, b = canon.restriction(c, y[None])
+    return Table(a[0], b, c.ptr)
+
+
+def of_batch(batch: Batch, solve: Solver) -> Stages | None:
+    """The tie rule of many optima; None where something that it asks for is no posynomial over a monomial."""
+    assert batch.problem.goal is not None, "a batch has a goal"
+    wanted = tie_goals(batch.problem, batch.problem.goal.name)
+    if not all(g.denominator.is_monomial for g in wanted):
+        return None
+    return optimal_face.stages(batch, [batch.of([(g.numerator, g.denominator)]) for g in wanted], solve)
 
 
 def _settle(
@@ -202,120 +218,3 @@ def _times(goal: Goal | None, factor: Posynomial) -> Goal:
     one = Posynomial({(): 1.0})
     base = goal or Goal("tie", one, one)
     return dataclasses.replace(base, numerator=base.numerator * factor)
-
-
-def _face(c: Canonical, y: Array, known: Multipliers) -> Array:
-    """Directions (n, d) along which nothing that matters to the optimum changes; the divisors' forms stay."""
-    a, b = canon.restriction(c, y[None])
-    slack = -canon.values(c, y[None])[0]
-    matter = stiff(known.rows, gp.weights(a, b, c.ptr, y[None])[0], slack, c.row_of_term)
-    pushed = (known.low > 1e-7) | (known.high > 1e-7) | (c.high - c.low < 1e-13)
-    return null(np.concatenate([a[0][matter], c.forms, np.eye(y.size)[pushed]]))
-
-
-def stiff(rows: Array, weights: Array, slack: Array, row: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Tell which terms matter to an optimum: of the goal and of rows with a multiplier, if not too small to count."""
-    force = np.concatenate([[1.0], rows])[row]
-    tight = np.concatenate([[0.0], slack[1:]])[row] < 1e-6
-    return np.asarray((force > 1e-7) & tight & (weights * force > TIE))
-
-
-def null(rows: Array) -> Array:
-    """Orthonormal directions that the rows do not see; single variables stay single."""
-    n = rows.shape[1]
-    if rows.shape[0] == 0:
-        return np.eye(n)
-    _, s, v = np.linalg.svd(rows)
-    rank = int((s > 1e-9 * max(1.0, float(s.max(initial=0.0)))).sum())
-    null = v[rank:].T
-    alone = [i for i in range(n) if np.abs(rows[:, i]).max() < 1e-12]
-    return np.eye(n)[:, alone] if len(alone) == null.shape[1] else null
-
-
-def _reduced(
-    problem: Problem,
-    goals: Sequence[Goal],
-    target: Goal | None,
-    fixed: dict[str, float],
-    y: Array,
-    flat: Array,
-) -> tuple[Canonical, Array, Array, NDArray[np.intp]]:
-    """Arrays in face coordinates t (y + flat t): target over the rows, the goals kept, the box as rows."""
-    c = canon.canonical(problem, target, extra=[_held(goal, problem, y) for goal in goals], fixed=fixed)
-    a, b = canon.restriction(c, y[None])
-    b = b + (a @ y)
-    over = canon.values(c, y[None])[0, 1:]
-    lift = np.concatenate([[0.0], np.maximum(over, 0.0) + 1e-11])
-    b = b - lift[c.row_of_term]
-    n = y.size
-    free = c.high - c.low > 1e-13
-    sides = np.concatenate([np.eye(n)[free], -np.eye(n)[free]])
-    ends = np.concatenate([(y - c.high)[free], (c.low - y)[free]])
-    a2 = np.concatenate([a[0], sides]) @ flat
-    b2 = np.concatenate([b[0], np.minimum(ends, -1e-11)])
-    ptr = np.concatenate([c.ptr, c.ptr[-1] + np.arange(1, ends.size + 1)])
-    return c, a2, b2, _without_constant_rows(a2, ptr, b2)
-
-
-def _one(goal: Goal | None) -> list[Goal]:
-    return [] if goal is None else [goal]
-
-
-def _held(goal: Goal, problem: Problem, y: Array) -> Row:
-    point = {v.name: float(x) for v, x in zip(problem.variables, np.exp(y), strict=True)}
-    return no_worse(goal, float(np.log(goal.numerator(**point)) - np.log(goal.denominator(**point))))
-
-
-def _without_constant_rows(a: Array, ptr: NDArray[np.intp], b: Array) -> NDArray[np.intp]:
-    """Switch off rows that cannot change along the face (they hold already)."""
-    for k in range(1, ptr.size - 1):
-        rows = slice(ptr[k], ptr[k + 1])
-        if np.abs(a[rows]).max(initial=0.0) < 1e-12:
-            b[rows] = -np.inf
-    return ptr
-
-
-def _span(c: Canonical) -> float:
-    return float((c.high - c.low).max() * np.sqrt(c.high.size) + 1.0)
-
-
-def _extent(
-    problem: Problem,
-    goal: Goal | None,
-    fixed: dict[str, float],
-    y: Array,
-    flat: Array,
-    also: Sequence[Goal] = (),
-) -> dict[str, tuple[float, float]]:
-    """Smallest and largest optimal value of each variable that the face leaves open; ``also``: other goals kept."""
-    c, a, b, ptr = _reduced(problem, [*_one(goal), *also], None, fixed, y, flat)
-    open_ones = [i for i in range(y.size) if np.abs(flat[i]).max() > 1e-9]
-    goals = np.array([sign * flat[i] for i in open_ones for sign in (1.0, -1.0)])
-    many = np.broadcast_to(a, (len(goals), *a.shape)).copy()
-    many[:, 0, :] = goals
-    logc = np.broadcast_to(b, (len(goals), b.size)).copy()
-    logc[:, 0] = 0.0
-    span = np.full((len(goals), flat.shape[1]), _span(c))
-    r = side_by_side.solve(many, logc, ptr, -span, span)
-    out = {}
-    for j, i in enumerate(open_ones):
-        low, high = y[i] + r.value[2 * j], y[i] - r.value[2 * j + 1]
-        if np.all(r.status[2 * j : 2 * j + 2] == 0) and high - low > 1e-6:
-            out[c.names[i]] = (float(np.exp(low)), float(np.exp(high)))
-    return out
-
-
-def _descend(
-    problem: Problem, goal: Goal | None, stage: Goal, fixed: dict[str, float], y: Array, flat: Array
-) -> tuple[Array, Array, float]:
-    """Move inside the face to the least ``stage``; the new face is what it leaves open; the stage's proven bound."""
-    c, a, b, ptr = _reduced(problem, _one(goal), stage, fixed, y, flat)
-    span = np.full((1, flat.shape[1]), _span(c))
-    r = side_by_side.solve(a, b[None], ptr, -span, span)
-    if r.status[0] != 0:
-        return y, flat, float(r.bound[0])
-    moved = y + flat @ r.y[0]
-    row = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
-    slack = -gp.evaluate(a[None], b[None], ptr, r.y)[0]
-    matter = stiff(r.multipliers[0], gp.weights(a[None], b[None], ptr, r.y)[0], slack, row)
-    return moved, flat @ null(a[matter]), float(r.bound[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy as np
 from formulations.canonical import Array, Canonical
 from formulations.problem import Variable
 from solvers import side_by_side
+from solvers.patterns import Bools
 
 FALLS = 1e-7
+EDGE = 1e-6
 
 
 def runaway(c: Canonical, variables: tuple[Variable, ...]) -> str:
@@ -45,23 +48,21 @@ def _direction(exponents: bytes, low: bytes, high: bytes) -> tuple[float, ...] |
     return tuple(np.abs(np.where(hi[0] - lo[0] > 0, r.y[0], 0.0)).tolist())
 
 
-def held_by_box(c: Canonical, variables: tuple[Variable, ...], y: Array, pull: Array) -> str:
-    """The variable whose optimum is held only by an end that is neither the user's nor the domain's own, or "".
+def held_by_box(variables: Sequence[Variable], box: tuple[Array, Array], y: Array, pull: Array) -> Bools:
+    """Which variables (N, n) at optima are held only by an end that is neither the user's nor the domain's own.
 
-    ``pull`` (n,): multiplier of the nearer box end.
+    ``box``: (N, n) each; ``pull`` (N, n): multipliers of the nearer ends.
     """
+    found = np.zeros(y.shape, bool)
     for i, v in enumerate(variables):
-        at_low = y[i] - c.low[i] < 1e-6 and not v.real_low and v.decision.minimum is None
-        at_high = c.high[i] - y[i] < 1e-6 and not v.real_high and v.decision.maximum is None
-        if (
-            (at_low or at_high)
-            and not v.auxiliary
-            and not _listed(v)
-            and pull[i] > FALLS
-            and c.high[i] > c.low[i]
-        ):
-            return v.name
-    return ""
+        if v.auxiliary or _listed(v):
+            continue
+        if not v.real_low and v.decision.minimum is None:
+            found[:, i] |= y[:, i] - box[0][:, i] < EDGE
+        if not v.real_high and v.decision.maximum is None:
+            found[:, i] |= box[1][:, i] - y[:, i] < EDGE
+    found &= (pull > FALLS) & (box[1] > box[0])
+    return found
 
 
 def _listed(v: Variable) -> bool:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +20,11 @@ from formulations.problem import Problem, reaching
 from formulations.program import Program
 from results.solution import Solution, Status
 from scenarios.question import Question
-from solvers import programs
 from solvers.outcome import Outcome
-from solvers.programs import Settled
 from solvers.structured import Optimum
+
+if TYPE_CHECKING:
+    from solvers.programs import Settled
 
 STEPS = (1e3, 1e6)
 """How much farther programs are searched before they are asked without ends."""
@@ -139,8 +141,10 @@ def _impossible(first: Tried) -> Tried | None:
     endless = reaching(first.problem, math.inf)
     if endless.program is None:
         return None
+    from solvers import programs
+
     outcome = programs.impossible(endless.program)
-    return None if outcome is None else Tried(endless, Settled(outcome, {}), True)
+    return None if outcome is None else Tried(endless, programs.Settled(outcome, {}), True)
 
 
 def _vague(tried: Tried) -> bool:

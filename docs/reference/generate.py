@@ -54,11 +54,14 @@ model's matter (`dse models MODEL`)."""
 WHERE = {
     "Bounds": "[limits] NAME = { … }",
     "Decide": "[decide] NAME = { … }",
+    "Drawing": "[uncertain.sampling]",
     "Front": "[objective.front]",
     "Goal": "[objective]",
     "KernelEntry": "[[kernels]]",
     "Searching": "[search]",
+    "Spread": "[uncertain] NAME = { … }",
     "Sweep": "[sweep.NAME]",
+    "Uncertainty": "[uncertain]",
 }
 
 

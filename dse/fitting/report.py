@@ -154,6 +154,7 @@ def machine_file(fit: Fit) -> str:
         f"runs = {fit.size}",
         *([f"outliers = {_lines(fit)}"] if fit.outliers else []),
         f"confidence = {fit.confidence!r}",
+        *_correlation(fit),
     ]
     for kind, found in _all_errors(fit).items():
         lines += ["", f"[fit.errors.{_text(kind)}]", *(f"{k} = {v!r}" for k, v in asdict(found).items())]
@@ -165,11 +166,20 @@ def machine_file(fit: Fit) -> str:
             fitted = f"{short}; {sure}; {errors}"
             lines.append(_entry("source", "as given, not fitted" if p.low == p.high == p.value else fitted))
             lines += [_entry("doubt", p.doubt)] if p.doubt else []
+            if p.low < p.high < math.inf and p.low <= p.value <= p.high:
+                lines.append(f'interval = ["{p.low!r} {p.unit}", "{p.high!r} {p.unit}"]')
     for s in fit.settings:
         lines += ["", "[[settings]]", _entry("name", s.name)]
         lines.append(_entry("source", f"voltages and frequencies of {data}; costs by the constants {short}"))
         lines += _quantities(s.measured) + _quantities(s.derived)
     return "\n".join(lines) + "\n"
+
+
+def _correlation(fit: Fit) -> list[str]:
+    """Return the line with the correlations of the parameters that the file has."""
+    kept = {p.name for p in fit.parameters if p.written and math.isfinite(p.value)}
+    pairs = [f'["{a}", "{b}", {r!r}]' for a, b, r in fit.correlation if {a, b} <= kept]
+    return [f"correlation = [{', '.join(pairs)}]"] if pairs else []
 
 
 def _lines(fit: Fit) -> list[int]:

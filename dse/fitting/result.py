@@ -87,7 +87,8 @@ class Fit:
     not fitted to, by kind of cross-validation; ``uncapped``: parameters and errors of the model without a
     power cap beside it (roofline), ``comparisons`` of their errors. ``outliers``: runs left out, and then
     ``all_runs``, ``all_runs_errors``: parameters and errors of the least squares of all runs. ``notes`` say what
-    the user should know. ``form``: which of a model's forms was fitted, where it has several.
+    the user should know. ``form``: which of a model's forms was fitted, where it has several. ``correlation``: of the
+    estimates, by pairs of parameters.
     """
 
     KIND: ClassVar[str] = "machine"
@@ -112,6 +113,7 @@ class Fit:
     all_runs_errors: Mapping[str, Errors] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     form: str = ""
+    correlation: tuple[tuple[str, str, float], ...] = ()
 
     def __getitem__(self, name: str) -> Estimate:
         """Return a fitted parameter by name; raises KeyError naming what there is."""

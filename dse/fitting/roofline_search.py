@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
 from dse.fitting.nonnegative import nonnegative_least_squares
 from dse.fitting.roofline_terms import Problem, Weights
-from dse.fitting.statistics import EXACT, Array, Mask, quantile, scale, standard_errors
+from dse.fitting.statistics import (
+    EXACT,
+    Array,
+    Mask,
+    correlations,
+    quantile,
+    scale,
+    standard_errors,
+)
 
 # where a starting cap lies among the powers that the runs draw, how far from the fastest runs the rates,
 # and which part of the shortest run is launch time
@@ -52,6 +61,15 @@ class Found:
         wide = standard_errors(jacobian[:, active], self.variance)
         found[active] = quantile(confidence, self.freedom) * wide
         return dict(zip(self.problem.free, found.tolist(), strict=True))
+
+    def correlation(self) -> Iterator[tuple[str, str, float]]:
+        """Go through the pairs of parameters that runs show, with the correlation of their estimates."""
+        jacobian = self.problem.jacobian(self.theta, self.weights)
+        shown = np.flatnonzero(np.abs(jacobian).max(axis=0) > 0)
+        found = correlations(jacobian[:, shown])
+        names = [self.problem.names[self.problem.free[i]] for i in shown]
+        for i, j in combinations(range(len(names)), 2):
+            yield names[i], names[j], round(float(found[i, j]), 4)
 
 
 @dataclass(frozen=True, slots=True)

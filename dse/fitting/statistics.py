@@ -73,6 +73,17 @@ def standard_errors(jacobian: Array, variance: float) -> Array:
     return found
 
 
+def correlations(jacobian: Array) -> Array:
+    """Return the linearised correlations of least-squares parameters, a square matrix."""
+    size = np.linalg.norm(jacobian, axis=0)
+    size[size == 0] = 1.0
+    inverse = np.linalg.pinv(jacobian / size)
+    covariance = inverse @ inverse.T
+    wide = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
+    found: Array = covariance / np.outer(wide, wide)
+    return found
+
+
 def dependent(columns: Array, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the groups of columns that determine each other, by name; none where all are independent."""
     size = np.linalg.norm(columns, axis=0)

@@ -18,6 +18,11 @@ from dse.models import machine_parameter, machine_parameters, plugins
 from dse.names import UnknownName, did_you_mean, unknown
 
 _SUFFIX = ".toml"
+_KEYS = (
+    *("title", "source", "notes", "evidence", "year", "rate"),
+    *("parameters", "figures", "figures_of", "settings", "fit", "measured"),
+)
+"""What stands at the top of a machine file; ``fit`` and ``measured`` are records that no model reads."""
 
 
 class MachineError(ValueError):
@@ -37,7 +42,8 @@ class Machine:
     market, if stated. A price and an embodied carbon among the figures are parameters too.
     ``settings``: the menu of a machine that can be set (frequencies, voltages), each a mapping of texts
     ("name", "source", ...) and SI floats under the names of ``dse.machines.settings``; what is unknown is
-    absent, and "doubts" maps a value's name to what is doubtful about it.
+    absent, and "doubts" maps a value's name to what is doubtful about it. ``confidence``: of a machine that was
+    fitted, with which its intervals hold the value, and ``correlation`` of its estimates, by pairs of names.
     """
 
     name: str
@@ -53,6 +59,8 @@ class Machine:
     figures: Mapping[str, Value] = field(default_factory=dict)
     year: int | None = None
     rate: str = ""
+    confidence: float | None = None
+    correlation: tuple[tuple[str, str, float], ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -177,6 +185,7 @@ def _from_file(path: str) -> Machine:
 def parse(name: str, text: str) -> Machine:
     """Read a machine file's text; raises ValueError where it is none (TOML's and units' errors are such)."""
     data = files.toml(text)
+    _known(data)
     stated, menu = data.get("parameters", {}), data.get("settings", [])
     figures = data.get("figures", {})
     listed = stated or menu or figures or "figures_of" in data
@@ -188,8 +197,7 @@ def parse(name: str, text: str) -> Machine:
     shown = _figures_of(data.get("figures_of")) | {k: _figure(k, e, evidence) for k, e in figures.items()}
     rate = str(data.get("rate", ""))
     derived = {} if stated else derivation.parameters(shown, rate)
-    stated_ones = {k: _parameter(k, e, evidence) for k, e in stated.items()}
-    found = derived | derivation.owned(shown) | stated_ones
+    found = derived | derivation.owned(shown) | _parameters(stated, evidence)
     return Machine(
         name=name,
         title=str(data.get("title", name)),
@@ -204,14 +212,49 @@ def parse(name: str, text: str) -> Machine:
         figures=shown,
         year=_year(data.get("year")),
         rate=rate,
+        **_fitted(data.get("fit")),
     )
 
 
-def _parameter(name: str, entry: Any, evidence: str) -> Value:
+def _known(data: Mapping[str, Any]) -> None:
+    """Raise ValueError for a key at the top of a machine file that nothing reads."""
+    for key in data:
+        if key in _KEYS:
+            continue
+        if machine_parameter(key) is not None:
+            raise ValueError(f"{key} is a machine parameter: write it under [parameters]")
+        if key in FIGURES:
+            raise ValueError(f"{key} is a figure of a data sheet: write it under [figures]")
+        raise ValueError(
+            f"a machine file has no {key!r}{did_you_mean(key, _KEYS)}; it has {', '.join(_KEYS)}"
+        )
+
+
+def _parameters(stated: Mapping[str, Any], evidence: str) -> dict[str, Value]:
+    """Read what a file states of parameters; sizes in bytes are counted in words of the size that it states too."""
+    size = _parameter("word_size", stated["word_size"], evidence).value if "word_size" in stated else None
+    words = size if isinstance(size, float) else None
+    return {k: _parameter(k, e, evidence, words) for k, e in stated.items()}
+
+
+def _fitted(fit: Any) -> dict[str, Any]:
+    """Return what a file says of its fit: the confidence of intervals, and the correlation of estimates."""
+    if not isinstance(fit, dict):
+        return {}
+    sure, pairs = fit.get("confidence"), fit.get("correlation", [])
+    if sure is not None and not (isinstance(sure, float) and 0 < sure < 1):
+        raise ValueError(f"[fit] confidence = {sure!r} is no number between 0 and 1")
+    listed = isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 3 for p in pairs)
+    if not listed or not all(isinstance(r, int | float) and -1 <= r <= 1 for _, _, r in pairs):
+        raise ValueError("[fit] correlation is no list of [name, name, number from -1 to 1]")
+    return {"confidence": sure, "correlation": tuple((str(a), str(b), float(r)) for a, b, r in pairs)}
+
+
+def _parameter(name: str, entry: Any, evidence: str, word_size: float | None = None) -> Value:
     q = machine_parameter(name)
     if q is None:
         raise ValueError(f"there is no machine parameter {name!r}{did_you_mean(name, machine_parameters())}")
-    return values.read(q, entry, evidence)
+    return values.read(q, entry, evidence, word_size)
 
 
 def _figure(name: str, entry: Any, evidence: str) -> Value:

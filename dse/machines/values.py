@@ -44,16 +44,22 @@ class Value:
     interval: tuple[float, float] | None = None
 
 
-def read(q: Quantity, entry: Any, evidence: str = "") -> Value:
+def read(q: Quantity, entry: Any, evidence: str = "", word_size: float | None = None) -> Value:
     """Read an entry of a machine file: a value as it stands, or a table with ``value`` and what is known of it.
 
-    ``evidence``: what the file says of all its values. Raises ValueError (UnitError among them) where the value
-    cannot be read, lies outside the quantity's domain or its own interval, or the kind of evidence is unknown.
+    ``evidence``: what the file says of all its values; ``word_size``: bytes per word, for sizes told in
+    bytes. Raises ValueError (UnitError among them) where the value cannot be read, lies outside the quantity's
+    domain or its own interval, where the kind of evidence is unknown, or a key of the table.
     """
     table = entry if isinstance(entry, Mapping) else {"value": entry}
     if "value" not in table:
         raise ValueError(f"{q.name} has no value")
-    value = table["value"] if q.choices == TEXT else inside(q, to_si(table["value"], q.unit))
+    strange = [key for key in table if key not in _SAID]
+    if strange:
+        raise ValueError(
+            f"{q.name}: there is no {strange[0]!r}{did_you_mean(strange[0], _SAID)}; there are {', '.join(_SAID)}"
+        )
+    value = table["value"] if q.choices == TEXT else inside(q, to_si(table["value"], q.unit, word_size))
     if isinstance(value, str) and not value.strip():
         raise ValueError(f"{q.name} is empty; write a text, or leave it out")
     if not isinstance(value, str | float):
@@ -64,10 +70,12 @@ def read(q: Quantity, entry: Any, evidence: str = "") -> Value:
         evidence=kind(table.get("evidence", evidence), q.name),
         source=str(table.get("source", "")),
         doubt=str(table.get("doubt", "")),
-        interval=_interval(q, table["interval"], value) if "interval" in table else None,
+        interval=_interval(q, table["interval"], value, word_size) if "interval" in table else None,
     )
 
 
+# what can be said of a value
+_SAID = ("value", "interval", "evidence", "source", "doubt", "spread", "median_uncertainty")
 # the choices of a quantity that is any text
 TEXT = ("text",)
 
@@ -91,12 +99,12 @@ def inside(q: Quantity, value: float) -> float:
     return value
 
 
-def _interval(q: Quantity, stated: Any, value: float | str) -> tuple[float, float]:
+def _interval(q: Quantity, stated: Any, value: float | str, word_size: float | None) -> tuple[float, float]:
     if isinstance(value, str):
         raise ValueError(f"{q.name} is a text and has no interval")  # noqa: TRY004
     if not isinstance(stated, list) or len(stated) != 2:
         raise ValueError(f"interval of {q.name} = {stated!r} is not [least, greatest]")
-    low, high = (inside(q, to_si(end, q.unit)) for end in stated)
+    low, high = (inside(q, to_si(end, q.unit, word_size)) for end in stated)
     if not low <= value <= high or math.isinf(high):
         raise ValueError(
             f"interval of {q.name}: its value {value:g} {q.unit} lies outside {low:g} to {high:g} {q.unit}"

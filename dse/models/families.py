@@ -6,11 +6,12 @@ element of a family is "share.a.cpu" (``Quantity.at``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
+from dse.models.spaces import Space
 from dse.models.structure import Row, Table
 from dse.quantities import Quantity
 
@@ -40,30 +41,21 @@ def column(table: Table, name: str) -> Quantity:
 
 def row(g: Any, table: str, name: str) -> SimpleNamespace:
     """Return the numbers of one row of a table as attributes, by their plain names."""
-    return _below(g, f"{table}.{name}.")
+    return _below(g, f"{table}.{name}")
 
 
 def rows(g: Any, table: str, names: Sequence[str]) -> list[SimpleNamespace]:
-    """Return the numbers of several rows of a table as ``row`` does, in one pass over all that is there."""
-    found: dict[str, dict[str, Any]] = {name: {} for name in names}
-    start = f"{table}."
-    for key, value in vars(g).items():
-        if key.startswith(start):
-            # names of rows hold no dots
-            name, _, number = key.removeprefix(start).partition(".")
-            if name in found:
-                found[name][number] = value
-    return [SimpleNamespace(**found[name]) for name in names]
+    """Return the numbers of several rows of a table as ``row`` does."""
+    return [row(g, table, name) for name in names]
 
 
 def entry(g: Any, name: str) -> SimpleNamespace:
     """Return one machine (or setting) of a map as a namespace that equations of a single machine understand."""
-    return _below(g.machine, f"{name}.")
+    return _below(g.machine, name)
 
 
-def _below(space: Any, prefix: str) -> SimpleNamespace:
-    found: Mapping[str, Any] = vars(space)
-    return SimpleNamespace(**{k.removeprefix(prefix): v for k, v in found.items() if k.startswith(prefix)})
+def _below(space: Any, name: str) -> SimpleNamespace:
+    return space.below(name) if isinstance(space, Space) else Space(**vars(space)).below(name)
 
 
 def choose(g: Any, name: str, otherwise: Any = None) -> Any:

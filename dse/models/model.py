@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
+from dse.models.spaces import Space
 from dse.models.structure import Parts, Structure
 from dse.models.sums import Held, Sum
 from dse.quantities import Quantity
@@ -129,7 +129,7 @@ def _run(model: Model, values: Mapping[str, Any], labels: Mapping[str, Any]) -> 
     inputs = {n: v for n, v in values.items() if not n.startswith(MACHINE_PREFIX)}
     counted = {"flop": 1.0, "word": 1.0, "message": 1.0, "instruction": 1.0} | dict(labels)
     try:
-        return model.equations(SimpleNamespace(machine=SimpleNamespace(**machine), **inputs, **counted))
+        return model.equations(Space(machine=Space(**machine), **inputs, **counted))
     except (TypeError, ValueError) as problem:
         if isinstance(problem, ArithmeticError) or not _refused(problem, values):
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +30,7 @@ class Link:
     pairs: tuple[Pair, ...] | None
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Hop:
     """What of one transfer crosses one link, as a part of its bytes; ``whole``: all or nothing."""
 

@@ -89,7 +89,7 @@ def broken(offer: Offer, why: str) -> PluginError:
     package = offer.package.partition(" ")[0]
     return PluginError(
         f"model {offer.name!r} of the package {offer.package} cannot be used: {why}; "
-        f"mend the package, or do without it: pip uninstall {package}"
+        f"fix the package, or uninstall it: pip uninstall {package}"
     )
 
 

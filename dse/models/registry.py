@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import chain
 
 from dse.models import clock, economics, fitted, model_files, plugins
 from dse.models.dvfs_energy import CIRCUIT
@@ -31,6 +32,7 @@ _BUILT_IN = {
     "dvfs": "dse.models.dvfs:DVFS",
     "exabounds": "dse.models.exabounds:EXABOUNDS",
 }
+_COMMON = (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)
 _registered: dict[str, Model] = {}
 
 
@@ -65,7 +67,9 @@ def get(name: str) -> Model:
     Raises UnknownName (a KeyError) with a suggestion, PluginError where a package's model cannot be used, and
     ModelFileError where a model file cannot be.
     """
-    if model_files.is_file(name) or (name not in names() and name in model_files.shipped()):
+    # ours first: what packages offer takes time to find out
+    known = name in _registered or name in _BUILT_IN
+    if not known and (model_files.is_file(name) or (name not in names() and name in model_files.shipped())):
         return _fitted(model_files.get(name))
     if name not in _registered:
         _registered[name] = _found(name)
@@ -142,7 +146,10 @@ def machine_parameters() -> dict[str, Quantity]:
 
 def machine_parameter(name: str) -> Quantity | None:
     """Return the machine parameter of that name; models of packages are asked only where ours have none."""
-    return _own_parameters().get(name) or machine_parameters().get(name)
+    # model by model: the first that declares it is often loaded already, the others need not be
+    ours = (get(n).machine for n in _BUILT_IN)
+    declared = (q for part in chain([_COMMON], ours) for q in part if q.name == name)
+    return next(declared, None) or machine_parameters().get(name)
 
 
 @cache
@@ -151,7 +158,7 @@ def _own_parameters() -> Mapping[str, Quantity]:
 
 
 def _declared(models: Iterable[str]) -> dict[str, Quantity]:
-    known = {q.name: q for q in (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)}
+    known = {q.name: q for q in _COMMON}
     for name in models:
         for q in get(name).machine:
             known.setdefault(q.name, q)

@@ -12,9 +12,9 @@ from pkgutil import iter_modules
 
 from dse.progress import Report as Progress
 from dse.reproduction.paper import reproduce
-from dse.reproduction.report import Picture, Report, Row, Statement, Verdict, to_json
+from dse.reproduction.report import Picture, Report, Row, Statement, Verdict, terminal, to_json
 
-__all__ = ["Picture", "Report", "Row", "Statement", "Verdict", "papers", "run", "to_json"]
+__all__ = ["Picture", "Report", "Row", "Statement", "Verdict", "papers", "run", "terminal", "to_json"]
 
 
 @cache

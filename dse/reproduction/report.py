@@ -130,7 +130,7 @@ class Report:
 
     def __rich__(self) -> RenderableType:
         """Return what ``rich`` prints for a report."""
-        return terminal(self)
+        return brief(self)
 
 
 def relative_difference(ours: Value, expected: Value) -> float | None:
@@ -156,19 +156,63 @@ def digits(value: Value | None, count: int = 6) -> str:
 
 
 def terminal(report: Report) -> RenderableType:
-    """Return the report for a terminal: every statement with its cases, then sums and files."""
+    """Return the whole report for a terminal: the verdict, every statement with its cases, sums and files."""
     from rich.console import Group
     from rich.rule import Rule
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(report.title, style="bold"), Text(report.citation)]
+    parts: list[RenderableType] = [
+        Text(report.title, style="bold"),
+        Text(report.citation),
+        Text(verdict(report)),
+    ]
     for place, rows in by_place(report.rows).items():
         parts += ["", Rule(place, align="left")]
         for number, statement in enumerate(dict.fromkeys(row.statement for row in rows)):
             parts += _statement(
                 statement, [row for row in rows if row.statement == statement], header=number == 0
             )
-    return Group(*parts, "", Text(summary(report)))
+    return Group(*parts, "", Text(summary(report)), Text(verdict(report)))
+
+
+def brief(report: Report) -> RenderableType:
+    """Return the report for a terminal in few lines: the verdict, a line for each part of the paper, the verdict."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    others = [v for v in Verdict if v.value in report.counts and v is not Verdict.AGREES]
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("", overflow="fold")
+    for name in ("rows", Verdict.AGREES.value, *(v.value for v in others)):
+        table.add_column(name, justify="right")
+    for place, rows in by_place(report.rows).items():
+        found = Counter(row.verdict for row in rows)
+        told = [str(found[v] or "") for v in (Verdict.AGREES, *others)]
+        table.add_row(place, str(len(rows)), *told, style="red" if found[Verdict.DIFFERS] else None)
+    parts: list[RenderableType] = [
+        Text(report.title, style="bold"),
+        Text(report.citation),
+        Text(verdict(report)),
+    ]
+    lines = [
+        *summary(report).splitlines()[1:],
+        f"Every row: dse reproduce {report.paper} --rows",
+        verdict(report),
+    ]
+    return Group(*parts, "", table, "", *(Text(line) for line in lines))
+
+
+def verdict(report: Report) -> str:
+    """Say in one line how many rows agree, how many are documented faults of the paper, and how many differ."""
+    counts = report.counts
+    agree, differ = counts.get(Verdict.AGREES, 0), counts.get(Verdict.DIFFERS, 0)
+    unchecked = counts.get(Verdict.UNCHECKED, 0)
+    faults = len(report.rows) - agree - differ - unchecked
+    told = f"{agree} of {len(report.rows)} rows agree"
+    told += f", {faults} are documented faults or gaps of the paper" if faults else ""
+    told += f", {unchecked} cannot be checked" if unchecked else ""
+    return f"{told}, {differ} differ."
 
 
 def _statement(statement: Statement, rows: Sequence[Row], *, header: bool) -> list[RenderableType]:

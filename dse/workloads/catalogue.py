@@ -26,7 +26,8 @@ class Workload:
     """A named piece of work: what one ``unit`` of it ("one nonzero") asks of each model that it is counted for.
 
     ``given`` are inputs by model: SI numbers, which count one unit, and texts. ``provenance`` says where each comes
-    from, ``doubts`` what is doubtful about it, if anything; both by model and input ("roofline.bytes").
+    from, ``doubts`` what is doubtful about it, if anything; both by model and input ("roofline.bytes"). ``whole``: one
+    unit is a run, so that a kernel may leave its size out.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Workload:
     provenance: Mapping[str, str]
     doubts: Mapping[str, str]
     notes: str = ""
+    whole: bool = False
 
     @property
     def model(self) -> str:
@@ -103,6 +105,7 @@ def parse(name: str, text: str) -> Workload:
         provenance={k: str(e.get("source", "")) for k, e in entries.items()},
         doubts={k: str(e["doubt"]) for k, e in entries.items() if "doubt" in e},
         notes=str(data.get("notes", "")),
+        whole=bool(data.get("whole", "unit" not in data)),
     )
 
 

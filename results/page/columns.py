@@ -225,7 +225,7 @@ def _telling_limits(dataset: xr.Dataset, dims: Sequence[str], kept: Array) -> tu
 
 
 def _with_needed(name: str, value: float, unit: str) -> str:
-    """A limit in conflict with the value that would do, where one would."""
+    """Write a limit in conflict with the value at which the problem is feasible, where there is one."""
     if not math.isfinite(value):
         return name
-    return f"{name} ({show(value, '' if unit == '1' else unit, 4)} would do)"
+    return f"{name} (feasible at {show(value, '' if unit == '1' else unit, 4)})"

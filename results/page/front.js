@@ -79,7 +79,7 @@ function startFront() {
     return found;
   }
 
-  // Filled: as good as its status says; hollow: bettered by a design of another place
+  // Filled: as good as its status says; hollow: dominated by a design of another place
   function symbol(i, n) {
     const shape = several ? SHAPES[n % SHAPES.length] : SYMBOLS[status(i)] || "circle";
     return dominated && dominated.values[i] === 1 ? `${shape}-open` : shape;

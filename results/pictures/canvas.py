@@ -78,6 +78,7 @@ def sheet(
     shape: tuple[int, int] | None = None,
     size: tuple[float, float] | None = None,
     *,
+    sharex: bool = True,
     sharey: bool = True,
 ) -> Sheet:
     """Make a picture of ``count`` panels under a title, or take the panels that there are.
@@ -93,7 +94,7 @@ def sheet(
     down, across = shape or (math.ceil(count / across), across)
     whole = max(SIZE[0], PANEL[0] * across), max(SIZE[1], PANEL[1] * down)
     figure = Picture(figsize=size or (SIZE if count == 1 else whole), layout="constrained")
-    grid = figure.subplots(down, across, sharex=True, sharey=sharey, squeeze=False)
+    grid = figure.subplots(down, across, sharex=sharex, sharey=sharey, squeeze=False)
     title = textwrap.fill(axes.shorten(visible(about), 130), TITLE_WIDTH)
     # a title from a file is text, not mathematics
     if count == 1:

@@ -150,7 +150,8 @@ def _knee(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: A
         "markersize": 17,
         "markeredgecolor": "black",
         "markeredgewidth": 1.4,
-        "zorder": 3,
+        # in front of the designs, which may be many
+        "zorder": 6,
     }
     panel.plot([across[bend]], [up[bend]], "*", label=f"knee: {', '.join(told)}", linestyle="none", **style)
 

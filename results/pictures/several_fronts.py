@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from results.axes import Scale
 
 FRONT, STATUS, CONFLICT = "front", "front_status", "front_conflict"
-DOMINATED, UNPROVED = "bettered by another front", "not proved optimal"
+DOMINATED, UNPROVED = "dominated by another front", "not proved optimal"
 MOST = 40
 PALE = "#9A9A9A"
 

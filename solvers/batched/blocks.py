@@ -18,15 +18,17 @@ from results.dataset import layout
 from scenarios.axes import Target
 from scenarios.grids import Change, Grid
 from scenarios.question import Decision, Limit, Question
+from solvers import work
+from solvers.batched import effort
 from solvers.batched.offers import Offer, Path
+from solvers.batched.offers import part as part_of
 
 WAY = "many numbers at once"
 APART = "points whose numbers lead to structures of their own"
 UNSURE = "an optimum or a conflict that is not certain (a tie, a degenerate vertex, a limit just missed)"
+TOO_LONG = "a few points take too long to be tried, and more work than one by one"
 GROUPS = 64
 """So many times may the points of a group be told apart by their numbers."""
-FEWEST = 2
-"""Fewer points than that are as well solved one by one."""
 
 Mask = NDArray[np.bool_]
 Answer = Callable[[Question, Points], Mask]
@@ -132,12 +134,11 @@ class Block:
         *,
         by_given: bool = False,
         apart: bool = False,
-        fewest: int = FEWEST,
     ) -> Mask:
         """Have all points answered, up to ``piece`` of them together; tells those that were not.
 
         ``by_given``: points that differ in limits only are kept together as far as that goes; ``apart``: no others
-        are put beside them. ``fewest``: see ``together``.
+        are put beside them.
 
         ``answer`` tells which of its points it answered. It may raise Differ with a mask along them, and they are then
         asked apart; whatever else it raises, they are left to be solved one by one.
@@ -147,7 +148,7 @@ class Block:
             for group in self._grouped(every, by_given=by_given, apart=apart):
                 for start in range(0, len(group), piece):
                     points = group[start : start + piece]
-                    for missed in together(points, lambda now: answer(self.question(now), now), fewest):
+                    for missed in together(points, lambda now: answer(self.question(now), now)):
                         left[missed] = True
         return left.reshape(self.shape)
 
@@ -160,15 +161,12 @@ class Block:
         return np.split(points[order], cuts)
 
 
-def together(points: Points, answer: Callable[[Points], Mask], fewest: int = FEWEST) -> Iterator[Points]:
-    """Answer points together, and apart where they have to be told apart. Yields those that were not answered.
-
-    ``fewest``: fewer points are left over.
-    """
+def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
+    """Answer points together, and apart where they have to be told apart. Yields those that were not answered."""
     waiting, number = [points], 0
     while waiting:
         now, number = waiting.pop(), number + 1
-        if len(now) < fewest or number > GROUPS:
+        if number > GROUPS:
             handover.hand_over(APART, len(now))
             yield now
             continue
@@ -228,6 +226,12 @@ def thinned(grid: Grid) -> Grid:
     return grid.part(along)
 
 
+def _middle(grid: Grid) -> list[NDArray[np.int64]]:
+    """Return one place along each axis of numbers, in the middle, and the ends of each axis of names."""
+    apart = {c.along for c in grid.changes if c.apart}
+    return [np.array(sorted({0, n - 1}) if i in apart else [n // 2]) for i, n in enumerate(grid.shape)]
+
+
 def kinds(grid: Grid) -> Iterator[Question]:
     """Go through the questions that differ in more than numbers, each at the first of its points."""
     return map(grid.question, grid.kinds())
@@ -255,11 +259,20 @@ def _bound(held: Held, aim: Target, number: Any) -> Held:
 
 
 def offered(way: Path, of_few: Any) -> Offer:
-    """Offer a way with the share of points that it answers of a ``thinned`` grid; ``of_few``: the same way for that."""
+    """Offer a way with the share of points that it answers of a ``thinned`` grid; ``of_few``: the same way for that.
+
+    Where these points are much work fewer are tried. A way of which even these take too long to be tried is taken
+    untried: by whoever only asks for it, and where it is less work than the points one by one.
+    """
+    if of_few.work * of_few.grid.size > effort.FEW:
+        of_few = part_of(of_few, _middle(of_few.grid))
     few: Grid = of_few.grid
     plan = layout(few)
-    with handover.collected() as tally:
+    with handover.collected() as tally, effort.trial() as trial:
         _, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
+    if trial.ended:
+        taken = trial.quick or way.work < work.alone(few.question((0,) * len(few.axes)))
+        return Offer(way, untried=True) if taken else Offer(reason=f"{way.method}: {TOO_LONG}")
     tally.pass_on()
     why = handover.words(tally.reasons)
     reason = f"{way.method}: {int(left.sum())} of {left.size} points tried are left over: {why}"

@@ -20,8 +20,8 @@ from formulations.divided import Indices, take
 from scenarios.question import Decision
 from solvers import gp
 from solvers.batched.geometric_conflicts import neighbours
-from solvers.batched.geometric_ties import Solver
 from solvers.branch import COARSE, FEASIBLE, SHARE
+from solvers.optimal_face import Solver
 
 Bools = NDArray[np.bool_]
 

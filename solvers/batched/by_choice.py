@@ -14,11 +14,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import handover
+from formulations.many import Array, Points
 from results.dataset import STATUS_CODES, Arrays, Layout, blank
 from results.solution import Status
 from scenarios.grids import Grid
-from scenarios.question import combinations, fixed
-from solvers.batched.offers import OTHER_KIND, Offer, Path
+from scenarios.question import Question, combinations, fixed
+from solvers.batched import blocks
+from solvers.batched.offers import OTHER_KIND, Offer, Path, too_many_choices
+from solvers.batched.told import Designs, Told
 
 KIND = "a choice among names"
 MOST = 64
@@ -26,19 +30,26 @@ MOST = 64
 SHARE = 0.5
 """Of points tried, those that a way must answer in every combination."""
 
+SURE = 1e-7
+"""What is missed by less is left to the single path."""
+OPEN = "a choice among names of which one is neither proved best nor impossible"
+
 Mask = NDArray[np.bool_]
 
 
 def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
     """Return this way where names are chosen, and each combination of them has one of ``ways``."""
     first = next(iter(grid.bases.values()))
-    chosen = [c for c, _ in combinations(first)]
-    if chosen == [{}] or any([c for c, _ in combinations(q)] != chosen for q in grid.bases.values()):
+    if not any(d.choices is not None for d in first.decide):
         return OTHER_KIND
     if len(first.objectives) != 1 or any(q.idle for q in grid.bases.values()):
         return OTHER_KIND
-    if len(chosen) > MOST:
-        return Offer(reason=f"{KIND}: there are more than {MOST} combinations")
+    refused = too_many_choices(KIND, grid, MOST)
+    if refused is not None:
+        return refused
+    chosen = [c for c, _ in combinations(first)]
+    if any([c for c, _ in combinations(q)] != chosen for q in grid.bases.values()):
+        return OTHER_KIND
     parts = []
     for names in chosen:
         part = replace(grid, bases={k: fixed(q, names) for k, q in grid.bases.items()})
@@ -102,7 +113,9 @@ class ByChoice:
         first = next(iter(self.grid.bases.values()))
         sign = -1.0 if first.objectives[0].maximize else 1.0
         states = np.stack([a["status"] for a, _ in answered])
-        left |= ~np.isin(states, (optimal, none)).all(axis=0)
+        open_ones = ~left & ~np.isin(states, (optimal, none)).all(axis=0)
+        handover.hand_over(OPEN, int(np.count_nonzero(open_ones)))
+        left |= open_ones
         values = np.stack([a["objective"] for a, _ in answered])
         which = np.where(states == optimal, sign * values, np.inf).argmin(axis=0)
         arrays = blank(plan, left.shape)
@@ -114,3 +127,51 @@ class ByChoice:
                     code = json.loads(v.attributes["choices"]).index(part.names[v.key])
                     arrays[v.name][here & (states[k] == optimal)] = code
         return arrays, left
+
+
+@dataclass(frozen=True, slots=True)
+class BestOf:
+    """The best designs of one combination of names, at N points.
+
+    ``x``: the numbers of those at some of the points; ``value`` (N,): what is minimised (infinite: there is none);
+    ``bound`` (N,): of the objective, in the user's sense; ``missed`` (N,): the least by which some limit is broken;
+    ``unsure`` (N,): where nothing is proved.
+    """
+
+    chosen: Mapping[str, str]
+    question: Question
+    x: Callable[[Mask], Mapping[str, Array]]
+    value: Array
+    bound: Array
+    missed: Array
+    unsure: Mask
+
+
+def told_best(
+    told: Told,
+    every: Sequence[BestOf],
+    points: Points,
+    why: Callable[[Points], Mask],
+    nowhere: Callable[[Points], Points] = lambda none: none,
+) -> Mask:
+    """Take over the best of all combinations at each point, as for a single one the first of those that are as good.
+
+    ``why`` tells why some of the points, by their places, have no design; ``nowhere``: which surely have none.
+    """
+    unsure = np.any([b.unsure for b in every], axis=0)
+    values = np.stack([b.value for b in every])
+    which, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
+    good = np.zeros(len(points), dtype=bool)
+    for k, b in enumerate(every):
+        own = some & (which == k) & ~unsure
+        if own.any():
+            found = Designs(b.x(own), b.bound[own], b.chosen)
+            good[own] = told.best(blocks.part(b.question, own), points[own], found)
+    missed = np.min([b.missed for b in every], axis=0) > SURE
+    none = np.flatnonzero(~some & ~unsure & missed)
+    if len(none):
+        none = nowhere(none)
+        good[none] = True
+        for left in blocks.together(none, why):
+            good[left] = False
+    return good

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations.many import Array
+from solvers.batched import effort
 
 WORK = 4e8
 """So many times may two partial designs be compared, where there are three criteria or more: about a second."""
@@ -28,6 +29,7 @@ class Work:
 
     def spend(self, pairs: int) -> None:
         """Count pairs; raises TooMany beyond ``WORK``."""
+        effort.spend(pairs * effort.PAIR)
         self.done += pairs
         if self.done > WORK:
             raise TooMany(

@@ -19,9 +19,9 @@ from solvers import gp, work
 from solvers.batched import blocks
 from solvers.batched.divided_answers import answered
 from solvers.batched.geometric import threads
-from solvers.batched.geometric_ties import Solver
 from solvers.batched.offers import FEWEST, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.batched.told import Told
+from solvers.optimal_face import Solver
 
 WAY = "ratios of sums searched together"
 KIND = "ratios of sums"

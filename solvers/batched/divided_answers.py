@@ -17,17 +17,14 @@ from formulations import canonical as canon
 from formulations import divided, evaluation, handover
 from formulations.canonical import Array, Canonical
 from formulations.divided import Divided, Indices
-from formulations.evaluation import RowKey
-from formulations.tolerances import BINDS, TIE
+from formulations.tolerances import TIE
 from scenarios.question import Decision
-from solvers import gp
-from solvers.batched import branching, divided_conflicts, geometric_ties, geometric_whole, relaxed_limits
+from solvers import gp, optimal_face, ties
+from solvers.batched import branching, divided_conflicts, geometric_whole, relaxed_limits
 from solvers.batched.branching import Searched
 from solvers.batched.geometric_answers import (
     AT_EDGE,
     CONFLICT,
-    DEPENDENT,
-    EDGE,
     IN_DOUBT,
     MISSED,
     NOT_FINITE,
@@ -38,17 +35,18 @@ from solvers.batched.geometric_answers import (
     UNSOLVED,
     WHOLE,
     Reasons,
+    asked,
     si_values,
 )
 from solvers.batched.geometric_conflicts import neighbours
-from solvers.batched.geometric_ties import Solver, Stages
-from solvers.batched.told import Designs, Told
+from solvers.batched.told import Told
 from solvers.crossover import doubtful
-from solvers.patterns import groups
-from solvers.sensitivity import ACTIVE
+from solvers.judgement import judge
+from solvers.optimal_face import Solver, Stages
+from solvers.sensitivity import duals, limit_elasticity, optima
 from solvers.structured import STRAINED
 from solvers.ties import SAME
-from solvers.unbounded import FALLS
+from solvers.unbounded import held_by_box
 
 Bools = NDArray[np.bool_]
 
@@ -102,7 +100,7 @@ def _optima(
     _mark(why, clear, WIDE)
     y = _sharpened(c, found.y, solve, discrete)
     held = d.held(own, y[:, d.forms])
-    rule = geometric_ties.stages(held, solve)
+    rule = ties.of_batch(held, solve)
     if rule is None:
         return np.zeros(own.size, bool), np.full(own.size, OTHER_TIES, object)
     t, everyone = held.table, np.arange(own.size)
@@ -111,20 +109,27 @@ def _optima(
     _mark(why, clear, UNSOLVED)
     if discrete:
         some = everyone[clear]
-        y[some], _, sure = geometric_whole.settled(rule, some, geometric_ties.taken(r, some))
+        y[some], _, sure = geometric_whole.settled(rule, some, optimal_face.taken(r, some))
         clear[some] &= sure
         for v, decision in discrete.items():
             _beside(d, own, rule, y, found.value, solve, v, decision)
     else:
-        y, sure = geometric_ties.choose(rule, everyone, r)
-        clear &= sure
+        settled = optimal_face.choose(rule, everyone, r)
+        y, clear = settled.y, clear & settled.sure
     _mark(why, clear, WHOLE if discrete else TIED)
-    worth = _worth(d, c, y, solve, clear, discrete, why)
+    multipliers = _multipliers(d, c, y, solve, clear, discrete, why)
     x = {v.name: si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
-    bound = np.exp(np.minimum(goal.sign * found.bound, 700.0))
-    good = told.best(held.question, points[own], Designs(x, bound, elasticities=worth), clear)
+    judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
+    worth: dict[str, Array] = {}
+    # what changes by leaps has no rate
+    for key in () if discrete else judged.ratios:
+        if key.side != "model":
+            force = multipliers[:, c.keys.index(key)] if key in c.keys else np.zeros(own.size)
+            worth[evaluation.label(key, judged.ratios)] = limit_elasticity(judged, key, force)
+    good = judged.good & clear
+    told.put(points[own], judged, good, worth)
     _mark(why, good, MISSED)
     return good, why
 
@@ -161,19 +166,14 @@ def _beside(
         if not some.size:
             continue
         held = d.held(own[some], r.y[tied][:, d.forms], {v: aside[some]})
-        at_it = geometric_ties.stages(held, solve)
+        at_it = ties.of_batch(held, solve)
         assert at_it is not None, "the same stages as before"
         t = held.table
         r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
-        there, sure = geometric_ties.choose(at_it, np.arange(some.size), r)
-        better, open_ones = np.zeros(some.size, bool), sure & (r.status == gp.OPTIMAL)
-        for stage in rule.stages:
-            part = stage.take(some)
-            now, then = (gp.evaluate(part.exponents, part.logc, part.ptr, x)[:, 0] for x in (y[some], there))
-            decided = open_ones & (np.abs(then - now) > TIE)
-            better |= decided & (then < now)
-            open_ones &= ~decided
-        y[some[better]] = there[better]
+        settled = optimal_face.choose(at_it, np.arange(some.size), r)
+        better = settled.sure & (r.status == gp.OPTIMAL)
+        better &= optimal_face.precedes(rule, some, settled.y, y[some])
+        y[some[better]] = settled.y[better]
 
 
 def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
@@ -188,7 +188,7 @@ def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Dec
     return y
 
 
-def _worth(
+def _multipliers(
     d: Divided,
     c: Canonical,
     y: Array,
@@ -196,20 +196,20 @@ def _worth(
     clear: Bools,
     discrete: Mapping[int, Decision],
     why: Reasons,
-) -> dict[str, Array]:
-    """Elasticity of the objective for every limit of the user's; takes points off ``clear`` where it has none, and
-    notes ``why``.
-    """  # noqa: D205
+) -> Array:
+    """The multipliers of the limits; takes points off ``clear`` where they are not known, and notes ``why``."""
     a, b = canon.restriction(c, y)
     low, high = c.low.copy(), c.high.copy()
     for v in discrete:
         low[:, v] = high[:, v] = y[:, v]
     r = solve(a, b, c.ptr, low, high)
-    clear &= ~_at_edge(d, c, y, r)
+    pull = np.maximum(r.lower_multipliers, r.upper_multipliers)
+    # what is held at a whole number is pulled by nothing else
+    pull[:, list(discrete)] = np.inf
+    clear &= ~held_by_box(d.problem.variables, (c.low, c.high), y, pull).any(1)
     _mark(why, clear, AT_EDGE)
     if discrete:
-        # what changes by leaps has no rate
-        return {}
+        return r.multipliers
     f = canon.values(c, y)
     clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)
     _mark(why, clear, UNSOLVED)
@@ -217,51 +217,7 @@ def _worth(
     _mark(why, clear, PINNED)
     clear &= ~doubtful(-f[:, 1:], r.multipliers, UNCLEAR).any(1)
     _mark(why, clear, IN_DOUBT)
-    clear &= _unique(d, c, y, a, b, f)
+    weighed = duals(optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear)
+    clear &= weighed.known
     _mark(why, clear, NOT_UNIQUE)
-    goal = d.problem.goal
-    assert goal is not None, "it has a goal"
-    asked = evaluation.bounds(d.question).items()
-    sides = [(n, side, end) for n, (low, high) in asked for side, end in (("max", high), ("min", low))]
-    keys = [RowKey(n, side) for n, side, end in sides if end is not None]
-    found = {}
-    for key in keys:
-        e = np.zeros(len(y))
-        if key in c.keys:
-            k = c.keys.index(key)
-            side = -1.0 if key.side == "max" else 1.0
-            e = np.where(np.abs(f[:, k + 1]) <= BINDS, side * goal.sign * r.multipliers[:, k], 0.0)
-        found[evaluation.label(key, keys)] = e
-    return found
-
-
-def _at_edge(d: Divided, c: Canonical, y: Array, r: gp.Result) -> Bools:
-    """Whether an optimum is held by an end of the box that is there only to have one."""
-    found = np.zeros(len(y), bool)
-    for i, v in enumerate(d.problem.variables):
-        if v.decision.values is not None and not v.decision.endless:
-            continue
-        pull = np.maximum(r.lower_multipliers[:, i], r.upper_multipliers[:, i]) > FALLS
-        pull |= bool(v.discrete)
-        at_low = (y[:, i] - c.low[:, i] < EDGE) & (not v.real_low and v.decision.minimum is None)
-        at_high = (c.high[:, i] - y[:, i] < EDGE) & (not v.real_high and v.decision.maximum is None)
-        found |= (at_low | at_high) & pull
-    return found
-
-
-def _unique(d: Divided, c: Canonical, y: Array, a: Array, b: Array, f: Array) -> Bools:
-    """Whether the multipliers are unique: the gradients of all that binds are independent."""
-    ends = (y - c.low < ACTIVE) | (c.high - y < ACTIVE)
-    asked = np.array([key.side != "model" for key in c.keys], dtype=bool)
-    good = np.ones(len(y), bool)
-    for which, kind in groups(np.concatenate([f[:, 1:] > -ACTIVE, ends], axis=1)):
-        bound, fixed = kind[: asked.size], kind[asked.size :]
-        rows = np.flatnonzero(bound)
-        if not (bound & asked).any():
-            continue
-        if rows.size + fixed.sum() > y.shape[1]:
-            good[which] = False
-            continue
-        g = gp.gradients(a[which], b[which], c.ptr, y[which])[:, 1:][:, rows][:, :, ~fixed]
-        good[which] = np.linalg.svd(g, compute_uv=False).min(1) > DEPENDENT
-    return good
+    return weighed.value

@@ -17,7 +17,7 @@ from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers import conflicts, gp
 from solvers.batched import branching
-from solvers.batched.geometric_ties import Solver
+from solvers.optimal_face import Solver
 
 Bools = NDArray[np.bool_]
 

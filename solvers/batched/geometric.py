@@ -9,31 +9,26 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, evaluation, handover, over_grid
+from formulations import batch, handover, over_grid
 from formulations.batch import Batch
-from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
-from results.dataset import BINDING, CONFLICTING, SLACK, STATUS_CODES, Arrays, Layout
-from results.limits import base_name
+from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
-from results.variables import Variable
 from scenarios.grids import Grid
-from solvers import gp, work
-from solvers.batched import geometric_near, geometric_ties, relaxed_limits
-from solvers.batched.evaluated import blank
-from solvers.batched.geometric_answers import OTHER_TIES, Answers, answered, binding, elasticity
+from solvers import gp, ties, work
+from solvers.batched import geometric_near, relaxed_limits
+from solvers.batched.geometric_answers import OTHER_TIES, Answers, answered, elasticities
 from solvers.batched.geometric_near import Anchors, Found
-from solvers.batched.geometric_ties import Solver, Stages
 from solvers.batched.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
-from solvers.gp_terms import Array
+from solvers.batched.told import Told
+from solvers.optimal_face import Solver, Stages
+from solvers.patterns import groups
 
 WAY = "geometric programs solved together"
 KIND = "geometric program"
@@ -89,27 +84,26 @@ class Geometric:
         if self.spread.scattered:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
-        arrays, left = blank(plan, shape), np.ones(shape, bool)
+        told, left = Told(plan, shape), np.ones(shape, bool)
 
         def answer(piece: Region) -> None:
-            at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
-            size = math.prod(s.stop - s.start for s in piece)
-            with handover.guarded(WAY, size):
+            points = over_grid.numbered(piece, region)
+            with handover.guarded(WAY, points.size):
                 made = self._batch(piece)
                 if made is None:
                     return
                 found = self._answered(made, self._anchors(piece))[0]
                 if found is None:
-                    handover.hand_over(OTHER_TIES, size)
+                    handover.hand_over(OTHER_TIES, points.size)
                     return
-                _fill(plan, made, found, {name: a[at] for name, a in arrays.items()}, self._solver(made))
-                for reason, points in Counter(found.why[found.status == 0]).items():
-                    handover.hand_over(reason, points)
-                left[at] = (found.status == 0).reshape(made.shape)
+                _tell(told, points, made, found, self._solver(made))
+                for reason, count in Counter(found.why[found.status == 0]).items():
+                    handover.hand_over(reason, count)
+                left.reshape(-1)[points] = found.status == 0
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
         handover.side_by_side(answer, batch.pieces(self.spread, region, PIECE), threads())
-        return arrays, left
+        return told.arrays, left
 
     def _batch(self, piece: Region) -> Batch | None:
         """Run the model's arithmetic for a piece; None, with a reason, where that is not the same as for one point."""
@@ -142,16 +136,15 @@ class Geometric:
         if found is None or rule is None:
             return None
         best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
-        y = np.log(np.stack([found.x[v.name] for v in made.problem.variables], axis=-1))
         conflict = found.conflict & conflicting[:, None]
         told = None if start is None or near is None else (start, near)
-        return Anchors(geometric_near.known(rule, best, y, found.multipliers, conflict, told), which)
+        return Anchors(geometric_near.known(rule, best, found.y, found.multipliers, conflict, told), which)
 
     def _answered(
         self, made: Batch, start: Anchors | None
     ) -> tuple[Answers | None, Stages | None, Found | None]:
         """Answer a batch, as far as that goes from what is known near by."""
-        rule = geometric_ties.stages(made, self._solver(made))
+        rule = ties.of_batch(made, self._solver(made))
         if rule is None:
             return None, None, None
         near = None if start is None else geometric_near.settled(rule, start)
@@ -179,60 +172,19 @@ def threads() -> int:
     return int(CPU_COUNT)
 
 
-def _fill(plan: Layout, made: Batch, found: Answers, into: Mapping[str, Any], solve: Solver) -> None:
+def _tell(told: Told, points: NDArray[np.int64], made: Batch, found: Answers, solve: Solver) -> None:
     """Put the answers of a piece where they belong; what is left over stays blank."""
-    status = found.status.reshape(made.shape)
-    best = status == STATUS_CODES[Status.OPTIMAL]
-    numbers = {**made.question.given, **{n: v.reshape(made.shape) for n, v in found.x.items()}, **found.at}
-    own = {m.name for m in made.question.model.limits}
-    roles = {"objective": found.objective, "bound": found.bound, "gap": found.gap}
-    for variable in plan.variables:
-        array = into[variable.name]
-        if variable.role in roles:
-            array[...] = np.where(best, roles[variable.role].reshape(made.shape), np.nan)
-        elif variable.role == "status":
-            array[...] = status
-        elif variable.role == "decided" and variable.key in found.x:
-            array[...] = np.where(best, numbers[variable.key], np.nan)
-        elif variable.role == "metric" and variable.key in found.at and variable.key not in own:
-            array[...] = np.where(best, found.at[variable.key], np.nan)
-        elif variable.role == "family":
-            for place, name in variable.elements.items():
-                if name in numbers:
-                    array[(..., *place)] = np.where(best, numbers[name], np.nan)
-    _fill_limits(plan, made, found, into, best)
-    needed = _of_role(plan, into, "would_do")
-    if needed is not None and found.names:
-        values = relaxed_limits.of_batch(made, found.names, found.conflict, solve)
-        for i, limit in enumerate(plan.limits):
-            if base_name(limit) in found.names:
-                needed[..., i] = values[:, found.names.index(base_name(limit))].reshape(made.shape)
-
-
-def _fill_limits(plan: Layout, made: Batch, found: Answers, into: Mapping[str, Any], best: Any) -> None:
-    """State and worth of every limit."""
-    states = _of_role(plan, into, "binding")
-    worth = _of_role(plan, into, "elasticity")
-    if states is None or worth is None:
+    best, endless, none = (
+        found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.UNBOUNDED, Status.INFEASIBLE)
+    )
+    told.put(points, found.judged, best, elasticities(made, found))
+    told.status(points[endless], Status.UNBOUNDED)
+    if not none.any():
         return
-    keys: dict[str, RowKey] = {evaluation.label(key, found.ratios): key for key in found.ratios}
-    for i, limit in enumerate(plan.limits):
-        here: Any = states[..., i]
-        key = keys.get(limit)
-        if key is not None:
-            state = np.where(binding(made, found, key), BINDING, SLACK).reshape(made.shape)
-            # a limit on what does not exist is none
-            exists = best & np.isfinite(found.ratios[key]).reshape(made.shape)
-            here[...] = np.where(exists, state, here)
-            if key.side != "model":
-                e: Array = elasticity(made, found, key)
-                known = best & np.isfinite(e).reshape(made.shape)
-                worth[..., i] = np.where(known, e.reshape(made.shape), np.nan)
-        if base_name(limit) in found.names or limit in found.names:
-            clash = found.conflict[:, found.names.index(base_name(limit))].reshape(made.shape)
-            here[clash] = CONFLICTING
-
-
-def _of_role(plan: Layout, into: Mapping[str, Any], role: str) -> Any:
-    found: list[Variable] = [v for v in plan.variables if v.role == role]
-    return into[found[0].name] if found else None
+    members = found.conflict & none[:, None]
+    values = np.full(members.shape, np.nan)
+    if told.wants_values:
+        values = relaxed_limits.of_batch(made, found.names, members, solve)
+    for which, kind in groups(found.conflict[none]):
+        own = np.flatnonzero(none)[which]
+        told.none(points[own], {found.names[i]: values[own, i] for i in np.flatnonzero(kind)})

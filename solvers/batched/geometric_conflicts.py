@@ -15,8 +15,8 @@ from formulations.batch import Batch, Table
 from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers import conflicts, gp
-from solvers.batched.geometric_ties import Solver
 from solvers.gp_terms import Array, lagrangian, terms
+from solvers.optimal_face import Solver
 
 Bools = NDArray[np.bool_]
 COUNTS = (1e-3, 3e-2)

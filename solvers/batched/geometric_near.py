@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from formulations.over_grid import Region
 from formulations.tolerances import BINDS, SLACK
-from solvers import gp
-from solvers.batched import geometric_conflicts, geometric_ties
-from solvers.batched.geometric_ties import Stages
+from solvers import gp, optimal_face
+from solvers.batched import geometric_conflicts
 from solvers.gp_terms import Array
+from solvers.optimal_face import Stages
 from solvers.patterns import Bools, groups
-from solvers.ties import null
 
 TOGETHER = 64
 """Points for one anchor: the others then take most of the time."""
@@ -159,13 +158,13 @@ def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Arr
     ends = np.where(high - y < BINDS, np.where(tilt < -PART, near.AT_HIGH, near.PINNED_HIGH), near.FREE)
     ends = np.where(y - low < BINDS, np.where(tilt > PART, near.AT_LOW, near.PINNED_LOW), ends)
     ends = np.where(high - low < 1e-13, near.FIXED, ends)
-    matter = geometric_ties.matter(t, y, force)
+    matter = optimal_face.matter(t, y, force)
     held = np.isin(ends, (near.AT_LOW, near.AT_HIGH, near.FIXED))
     pins = (rows == near.PINNED).sum(1) + np.isin(ends, (near.PINNED_LOW, near.PINNED_HIGH)).sum(1)
     basis = np.concatenate([t.exponents, np.eye(y.shape[1])])
     for which, kind in groups(np.concatenate([matter, held], axis=1)):
-        flat = null(basis[kind])
-        depth, stage = flat.shape[1], geometric_ties.deciding(rule, flat)
+        flat = optimal_face.null(basis[kind])
+        depth, stage = flat.shape[1], optimal_face.deciding(rule, flat)
         if depth > 1 or (depth and stage is None):
             continue
         at = points[which[pins[which] == depth]]

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from formulations.batch import Batch
 from formulations.tolerances import TIE
-from solvers import gp
-from solvers.batched import geometric_ties
+from solvers import gp, optimal_face
 from solvers.batched.geometric_conflicts import neighbours
-from solvers.batched.geometric_ties import Stages
 from solvers.crossover import crossover
 from solvers.gp_terms import Array
+from solvers.optimal_face import Stages
 from solvers.patterns import Bools
 
 SAME = 3e-9
@@ -36,7 +35,8 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     v = batch.discrete
     assert v is not None, "a batch with a discrete variable"
     low, high = batch.low[points], batch.high[points]
-    y, sure = geometric_ties.choose(rule, points, relaxed)
+    first = optimal_face.choose(rule, points, relaxed)
+    y, sure = first.y, first.sure
     below, above = neighbours(batch.problem.variables[v].decision, y[:, v], low[:, v], high[:, v])
     cut = above - below > 1e-13
     values, bounds = np.full((2, points.size), np.inf), np.full((2, points.size), np.inf)
@@ -63,10 +63,11 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     at_it = dataclasses.replace(rule, batch=fixed)
     good = np.flatnonzero(sure)
     at = points[good]
-    held = geometric_ties.taken(r, good)
+    held = optimal_face.taken(r, good)
     held, told = crossover(t.take(good), fixed.low[at], fixed.high[at], held)
-    y[good], ok = geometric_ties.choose(at_it, at, held)
-    sure[good] &= ok & told
+    settled = optimal_face.choose(at_it, at, held)
+    y[good] = settled.y
+    sure[good] &= settled.sure & told
     y[:, v] = chosen
     return y, np.minimum(bound, r.value), sure
 
@@ -79,16 +80,9 @@ def _by_rule(rule: Stages, points: NDArray[np.intp], below: Array, above: Array)
         at_it = dataclasses.replace(rule, batch=_fixed(rule.batch, points, chosen))
         low, high = at_it.batch.low[points], at_it.batch.high[points]
         r = rule.solve(t.exponents, t.logc, t.ptr, low, high)
-        y, _ = geometric_ties.choose(at_it, points, r)
-        found.append((y, r.status == gp.OPTIMAL))
-    upper = ~found[0][1] & found[1][1]
-    open_ones = found[0][1] & found[1][1]
-    for stage in rule.stages:
-        part = stage.take(points)
-        a, b = (gp.evaluate(part.exponents, part.logc, part.ptr, y)[:, 0] for y, _ in found)
-        decided = open_ones & (np.abs(a - b) > TIE)
-        upper[decided] = (b < a)[decided]
-        open_ones &= ~decided
+        found.append((optimal_face.choose(at_it, points, r).y, r.status == gp.OPTIMAL))
+    (first, met), (second, other) = found
+    upper = other & (~met | optimal_face.precedes(rule, points, second, first))
     return np.where(upper, above, below)
 
 

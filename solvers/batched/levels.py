@@ -18,14 +18,12 @@ from formulations import batch, evaluation, handover
 from formulations.batch import Batch
 from formulations.evaluation import RowKey
 from formulations.problem import Kind, Problem, formulate
-from formulations.tolerances import BINDS
 from results.dataset import STATUS_CODES
-from results.solution import LimitState, Solution, Status
+from results.solution import Solution, Status
 from scenarios.question import HALVINGS, Limit, Objective, Question
-from solvers import gp
+from solvers import gp, sensitivity
 from solvers.answer import called_by_name, units
-from solvers.batched import parameters
-from solvers.batched.geometric_answers import Answers, answered, elasticity, slack
+from solvers.batched.geometric_answers import Answers, answered, elasticities, weighed
 from solvers.gp_terms import Array
 from solvers.structured import PROOFS
 
@@ -33,6 +31,7 @@ SOLVER = "dse interior point"
 STEEP = 1e6
 """Largest slope of a front: a miss of 1e-12 in a limit then moves the objective by 1e-6."""
 TOGETHER = "solved together with others of its kind"
+MOVED = "the worth of given numbers at many points at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +85,10 @@ class Levels:
             made = batch.of_question(self.first, asked, (size,))
         if made is not None:
             with handover.guarded(TOGETHER, size):
-                found = answered(made, gp.solve, why=False, strained=STEEP)
+                found = answered(made, gp.solve, why=False, strained=STEEP, ranged=True)
         if made is None or found is None:
             return [None] * size
-        worth = parameters.elasticities(self.first, made, found)
-        return _told(self, made, found, limits, worth, (time.perf_counter() - began) / size)
+        return _told(self, made, found, limits, (time.perf_counter() - began) / size)
 
 
 def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) -> Levels | None:
@@ -133,32 +131,35 @@ def _told(
     made: Batch,
     found: Answers,
     at: Mapping[str, Array],
-    worth: Mapping[str, Array],
     seconds: float,
 ) -> list[Found | None]:
-    """Turn arrays into answers; ``worth``: of the given numbers, ``seconds``: what each answer took."""
-    question, size = asked.question, made.size
-    good = np.flatnonzero(found.status == STATUS_CODES[Status.OPTIMAL])
-    states = _limits(made, found)
-    own = {m.name for m in question.model.limits}
-    metrics = {n: _full(v, size) for n, v in found.at.items() if n not in own}
-    decided = [d.name for d in question.decide]
-    text = f"{PROOFS[asked.first.kind]}; {TOGETHER}"
+    """Turn arrays into answers; ``seconds``: what each of them took."""
     answers: list[Found | None] = [
         NOTHING if code == STATUS_CODES[Status.INFEASIBLE] else None for code in found.status
     ]
+    text = f"{PROOFS[asked.first.kind]}; {TOGETHER}"
+    solutions = found.judged.solutions(Status.OPTIMAL)
+    rates, good = elasticities(made, found), np.flatnonzero(found.status == STATUS_CODES[Status.OPTIMAL])
+    felt, two = _felt(asked.first, made, found, good)
     for i in map(int, good):
-        limits = {n: _at(s, i) for n, s in states.items()}
-        here = _asked(question, asked.goal, asked.bounded, {n: float(v[i]) for n, v in at.items()})
-        solution = Solution(
-            Status.OPTIMAL,
-            float(found.objective[i]),
-            float(found.bound[i]),
-            float(found.gap[i]),
-            {n: float(found.x[n][i]) for n in decided},
-            {n: float(v[i]) for n, v in metrics.items()},
-            limits,
-            parameters=parameters.of_point(worth, i),
+        limits = dict(solutions[i].limits)
+        for name, values in rates.items():
+            if np.isfinite(values[i]):
+                limits[name] = replace(
+                    limits[name], elasticity=float(values[i]), one_sided=bool(two[name][i])
+                )
+        here = _asked(asked.question, asked.goal, asked.bounded, {n: float(v[i]) for n, v in at.items()})
+        solution = replace(
+            solutions[i],
+            limits=limits,
+            ranges={
+                v.name: (float(np.exp(low)), float(np.exp(high)))
+                for v, low, high in zip(made.problem.variables, *found.ranges[:, i], strict=True)
+                # what is as small as can be has one value
+                if low < high and v.name != asked.goal.name and not v.auxiliary
+            },
+            parameters=felt[i][0],
+            one_sided=felt[i][1],
             certificate=text,
             solver=SOLVER,
             seconds=seconds,
@@ -168,58 +169,40 @@ def _told(
     return answers
 
 
-def _limits(made: Batch, found: Answers) -> dict[str, dict[str, Any]]:
-    """State of every limit, as arrays by field."""
-    states: dict[str, dict[str, Any]] = {}
-    bounds = evaluation.bounds(made.question)
-    whole = made.discrete is not None
-    for key, ratio in found.ratios.items():
-        room = slack(made, key, ratio, found.at)
-        state: dict[str, Any] = {"slack": room, "binding": np.abs(room) <= BINDS, "elasticity": None}
-        if key.side == "model":
-            state |= {"value": ratio, "bound": 1.0, "side": "max", "unit": ""}
-        else:
-            low, high = bounds[key.name]
-            state |= {"value": _value(made, found, key), "bound": high if key.side == "max" else low}
-            state |= {"side": key.side, "unit": evaluation.quantity(made.question.model, key.name).unit}
-            state["elasticity"] = None if whole else elasticity(made, found, key)
-        states[evaluation.label(key, found.ratios)] = {
-            n: v if v is None or isinstance(v, str) else _full(v, made.size) for n, v in state.items()
-        }
-    return states
-
-
-def _value(made: Batch, found: Answers, key: RowKey) -> Any:
-    if key.name in found.at:
-        return found.at[key.name]
-    return found.x[key.name] if key.name in found.x else made.question.given.get(key.name, np.nan)
-
-
-def _at(state: Mapping[str, Any], i: int) -> LimitState:
-    number = {n: float(state[n][i]) for n in ("value", "bound", "slack")}
-    worth = None if state["elasticity"] is None else float(state["elasticity"][i])
-    known = worth is not None and np.isfinite(worth)
-    return LimitState(
-        number["value"],
-        number["bound"],
-        state["side"],
-        state["unit"],
-        number["slack"],
-        bool(state["binding"][i]),
-        worth if known else None,
-    )
+def _felt(
+    first: Problem, made: Batch, found: Answers, good: NDArray[np.intp]
+) -> tuple[list[tuple[dict[str, float], tuple[str, ...]]], dict[str, NDArray[np.bool_]]]:
+    """What given numbers are worth at each point, as far as that is known, and which limits have two worths."""
+    judged = found.judged
+    labels = {evaluation.label(key, judged.ratios): key for key in judged.ratios}
+    two = {n: np.zeros(made.size, bool) for n in labels}
+    nothing: list[tuple[dict[str, float], tuple[str, ...]]] = [({}, ())] * made.size
+    # discrete decisions have no rates
+    if made.discrete is not None or not good.size:
+        return nothing, two
+    o, d = weighed(made, good, found.y[good], found.multipliers[good], every=True)
+    for name, key in labels.items():
+        if key in made.keys:
+            two[name][good] = d.one_sided[:, made.keys.index(key)]
+    # a number may be an exponent, or decide how a model goes on: others know a way
+    with handover.guarded(MOVED, made.size, handover.ARITHMETIC):
+        slope = sensitivity.slopes(first, judged, found.y, made.keys)
+        ends = np.full((2, len(slope), made.size), np.nan)
+        ends[:, :, good] = sensitivity.both_ways(o, d, slope[:, good])
+        return sensitivity.felt(judged, *ends), two
+    return nothing, two
 
 
 def _support(asked: Levels, made: Batch, found: Answers, i: int) -> Support | None:
     """The dual bound as a line: with the multipliers held it moves with the limits as they move."""
-    weight, least = {asked.goal.name: 1.0}, small(asked.goal, float(found.bound[i]))
+    weight, least = {asked.goal.name: 1.0}, small(asked.goal, float(found.judged.bound[i]))
     bounds = evaluation.bounds(made.question)
     for other in asked.bounded:
         key = RowKey(other.name, "min" if other.maximize else "max")
         if key not in made.keys:
             return None
         low, high = bounds[other.name]
-        level = float(_full(low if other.maximize else high, made.size)[i])
+        level = float(found.judged.full(low if other.maximize else high)[i])
         force = float(found.multipliers[i, made.keys.index(key)])
         weight[other.name] = force
         least += force * small(other, level)
@@ -230,7 +213,3 @@ def small(goal: Objective, value: float) -> float:
     """An objective as what a geometric program makes small."""
     number = value * np.log(2.0) if goal.name == HALVINGS.name else np.log(value)
     return float(-number if goal.maximize else number)
-
-
-def _full(values: Any, size: int) -> NDArray[np.float64]:
-    return np.broadcast_to(np.asarray(values, float), (size,))

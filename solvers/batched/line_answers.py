@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from formulations import divided, evaluation
 from formulations.tolerances import BINDS
 from scenarios.question import Decision, Question
-from solvers import conflicts, gp, subsets, wider
+from solvers import box_search, conflicts, gp, subsets, wider
 from solvers.batched import line_search
 from solvers.batched.line_search import Found
 from solvers.batched.told import Designs, Told
 from solvers.boxes import FEASIBLE, Array, Space
+from solvers.conflicts import Codes
 from solvers.interval import AT_END
 from solvers.sensitivity import KINK, STEP
 
@@ -30,13 +31,12 @@ KNOWN = 1e-4
 
 def answered(told: Told, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
-    found = _searched(question, count, any_design=False)
+    found = _searched(question, count)
     good = np.zeros(count, bool)
     farther = replace(question, reach=wider.FAR_WHOLE if _gaps(question.decide[0]) else wider.FAR)
-    for members, conflict in _conflicts(farther, np.flatnonzero(found.status == gp.INFEASIBLE)):
-        asked = divided.at(farther, members)
-        told.none(points[members], {name: _would_do(asked, members.size, name) for name in conflict})
-        good[members] = True
+    none = np.flatnonzero(found.status == gp.INFEASIBLE)
+    if none.size:
+        good[none] = _none(told, divided.at(farther, none), points[none])
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         asked, x = divided.at(question, best), found.x[best]
@@ -52,11 +52,8 @@ def _gaps(d: Decision) -> bool:
     return d.integer or d.values is not None
 
 
-def _searched(question: Question, count: int, *, any_design: bool) -> Found:
-    where, low, high = _space(question, count)
-    if any_design:
-        question = replace(question, objectives=())
-    return line_search.minimise(question, where, low, high, any_design=any_design)
+def _searched(question: Question, count: int) -> Found:
+    return line_search.minimise(question, *_space(question, count))
 
 
 def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
@@ -97,22 +94,21 @@ def _at_edge(question: Question, x: Array) -> Bools:
     return found
 
 
-def _conflicts(question: Question, none: Indices) -> Iterator[tuple[Indices, tuple[str, ...]]]:
-    """Find the first minimal conflict of each point: points that share one, and its names."""
-    if not none.size:
-        return
-    names = subsets.limit_names(divided.at(question, none[:1]))
+def _none(told: Told, question: Question, points: NDArray[np.int64]) -> Bools:
+    """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
+    names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
 
-    def ask(own: Indices, kept: Bools) -> conflicts.Codes:
+    def met(some: Indices, kept: Bools) -> Codes:
         left_out = [n for n, k in zip(names, kept, strict=True) if not k]
-        fewer = subsets.without(divided.at(question, none[own]), left_out)
-        return conflicts.codes(_searched(fewer, own.size, any_design=True).status)
+        fewer = subsets.without(divided.at(question, some), left_out)
+        where, low, high = _space(fewer, some.size)
+        return box_search.feasible(fewer, where, low[:, None], high[:, None])
 
-    found = conflicts.minimal_conflicts(
-        none.size, len(names), conflicts.by_set(ask), every=False, few=conflicts.FEW_SEARCHED
-    )
-    for members, conflict in found.certain(names):
-        yield none[members], conflict
+    def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
+        asked = divided.at(question, some)
+        return {name: _would_do(asked, some.size, name) for name in conflict}
+
+    return told.conflicts(points, names, met, values, conflicts.FEW_SEARCHED)
 
 
 def _would_do(question: Question, count: int, name: str) -> Array:
@@ -122,7 +118,7 @@ def _would_do(question: Question, count: int, name: str) -> Array:
         if not open_ones.size:
             break
         asked = replace(divided.at(relaxed, open_ones), objectives=(goal,))
-        searched = _searched(asked, open_ones.size, any_design=False)
+        searched = _searched(asked, open_ones.size)
         met = np.flatnonzero(searched.status == gp.OPTIMAL)
         if met.size:
             there, x = divided.at(asked, met), {asked.decide[0].name: searched.x[met]}

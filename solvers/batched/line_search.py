@@ -63,7 +63,6 @@ class _Boxes:
 class _State:
     question: Question
     where: Space
-    any_design: bool
     x: Array
     value: Array
     closed: Array
@@ -76,29 +75,28 @@ class _State:
         return bool(self.where.discrete[0])
 
 
-def minimise(question: Question, where: Space, low: Array, high: Array, *, any_design: bool = False) -> Found:
+def minimise(question: Question, where: Space, low: Array, high: Array) -> Found:
     """Minimise the objective (one over it, where it is maximised) of every point between ``low`` and ``high``.
 
-    ``question`` holds arrays along the points; ``where``: which numbers are allowed. ``any_design``: the first design
-    found ends a search.
+    ``question`` holds arrays along the points; ``where``: which numbers are allowed.
     """
     count = len(low)
     s = _State(
-        question, where, any_design, np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf),
+        question, where, np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf),
         np.zeros(count, np.int64), np.zeros(count, bool), [],
     )  # fmt: skip
     open_ones = _snapped(s, _Boxes(np.arange(count), low, high, np.full(count, -np.inf)))
     while open_ones.point.size:
         now, rest = open_ones.take(slice(ROOM)), open_ones.take(slice(ROOM, None))
         open_ones = _joined([_halves(s, _closed(s, _bounded(s, now))), rest])
-    if s.discrete and s.pool and not any_design:
+    if s.discrete and s.pool:
         _settle(s)
-    elif not any_design:
+    else:
         _polish(s, low, high)
     bound = np.minimum(s.closed, s.value)
     met = np.isfinite(s.value)
     with np.errstate(invalid="ignore"):
-        good = met & ~s.failed & (any_design | (s.value - bound <= 2 * GAP * np.abs(s.value)))
+        good = met & ~s.failed & (s.value - bound <= 2 * GAP * np.abs(s.value))
     status = np.where(good, gp.OPTIMAL, np.where(~met & ~s.failed, gp.INFEASIBLE, gp.FAILED))
     return Found(status.astype(np.int8), s.x, s.value, bound)
 
@@ -111,17 +109,14 @@ def _bounded(s: _State, now: _Boxes) -> _Boxes:
     margin = np.where(np.isfinite(best) & (not s.discrete), HELD, FEASIBLE)
     possible = ~np.any(e.low[:k] > 1.0 + margin, axis=0)
     cuts = np.tile(1.0 + margin, (len(e.low), 1))
-    if len(e.low) > k:
-        # what is tied stays, and so does what a sign tells nothing about
-        cuts[-1] = np.where(best > 0, best * (1.0 + TIE), np.inf)
-        key = np.maximum(now.key, e.low[-1])
-    else:
-        key = now.key
+    # what is tied stays, and so does what a sign tells nothing about
+    cuts[-1] = np.where(best > 0, best * (1.0 + TIE), np.inf)
+    key = np.maximum(now.key, e.low[-1])
     low, high = boxes.contract(e, now.low[:, None], now.high[:, None], cuts)
     now = _snapped(s, _Boxes(now.point, low[:, 0], high[:, 0], key).take(possible))
     middle = s.where.point(boxes.centres(now.low[:, None], now.high[:, None]))[:, 0]
     reached, *_ = [_try(s, now.point, x) for x in (now.low, np.clip(middle, now.low, now.high), now.high)]
-    if s.discrete and not s.any_design:
+    if s.discrete:
         # a single number is what it is, and none where it breaks a limit
         now = _Boxes(now.point, now.low, now.high, np.where(now.low >= now.high, reached, now.key))
     return now
@@ -146,7 +141,7 @@ def _closed(s: _State, now: _Boxes) -> _Boxes:
     best = s.value[now.point]
     with np.errstate(invalid="ignore"):
         slack = -TIE * np.abs(best) if s.discrete else GAP * np.abs(best)
-        better = ~(now.key > best - slack) & ~(np.isfinite(best) & s.any_design)
+        better = ~(now.key > best - slack)
     narrow = (now.low >= now.high) if s.discrete else (now.high - now.low <= SMALLEST * now.high)
     many = better & ~narrow & (s.work[now.point] >= MOST)
     s.failed[now.point[many]] = True

@@ -46,16 +46,18 @@ def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid are linear programs."""
     if any(len(q.objectives) != 1 for q in grid.bases.values()):
         return OTHER_KIND
-    if not any(_plain(q) for q in blocks.kinds(grid)):
+    if not any(is_program(q) for q in blocks.kinds(grid)):
         return OTHER_KIND
     if grid.size < FEWEST:
         return too_few(KIND, FEWEST)
     return blocks.offered(Linear(grid), Linear(blocks.thinned(grid)))
 
 
-def _plain(question: Question) -> bool:
+def is_program(question: Question) -> bool:
     """Whether a question is a linear program at all, told before anything is compiled."""
-    if not question.decide or question.idle or any(d.choices is not None for d in question.decide):
+    if not question.decide or question.idle:
+        return False
+    if any(d.choices is not None or d.values is not None or d.integer for d in question.decide):
         return False
     if not is_linear(question):
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -39,15 +39,20 @@ def told_none(
     good = np.zeros(len(mask), dtype=bool)
     good[own] = True
 
+    names = milp_conflicts.limit_names(made[0])
+
     def answer(now: Points) -> Mask:
-        done = np.zeros(len(now), dtype=bool)
-        for some, conflict in _conflicts(made, len(mask), now):
-            done[some] = True
+        def met(some: Points, kept: Mask) -> conflicts.Codes:
+            ends = np.stack([_ends(p, names, kept, len(mask), now[some]) for p in made])
+            failed = np.where((ends == FAILED).any(axis=0), conflicts.UNKNOWN, conflicts.CONFLICT)
+            return np.where((ends == FOUND).any(axis=0), conflicts.MET, failed).astype(np.int8)
+
+        def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
             asked = np.isin(np.arange(len(mask)), now[some])
-            here = blocks.part(question, asked)
             factor = partial(_least_of_all, made, asked)
-            told.none(points[now[some]], would_do.of_limits(here, made[0].keys, conflict, factor))
-        return done
+            return would_do.of_limits(blocks.part(question, asked), made[0].keys, conflict, factor)
+
+        return told.conflicts(points[now], names, met, values)
 
     for left in blocks.together(own, answer):
         good[left] = False
@@ -71,19 +76,6 @@ def _missed(p: Program, found: Vertices, mask: Mask, turned: bool) -> Array:
     weight = np.where(n.equal, np.abs(y), np.maximum(y, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(missed > 0.0, missed / (weight * give).sum(axis=1), 0.0))
-
-
-def _conflicts(made: Sequence[Program], count: int, own: Points) -> Iterator[tuple[Points, tuple[str, ...]]]:
-    """Go through the points ``own`` that share a first minimal conflict (their places), and its names."""
-    names = milp_conflicts.limit_names(made[0])
-
-    def met(some: Points, kept: Mask) -> conflicts.Codes:
-        ends = np.stack([_ends(p, names, kept, count, own[some]) for p in made])
-        failed = np.where((ends == FAILED).any(axis=0), conflicts.UNKNOWN, conflicts.CONFLICT)
-        return np.where((ends == FOUND).any(axis=0), conflicts.MET, failed).astype(np.int8)
-
-    found = conflicts.minimal_conflicts(len(own), len(names), conflicts.by_set(met), every=False)
-    yield from found.certain(names)
 
 
 def _least_of_all(made: Sequence[Program], asked: Mask, which: int) -> Array:

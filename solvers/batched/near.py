@@ -67,7 +67,7 @@ NONE = 1e-8
 STRAINED = 1e3
 INSIDE = 1e-6
 FORCE, TIGHT = 1e-7, 1e-6
-"""As in ``geometric_ties``: which terms matter to an optimum."""
+"""As in ``solvers.optimal_face``: which terms matter to an optimum."""
 
 
 def run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
+from scenarios.question import Question
 
 
 class Path(Protocol):
@@ -62,12 +64,13 @@ class Offer:
     """What a way says of a grid.
 
     ``path``: what answers it; None: nothing, and ``reason`` says why, unless the question is of another kind (empty).
-    ``share``: of the points that were tried, those that it answers.
+    ``share``: of the points that were tried, those that it answers. ``untried``: even a few take long.
     """
 
     path: Path | None = None
     reason: str = ""
     share: float = 1.0
+    untried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,14 @@ class Choice:
     """The way that was chosen (None: each point is solved by itself), and what the others said against themselves.
 
     ``exceptions``: why some way could not even be tried: what nobody expected. ``left``: of the points that were
-    tried, the share that the way leaves over.
+    tried, the share that the way leaves over. ``untried``: whether a few points take long, so that none was tried.
     """
 
     path: Path | None = None
     reasons: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
     left: float = 0.0
+    untried: bool = False
 
 
 FEWEST = 12
@@ -90,6 +94,8 @@ OF_A_STRUCTURE = 8
 """Points that have one structure, on average, from which setting up a block of them is worth it."""
 COMPILED = 8.0
 """Declared seconds in NumPy from which a way is compiled: the compiler takes up to a minute, but once."""
+CHOICES = 4096
+"""Combinations of names that a way may still go through at every point."""
 OTHER_KIND = Offer()
 """The question is not of the kind that a way answers."""
 
@@ -102,6 +108,18 @@ def pays(uncompiled: Path, grid: Grid) -> bool:
 def too_few(kind: str, fewest: int = FEWEST) -> Offer:
     """Refuse a grid of fewer points than are worth solving together."""
     return Offer(reason=f"{kind}: solved together from {fewest} points on")
+
+
+def choices(question: Question) -> int:
+    """Return how many combinations of names there are to choose from."""
+    return math.prod(len(d.choices) for d in question.decide if d.choices is not None)
+
+
+def too_many_choices(kind: str, grid: Grid, most: int = CHOICES) -> Offer | None:
+    """Refuse a grid at some point of which there are too many combinations of names."""
+    if all(choices(q) <= most for q in grid.bases.values()):
+        return None
+    return Offer(reason=f"{kind}: there are more than {most} combinations of names")
 
 
 def cut_up(kind: str) -> Offer:

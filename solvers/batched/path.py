@@ -10,7 +10,6 @@ from formulations import handover
 from scenarios.grids import Grid
 from solvers.batched import (
     by_choice,
-    defined,
     divided,
     evaluated,
     geometric,
@@ -21,7 +20,7 @@ from solvers.batched import (
     whole,
 )
 from solvers.batched.offers import OTHER_KIND, Choice, Offer, Path
-from solvers.batched.table_designs import LARGEST
+from solvers.designs import LISTED
 
 Way = Callable[[Grid], Offer]
 WAYS: tuple[Way, ...] = (
@@ -45,10 +44,11 @@ SHARE = 0.5
 """Of points tried, those that a way must answer to be taken before the ways after it."""
 NO_WAY = (
     "no way for many points at once takes this kind of question; it would go at once if at most one decided "
-    f"number were whole or from a list, if all were from lists of at most {LARGEST} combinations, or if only one "
+    f"number were whole or from a list, if all were from lists of at most {LISTED} combinations, or if only one "
     "were decided"
 )
 SAMPLED = "a sampler searches at every point"
+MANY_WORLDS = "one design for many worlds is decided point by point"
 TIED_CHOICES = "the order of ties in the file decides between names too, which is done point by point"
 
 
@@ -64,6 +64,8 @@ def chosen(grid: Grid) -> Choice:
     """
     if any(q.ties and any(d.choices is not None for d in q.decide) for q in grid.bases.values()):
         return Choice(reasons=(TIED_CHOICES,))
+    if any(q.uncertain is not None for q in grid.bases.values()):
+        return Choice(reasons=(MANY_WORLDS,))
     sampled = any(q.search is not None or q.model.black_box for q in grid.bases.values())
     offers: list[Offer] = []
     with handover.collected() as tally:
@@ -78,7 +80,7 @@ def chosen(grid: Grid) -> Choice:
             )
     exceptions = tuple(tally.unexpected)
     if offer.path is not None:
-        return Choice(defined.guarded(grid, offer.path), exceptions=exceptions, left=1.0 - offer.share)
+        return Choice(offer.path, (), exceptions, left=1.0 - offer.share, untried=offer.untried)
     reasons = [SAMPLED] if sampled else [o.reason for o in offers if o.reason]
     return Choice(None, tuple(reasons or [NO_WAY]), exceptions)
 

@@ -20,7 +20,7 @@ from scenarios.question import Decision, Question
 from solvers import gp
 from solvers.batched import branching, would_do
 from solvers.batched.geometric_conflicts import neighbours
-from solvers.batched.geometric_ties import Solver
+from solvers.optimal_face import Solver
 
 Bools = NDArray[np.bool_]
 

@@ -6,6 +6,7 @@ be small; an objective is a sum, or the ratio of two.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +19,8 @@ from formulations.forms import Affine, Maximum
 from formulations.many import Array, Many, same
 from formulations.stated import Run, Stated, run, stated
 from scenarios.question import Decision, Limit, Question
-from solvers.batched.criteria import Ratio, Sums
+from solvers.batched import effort
+from solvers.batched.criteria import Ratio, Sums, TooMany
 from solvers.batched.terms import HAIR, Criterion, NotSums, Terms, about, names
 
 GIVE = 3e-7
@@ -28,6 +30,8 @@ BETTER = 1e-8
 FAR = 2.0**40
 """An end for numbers that nothing ends, where any design will do."""
 PASSES = 6
+MOST_PARTS = 1000
+"""Forms that a limit may come apart into, an argument of each maximum in each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def _limits(first: Stated, other: Stated, stages: Iterable[Terms]) -> Iterator[C
         if bottleneck is not None:
             yield bottleneck
             continue
-        pairs = zip(_apart(loose.numerator), _apart(tight.numerator), strict=True)
+        pairs = zip(_parts(loose.numerator), _parts(tight.numerator), strict=True)
         for a, b in pairs:
             near, far = a.plus(loose.denominator, -1.0), b.plus(tight.denominator, -1.0)
             factor = _bare(far).over(_bare(near))
@@ -183,15 +187,26 @@ def _size(form: Affine, stages: Iterable[Terms]) -> float:
     return total
 
 
-def _apart(form: Affine) -> list[Affine]:
+def _parts(form: Affine) -> list[Affine]:
+    """All forms that ``_apart`` makes of one; raises TooMany."""
+    found = list(itertools.islice(_apart(form), MOST_PARTS + 1))
+    if len(found) > MOST_PARTS:
+        raise TooMany(f"more than {MOST_PARTS} ways in which maxima are their arguments")
+    return found
+
+
+def _apart(form: Affine) -> Iterator[Affine]:
     """A form without the maximum in it, once for each of its arguments, where something depends on several numbers."""
+    effort.spend(len(form.terms) * effort.FORM)
     for atom, c in form.terms.items():
         if isinstance(atom, Maximum) and len(about(atom)) > 1:
             if c < 0.0:
                 raise NotSums("something gains from a maximum")
             rest = Affine({a: v for a, v in form.terms.items() if a is not atom}, form.constant)
-            return [f for argument in atom.arguments for f in _apart(rest.plus(argument, c))]
-    return [form]
+            for argument in atom.arguments:
+                yield from _apart(rest.plus(argument, c))
+            return
+    yield form
 
 
 def _own(c: Criterion, stages: list[Terms]) -> bool:

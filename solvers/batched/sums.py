@@ -18,10 +18,10 @@ from formulations.program import is_linear
 from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
-from solvers import work
-from solvers.batched import blocks, separable, sums_conflicts, table_designs, tables, undominated
+from solvers import designs, work
+from solvers.batched import blocks, separable, sums_conflicts, tables, undominated
 from solvers.batched.blocks import Block
-from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, too_few
+from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, choices, too_few, too_many_choices
 from solvers.batched.tables import Listing
 from solvers.batched.terms import NotSums
 from solvers.batched.told import Told
@@ -44,6 +44,9 @@ def way(grid: Grid) -> Offer:
         return OTHER_KIND
     if grid.size < FEWEST:
         return too_few(KIND)
+    refused = too_many_choices(KIND, grid)
+    if refused is not None:
+        return refused
     return blocks.offered(Sums(grid), Sums(blocks.thinned(grid)))
 
 
@@ -52,7 +55,7 @@ def _whole(question: Question) -> bool:
     first = next(asked for _, asked in combinations(question))
     if not first.decide or not all(d.integer or d.values is not None for d in first.decide):
         return False
-    return is_linear(first) and table_designs.rule(first) is not None
+    return is_linear(first) and designs.plain(first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,11 @@ class Sums:
 
     @property
     def work(self) -> float:
-        """Declared seconds of a point: the designs of its given numbers found, for each number, and looked up."""
-        decided = max(len(q.decide) for q in blocks.kinds(self.grid))
+        """Declared seconds of a point: the designs of its given numbers found, for each number, and looked up.
+
+        Those of each combination of names.
+        """
+        decided = max(choices(q) * len(q.decide) for q in blocks.kinds(self.grid))
         found = work.seconds("sums found", decided * work.given_share(self.grid))
         return work.seconds("sums point") + found
 
@@ -84,7 +90,7 @@ class Sums:
         def answer(question: Question, points: Points) -> Mask:
             return tables.answered(told, question, block, points, listing)
 
-        return told.arrays, block.answered(answer, PIECE, apart=True, fewest=1)
+        return told.arrays, block.answered(answer, PIECE, apart=True)
 
     def listed(self, question: Question) -> list[Mapping[str, Array]]:
         """The designs of each combination of names that may be the best somewhere in the grid.

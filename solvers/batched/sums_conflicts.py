@@ -18,15 +18,17 @@ from dse.models.arithmetic import CannotTake
 from formulations.evaluation import RowKey
 from formulations.many import Array, Points
 from formulations.stated import Run, run
+from formulations.tolerances import HOLDS
 from scenarios.question import Limit, Objective, Question
-from solvers import conflicts
-from solvers.batched import blocks, separable, table_designs, undominated, would_do
+from solvers import enumeration
+from solvers.batched import blocks, separable, undominated, would_do
 from solvers.batched.criteria import TooMany
 from solvers.batched.table_conflicts import Asked
-from solvers.batched.table_designs import NOISE, Table, full
 from solvers.batched.terms import NotSums
 from solvers.batched.told import Told
 from solvers.conflicts import CONFLICT, MET, UNKNOWN, Codes
+from solvers.designs import Table
+from solvers.enumeration import excess, full
 
 SURE = 1e-7
 """What is missed by less is left to the single path."""
@@ -51,16 +53,11 @@ def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
         free = {n for n, k in zip(names, kept, strict=True) if not k}
         return _feasible(_without(blocks.some(question, some, len(own)), free), near, known, len(some))
 
-    found = conflicts.minimal_conflicts(len(own), len(names), conflicts.by_set(met), every=False)
-    good = np.zeros(len(own), dtype=bool)
-    for some, conflict in found.certain(names):
-        good[some] = True
+    def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         here = blocks.some(question, some, len(own))
-        told.none(
-            points[own[some]],
-            would_do.of_limits(here, keys, conflict, _Factors(here, near, known, keys, len(some))),
-        )
-    return good
+        return would_do.of_limits(here, keys, conflict, _Factors(here, near, known, keys, len(some)))
+
+    return told.conflicts(points[own], names, met, values)
 
 
 def _names(question: Question, ratios: Collection[RowKey]) -> tuple[str, ...]:
@@ -76,7 +73,7 @@ def _names(question: Question, ratios: Collection[RowKey]) -> tuple[str, ...]:
 
 def _numbers(question: Question, near: Question, x: Mapping[str, Array], count: int) -> Any:
     """Metrics and ratios of designs at points that are alike in what is given."""
-    return table_designs.numbers(Table({}, question, x), near, np.zeros(count, dtype=np.intp))
+    return enumeration.numbers(Table({}, question, x), near, np.zeros(count, dtype=np.intp))
 
 
 def _without(question: Question, names: Collection[str]) -> Question:
@@ -97,23 +94,13 @@ def _feasible(question: Question, near: Question, known: Run, count: int) -> Cod
     except (NotSums, TooMany):
         return np.full(count, UNKNOWN, np.int8)
     _, ratios = _numbers(question, near, x, count)
-    missed = _worst(ratios, (count, _size(x)), None).min(axis=1, initial=np.inf)
+    missed = excess(ratios, (count, _size(x))).min(axis=1, initial=np.inf)
     none = CONFLICT if ended else UNKNOWN
-    return np.select([missed <= NOISE, missed > SURE], [MET, none], UNKNOWN).astype(np.int8)
+    return np.select([missed <= HOLDS, missed > SURE], [MET, none], UNKNOWN).astype(np.int8)
 
 
 def _size(x: Mapping[str, Array]) -> int:
     return len(next(iter(x.values())))
-
-
-def _worst(ratios: Mapping[RowKey, Any], shape: tuple[int, int], but: RowKey | None) -> Array:
-    """By how much each design breaks some limit at each point, ``but`` one limit."""
-    found = np.full(shape, -np.inf)
-    for key, ratio in ratios.items():
-        if key != but:
-            own = full(ratio, shape)
-            found = np.maximum(found, np.where(np.isnan(own), np.inf, own) - 1.0)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +134,7 @@ class _Factors:
         x, ended = _designs(_opened(question, key, factor), self.known, math.inf)
         shape = (count, _size(x))
         _, ratios = _numbers(question, self.near, x, count)
-        met = _worst(ratios, shape, key) <= NOISE
+        met = excess(ratios, shape, but=key) <= HOLDS
         least = np.where(met, full(ratios[key], shape), np.inf).min(axis=1, initial=np.inf)
         return np.where(np.isfinite(least) & (least <= factor) & ended, least, np.nan)
 

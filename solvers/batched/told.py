@@ -1,13 +1,12 @@
-"""From the designs of many points to the arrays of their block: the model evaluated again, limits judged, gaps closed.
+"""Judged designs of many points, and conflicts, put into the arrays of their block.
 
-What a single answer would be told (``solvers.answer``), by the same rules; a design that fails its own check is no
-answer, and its point is left to be solved by itself.
+A design that fails its own check (``solvers.judgement``) is no answer, and its point is left to be solved by itself.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,16 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.evaluation import RowKey
-from formulations.many import Array, Points, plain
-from formulations.tolerances import BINDS, HOLDS
+from formulations.many import Array, Points
 from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout, blank
 from results.limits import base_name
 from results.solution import Status
 from results.variables import Variable
 from scenarios.question import Question
+from solvers.conflicts import FEW, Codes, by_set, minimal_conflicts
+from solvers.judgement import Judged, judge
 
 Mask = NDArray[np.bool_]
+Met = Callable[[Points, Mask], Codes]
+"""Whether a set of limits can hold together at some points: MET, CONFLICT or UNKNOWN."""
+Values = Callable[[Points, Sequence[str]], Mapping[str, Array]]
+"""The values that would do for the limits of a set, at some points."""
+NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,100 +55,118 @@ class Told:
         self._flat = {v.name: self.arrays[v.name].reshape(count, *plan.beyond(v)) for v in plan.variables}
         self._limits = {name: i for i, name in enumerate(plan.limits)}
 
+    @property
+    def wants_values(self) -> bool:
+        """Whether the values that would do are kept."""
+        return "would_do" in self._flat
+
     def best(self, question: Question, points: Points, designs: Designs, sure: Mask | None = None) -> Mask:
         """Take over the designs that hold all limits and whose gap is closed; tells which do.
 
         ``sure``: those of the points to be considered (default: all).
         """
-        count = len(points)
-        with np.errstate(all="ignore"):
-            at = evaluation.metrics(question, designs.x)
-            ratios = {k: _full(r, count) for k, r in evaluation.ratios(question, designs.x, at).items()}
-            numbers = {n: _full(v, count) for n, v in {**families_given(question), **designs.x, **at}.items()}
-        good = np.ones(count, dtype=bool) if sure is None else sure.copy()
-        for ratio in ratios.values():
-            good &= ~(1.0 - ratio < -HOLDS)
-        gap = np.full(count, np.nan)
+        judged = judge(question, designs.x, designs.bound, (len(points),))
+        good = judged.good if sure is None else judged.good & sure
+        self.put(points, judged, good, designs.elasticities, designs.chosen)
+        return good
+
+    def put(
+        self,
+        points: Points,
+        judged: Judged,
+        good: Mask,
+        elasticities: Mapping[str, Array],
+        chosen: Mapping[str, str] = NOTHING,
+    ) -> None:
+        """Take over judged designs where they are ``good``."""
+        question, count = judged.question, len(points)
         if question.objectives:
-            objective = numbers[question.objectives[0].name]
-            with np.errstate(invalid="ignore"):
-                gap = np.abs(objective - designs.bound) / np.maximum(np.abs(objective), 1e-12)
-            good &= np.isfinite(objective) & (gap <= question.gap)
-            self._put("objective", points, objective, good)
-            self._put("bound", points, _full(designs.bound, count), good)
-            self._put("gap", points, gap, good)
-        status = Status.OPTIMAL if question.objectives else Status.FEASIBLE
-        self._put("status", points, np.full(count, STATUS_CODES[status]), good)
+            self._put("objective", points, judged.objective, good)
+            self._put("bound", points, judged.bound, good)
+            self._put("gap", points, judged.gap, good)
+        self.status(points[good], Status.OPTIMAL if question.objectives else Status.FEASIBLE)
         own = {m.name for m in question.model.limits}
+        given = families_given(question)
+        numbers = {n: v for n, v in {**given, **judged.x, **judged.at}.items() if n not in own}
         for v in self.plan.variables:
-            found = self._number(v, designs, {n: c for n, c in numbers.items() if n not in own}, count)
+            found = self._number(v, judged, chosen, numbers)
             if found is not None:
                 self._put(v.name, points, found, good)
         if self._limits:
-            self._put("binding", points, self._states(question, ratios, numbers), good)
-            self._put("elasticity", points, self._rates(designs, count), good)
-        return good
+            self._put("binding", points, self._states(judged), good)
+            self._put("elasticity", points, self._rates(elasticities, count), good)
+
+    def status(self, points: Points, status: Status) -> None:
+        """Say how points ended."""
+        self._flat["status"][points] = STATUS_CODES[status]
 
     def none(self, points: Points, would_do: Mapping[str, Array]) -> None:
         """Say that points have no design: the limits in conflict, each with the values that would do.
 
         Of a value NaN is not known yet, and an infinite one is known not to exist.
         """
-        self._flat["status"][points] = STATUS_CODES[Status.INFEASIBLE]
+        self.status(points, Status.INFEASIBLE)
         for name, i in self._limits.items():
             found = would_do.get(name, would_do.get(base_name(name)))
             if found is not None:
                 self._flat["binding"][points, i] = CONFLICTING
-                if "would_do" in self._flat:
+                if self.wants_values:
                     self._flat["would_do"][points, i] = found
+
+    def conflicts(
+        self, points: Points, names: Sequence[str], met: Met, values: Values, few: int = FEW
+    ) -> Mask:
+        """Tell why points have no design: the first minimal set of limits of each; tells for which.
+
+        ``met``, ``values``: of some of the points, by their places. ``few``: see ``conflicts.minimal_conflicts``.
+        """
+        found = minimal_conflicts(len(points), len(names), by_set(met), every=False, few=few)
+        good = np.zeros(len(points), dtype=bool)
+        for some, conflict in found.certain(names):
+            good[some] = True
+            self.none(points[some], values(some, conflict))
+        return good
 
     def _put(self, name: str, points: Points, values: Any, good: Mask) -> None:
         self._flat[name][points[good]] = values[good]
 
     def _number(
-        self, v: Variable, designs: Designs, numbers: Mapping[str, Array], count: int
+        self, v: Variable, judged: Judged, chosen: Mapping[str, str], numbers: Mapping[str, Any]
     ) -> NDArray[Any] | None:
         """The values of a variable that is about the design; None of others."""
+        count = judged.gap.size
         if v.role == "metric":
-            return numbers.get(v.key)
+            return judged.full(numbers[v.key]) if v.key in numbers else None
         if v.role == "family":
             found: NDArray[Any] = np.full((count, *self.plan.beyond(v)), np.nan)
             for place, name in v.elements.items():
                 if name in numbers:
                     own: Any = (..., *place)
-                    found[own] = numbers[name]
+                    found[own] = judged.full(numbers[name])
             return found
         if v.role != "decided":
             return None
         if v.dtype == "float64":
-            return designs.x.get(v.key)
-        chosen = designs.chosen.get(v.key)
-        return (
-            None
-            if chosen is None
-            else np.full(count, json.loads(v.attributes["choices"]).index(chosen), np.int32)
-        )
+            return judged.full(judged.x[v.key]) if v.key in judged.x else None
+        if v.key not in chosen:
+            return None
+        return np.full(count, json.loads(v.attributes["choices"]).index(chosen[v.key]), np.int32)
 
-    def _states(
-        self, question: Question, ratios: Mapping[RowKey, Array], numbers: Mapping[str, Array]
-    ) -> NDArray[Any]:
+    def _states(self, judged: Judged) -> NDArray[Any]:
         """Which limits bind."""
-        count = len(next(iter(ratios.values())))
-        found = np.full((count, len(self._limits)), NOT_APPLICABLE, dtype=np.int8)
-        for key, ratio in ratios.items():
-            value = ratio
-            if key.side != "model":
-                value = numbers[key.name] if key.name in numbers else _full(question.given[key.name], count)
-            state = np.where(np.abs(1.0 - ratio) <= BINDS, BINDING, SLACK)
-            label = evaluation.label(key, ratios)
+        found = np.full((judged.gap.size, len(self._limits)), NOT_APPLICABLE, dtype=np.int8)
+        for key in judged.ratios:
+            label = evaluation.label(key, judged.ratios)
             # a limit that says nothing at the first point of all has no place
             if label in self._limits:
-                found[:, self._limits[label]] = np.where(np.isnan(value), NOT_APPLICABLE, state)
+                state = np.where(judged.binding(key), BINDING, SLACK)
+                none = np.isnan(judged.full(judged.value(key)))
+                found[:, self._limits[label]] = np.where(none, NOT_APPLICABLE, state)
         return found
 
-    def _rates(self, designs: Designs, count: int) -> Array:
+    def _rates(self, elasticities: Mapping[str, Array], count: int) -> Array:
         found = np.full((count, len(self._limits)), np.nan)
-        for label, values in designs.elasticities.items():
+        for label, values in elasticities.items():
             if label in self._limits:
                 found[:, self._limits[label]] = values
         return found
@@ -155,7 +177,3 @@ def families_given(question: Question) -> dict[str, Any]:
     return {
         q.name: question.given[q.name] for q in question.model.inputs if q.index and q.name in question.given
     }
-
-
-def _full(values: Any, count: int) -> Array:
-    return np.broadcast_to(np.asarray(plain(values), dtype=float), (count,))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.many import Array
+from solvers.batched import effort
 from solvers.batched.criteria import Stage, Sums, TooMany, Work
 from solvers.batched.incumbents import After, Incumbents
 
@@ -38,10 +39,16 @@ class _States:
     f: Array
     x: Array
 
+    @property
+    def size(self) -> int:
+        """How many numbers these are."""
+        return int(self.f.size + self.x.size)
+
     def take(self, which: Indices | Mask) -> _States:
         return _States(self.f[which], self.x[which])
 
     def moved(self, s: Sums, by: Array, j: int, n: float) -> _States:
+        effort.spend(self.size * effort.NUMBER)
         x = self.x.copy()
         x[:, j] += n
         return _States(s.joined(self.f, by), x)
@@ -92,6 +99,7 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
         take = min(power, left)
         at = _both(at, at.moved(s, take * step, j, take))
         left -= take
+        effort.spend(SORTED * at.x.size * effort.PAIR)
         # with a last step that is no power of two a number can be made in two ways
         at = at.take(np.sort(np.unique(at.x, axis=0, return_index=True)[1]))
         more = Stage(stage.name, stage.values, stage.terms, step, np.zeros_like(jump), 0.0, left)
@@ -106,6 +114,7 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
 
 def _kept(s: Sums, at: _States, after: After) -> _States:
     """Partial designs that may still be the best."""
+    effort.spend(at.size * effort.NUMBER)
     at = at.take(np.asarray((s.joined(at.f, after.low) <= s.cap).all(axis=1)))
     if after.best is not None:
         at = at.take(after.best.promising(at.f, after))

@@ -8,7 +8,6 @@ enumeration or by a linear program.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,19 +24,18 @@ from results.dataset import Arrays, Layout
 from scenarios.grids import Grid
 from scenarios.question import Question, combinations
 from solvers import conflicts, wider, work
-from solvers.batched import blocks, counts, lp, would_do
+from solvers.batched import blocks, by_choice, counts, lp, would_do
 from solvers.batched.blocks import Block
+from solvers.batched.by_choice import SURE, BestOf
 from solvers.batched.counts import Best, Counts, Limit
 from solvers.batched.ends import INFEASIBLE
 from solvers.batched.least import NotLeast
-from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, too_few
-from solvers.batched.told import Designs, Told
+from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, choices, too_few, too_many_choices
+from solvers.batched.told import Told
 
 KIND = "whole numbers"
 PIECE = 16_384
 """Points answered together."""
-SURE = 1e-7
-"""What is missed by less is left to the single path."""
 
 Mask = NDArray[np.bool_]
 
@@ -50,6 +48,9 @@ def way(grid: Grid) -> Offer:
         return OTHER_KIND
     if grid.size < FEWEST:
         return too_few(KIND)
+    refused = too_many_choices(KIND, grid)
+    if refused is not None:
+        return refused
     return blocks.offered(Whole(grid), Whole(blocks.thinned(grid)))
 
 
@@ -73,8 +74,8 @@ class Whole:
     def work(self) -> float:
         """Declared seconds of a point: so much for each number, in each combination of names."""
         first = next(blocks.kinds(self.grid))
-        names = math.prod(len(d.choices) for d in first.decide if d.choices is not None)
-        return work.seconds("whole number", names * sum(d.choices is None for d in first.decide))
+        numbers = sum(d.choices is None for d in first.decide)
+        return work.seconds("whole number", choices(first) * numbers)
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
@@ -99,29 +100,30 @@ class Combination:
         """Where there is a design."""
         return np.asarray(np.isfinite(self.best.value))
 
+    def best_of(self) -> BestOf:
+        """What it comes to, beside other combinations."""
+        sign, b = -1.0 if self.question.objectives[0].maximize else 1.0, self.best
+        return BestOf(
+            self.chosen,
+            self.question,
+            lambda own: {n: u[own] for n, u in b.u.items()},
+            np.where(self.met, sign * self.objective, np.inf),
+            self.counts.user(b.bound),
+            b.lost,
+            b.unsure,
+        )
+
 
 def answered(told: Told, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
-    unsure = np.any([c.best.unsure for c in every], axis=0)
-    sign = -1.0 if question.objectives[0].maximize else 1.0
-    values = np.stack([np.where(c.met, sign * c.objective, np.inf) for c in every])
-    # of the same value the first combination, as for a single point
-    which, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
-    good = np.zeros(len(points), dtype=bool)
-    for k, c in enumerate(every):
-        own = some & (which == k) & ~unsure
-        if own.any():
-            x = {n: u[own] for n, u in c.best.u.items()}
-            designs = Designs(x, c.counts.user(c.best.bound[own]), c.chosen)
-            good[own] = told.best(blocks.part(c.question, own), points[own], designs)
-    missed = np.min([c.best.lost for c in every], axis=0) > SURE
-    none = _nowhere(question, np.flatnonzero(~some & ~unsure & missed), len(points))
-    if len(none):
-        good[none] = True
-        for left in blocks.together(none, lambda now: _none(told, every[0], points, now)):
-            good[left] = False
-    return good
+    return by_choice.told_best(
+        told,
+        [c.best_of() for c in every],
+        points,
+        lambda now: _none(told, every[0], points, now),
+        lambda none: _nowhere(question, none, len(points)),
+    )
 
 
 def _nowhere(question: Question, none: Points, count: int) -> Points:
@@ -158,14 +160,11 @@ def _none(told: Told, first: Combination, points: Points, own: Points) -> Mask:
         left_out = {n for n, k in zip(names, kept, strict=True) if not k}
         return _feasible(c, [x for x in c.limits if x.key.name not in left_out])[some]
 
-    found = conflicts.minimal_conflicts(len(own), len(names), conflicts.by_set(met), every=False)
-    good = np.zeros(len(own), dtype=bool)
-    for some, conflict in found.certain(names):
-        good[some] = True
+    def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.some(near, some, len(own))
-        factor = partial(_least_factor, asked, len(some))
-        told.none(points[own[some]], would_do.of_limits(asked, keys, conflict, factor))
-    return good
+        return would_do.of_limits(asked, keys, conflict, partial(_least_factor, asked, len(some)))
+
+    return told.conflicts(points[own], names, met, values)
 
 
 def _least_factor(question: Question, count: int, which: int) -> Array:

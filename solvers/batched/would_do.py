@@ -14,16 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import evaluation, handover
+from formulations import handover
 from formulations.evaluation import RowKey
-from formulations.many import plain
 from formulations.problem import formulate
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
 from results.limits import base_name
 from results.solution import Status
 from scenarios.grids import Grid
-from scenarios.question import HALVINGS, Question
-from solvers import cases, choices, conflicts, milp_conflicts, scan, subsets, wider
+from scenarios.question import Question
+from solvers import cases, choices, conflicts, designs, milp_conflicts, subsets, wider
 from solvers.answer import answer
 from solvers.gp_terms import Array
 
@@ -50,28 +49,11 @@ def _of_name(question: Question, keys: Sequence[RowKey | None], name: str, facto
     factors = np.stack([factor(k) for _, k in sides])
     # what is not known of one side is not known at all, and argmin finds it
     least = factors.argmin(0)
-    values = np.stack([_value(question, key, f) for (key, _), f in zip(sides, factors, strict=True)])
+    values = np.stack(
+        [conflicts.value_at(question, key, f) for (key, _), f in zip(sides, factors, strict=True)]
+    )
     found = np.where(np.isfinite(factors), values, factors)
     return np.asarray(np.take_along_axis(found, least[None], axis=0)[0])
-
-
-def _value(question: Question, key: RowKey, factor: Array) -> Array:
-    """The factor by which a limit would have to give as the value that it would need.
-
-    ``value * factor`` of an upper limit, ``value / factor`` of a lower one (see ``solvers.milp_conflicts``).
-    """
-    if key.side == "model":
-        return factor
-    low, high = evaluation.bounds(question)[key.name]
-    up = key.side == "max"
-    bound = np.ravel(np.asarray(plain(high if up else low), dtype=float))
-    toward = 1.0 if up else -1.0
-    with np.errstate(all="ignore"):
-        if key.name == HALVINGS.name:
-            return np.asarray(bound + toward * np.log(factor) / math.log(2.0))
-        found = np.where(bound > 0, bound * factor**toward, bound + (factor - 1.0) * toward)
-    own = next((d for d in question.decide if d.name == key.name and (d.integer or d.values)), None)
-    return found if own is None else conflicts.allowed(own, key.side, found)
 
 
 def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays, left: Bools) -> None:
@@ -99,7 +81,9 @@ def at(question: Question, names: tuple[str, ...]) -> Iterator[tuple[str, float]
     else:
         problem = formulate(question)
         p = problem.program
-        if p is not None and not scan.few(question):
+        if designs.few(question):
+            found = [subsets.value_that_would_do(question, n) for n in names]
+        elif p is not None:
             programs = wider.ended(problem) if p.open else [lambda p=p: p]
             found = [milp_conflicts.value_that_would_do(programs, n) for n in names]
         elif problem.rows is not None or cases.apply_to(problem):

@@ -314,7 +314,12 @@ class Versions:
     """What a client tells of versions."""
 
     def __init__(self, scheduler: dict[str, str | None], worker: dict[str, str | None]) -> None:
-        mine = {"python": "3.11.7.final.0", "dask": "2026.8.0", "distributed": "2026.8.0", "dse": "0.1.0"}
+        mine = {
+            "python": "3.11.7.final.0",
+            "dask": "2026.8.0",
+            "distributed": "2026.8.0",
+            "codesign-dse": "0.1.0",
+        }
         self._told = {
             "client": {"packages": mine},
             "scheduler": {"packages": mine | scheduler},
@@ -322,7 +327,7 @@ class Versions:
         }
 
     def get_versions(self, packages: list[str]) -> dict[str, Any]:
-        assert packages == ["dse"]
+        assert packages == ["codesign-dse"]
         return self._told
 
 
@@ -330,7 +335,7 @@ class Versions:
     ("scheduler", "worker", "said"),
     [
         ({"distributed": "2025.1.0"}, {}, r"scheduler at here has distributed 2025.1.0 \(here 2026.8.0\)"),
-        ({}, {"dse": "0.0.9"}, r"worker tcp://10.0.0.2:1 has dse 0.0.9"),
+        ({}, {"codesign-dse": "0.0.9"}, r"worker tcp://10.0.0.2:1 has codesign-dse 0.0.9"),
         ({}, {"python": "3.12.1.final.0"}, r"python 3.12 \(here 3.11\)"),
     ],
 )
@@ -340,7 +345,7 @@ def test_other_versions_are_named(scheduler: Any, worker: Any, said: str):
 
 
 def test_a_patch_of_python_and_an_unknown_version_are_no_difference():
-    clusters.same_versions(Versions({"python": "3.11.9.final.0"}, {"dse": None}), "here")
+    clusters.same_versions(Versions({"python": "3.11.9.final.0"}, {"codesign-dse": None}), "here")
 
 
 @pytest.mark.parametrize(
@@ -366,7 +371,7 @@ def test_a_batch_system_that_is_not_here_is_told(evaluated: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
     found = CliRunner().invoke(main, ask)
     assert found.exit_code == 1
-    assert 'pip install "dse[cluster]"' in found.stderr
+    assert 'pip install "codesign-dse[cluster]"' in found.stderr
     monkeypatch.undo()
     pytest.importorskip("dask_jobqueue")
     monkeypatch.setenv("PATH", os.fspath(evaluated.parent))

@@ -103,6 +103,11 @@ def test_break_even_in_intensity_is_that_of_the_formulas(tmp_path: Path) -> None
     assert high.numbers[0] < high.numbers[1]
     assert "searched at 9 values of given.intensity" in found.curve.sentences()[-1]
     curves = found.curve.to_dataset()
+    # the curves pass through the crossing, not only through the values searched
+    assert curves.sizes["intensity"] == 11
+    drawn = curves["objective"].sel(intensity=[crossing.low.at, crossing.high.at])
+    assert drawn.values[0] == pytest.approx(drawn.values[1], rel=1e-5)
+    assert drawn.values[:, 0] == pytest.approx(drawn.values[:, 1], rel=1e-5)
     assert curves["objective"].attrs["units"] == "J"
     assert curves["ratio.objective"].sel(question=TITAN).values == pytest.approx(1.0)
 
@@ -269,6 +274,20 @@ def test_a_baseline_of_one_answer_and_one_that_does_not_fit(tmp_path: Path) -> N
     other = {**SWEPT, "sweep": {"intensity": {"path": "given.intensity", "values": [0.5, 1]}}}
     with pytest.raises(StoreError, match="axis intensity"):
         dse.sweep(SWEPT, baseline=other, progress=False)
+    # before anything is solved
+    with pytest.raises(StoreError, match="axis intensity"):
+        dse.sweep(SWEPT, tmp_path / "other.zarr", baseline=other, progress=False)
+    assert not (tmp_path / "other.zarr").exists()
+
+
+@pytest.mark.parametrize("command", ["solve", "check", "explain", "front"])
+def test_one_question_is_asked_on_one_machine(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        commandline.main([command, "nbody_deadline", "--machine", "balanced", "--machine", "jaketown"])
+    assert ended.value.code == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "--machine is given 2 times" in told
+    assert "dse compare FILE --machine balanced --machine jaketown" in told
 
 
 ROWS = {"paths": {"intensity": [0.5, 2], "flops": [1e9, 1e9]}}

@@ -44,7 +44,7 @@ WRONG = {
         2,
         "has no voltage, dynamic_capacitance, which exabounds needs",
     ),
-    "cap that no system keeps": ({"limits": 'power = { max = "10 kW" }'}, 3, "at most 10 kW was asked"),
+    "cap that no system keeps": ({"limits": 'power = { max = "10 kW" }'}, 3, "(asked: ≤ 10 kW)"),
 }
 
 

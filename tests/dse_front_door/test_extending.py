@@ -251,6 +251,30 @@ def test_a_damaged_chunk_is_computed_again_by_workers_too(tmp_path: Path):
     assert dse.verify(store, audit=0, progress=False).passed
 
 
+def test_where_nothing_is_decided_and_where_only_metrics_are_asked_for(tmp_path: Path, solved: list[int]):
+    question = {"model": "roofline", "machine": "gtx-titan-choi2014", "given": {"flops": "1 Gflop"}}
+    intensity = {"path": "given.intensity", "start": 0.25, "stop": 64, "num": 5, "spacing": "log"}
+    small = question | {"sweep": {"I": intensity}}
+    more = {"k": {"path": "given.throttle", "values": [1]}, "I": {**intensity, "num": 9}}
+    large = question | {"sweep": {"I": more["I"]}}
+    for command, store in ((dse.sweep, tmp_path / "s.zarr"), (dse.evaluate, tmp_path / "e.zarr")):
+        before = command(small, store, metrics=["time"], workers=1, progress=False).load()
+        solved.clear()
+        after = command(large, store, metrics=["time"], workers=1, progress=False, extend=True).load()
+        assert sum(solved) == 4
+        same(before, after.isel(I=slice(0, None, 2)))
+        np.testing.assert_array_equal(after["time"], dse.evaluate(large, metrics=["time"])["time"])
+        with pytest.raises(results.store.StoreError, match="cannot be extended"):
+            command(
+                question | {"sweep": more}, store, workers=1, progress=False, metrics=["time"], extend=True
+            )
+        # one kind of store is not extended by the other
+        other = dse.evaluate if command is dse.sweep else dse.sweep
+        wider = question | {"sweep": {"I": {**intensity, "num": 17}}}
+        with pytest.raises(results.store.StoreError, match="variables"):
+            other(wider, store, workers=1, progress=False, metrics=["time"], extend=True)
+
+
 @pytest.mark.slow
 def test_a_killed_extension_continues(grid_file: Any, start: Any, waiting: Any, tmp_path: Path):
     """``kill -9`` of the command and its workers, while the larger store is filled."""
@@ -262,7 +286,7 @@ def test_a_killed_extension_continues(grid_file: Any, start: Any, waiting: Any, 
     before = dse.sweep(file, store, workers=1, progress=False).load()
     file.write_text(file.read_text().replace("num     = 12", "num     = 23"))
     process = start(*command, "--workers", "2", hold=2)
-    beside = grown.beside(str(store))
+    beside = Path(grown.beside(str(store)))
     waiting(lambda: beside.exists() and len(results.store.done(beside)) >= 2)
     process.kill()
     process.communicate()

@@ -88,4 +88,4 @@ def test_a_missing_package_is_named_before_the_front_is_found(
     done = CliRunner().invoke(main, ("front", "nbody_energy_time_front", "-o", f"front.{ending}"))
     assert done.exit_code == 2
     assert done.stdout == ""
-    assert f"writing front.{ending} needs {package}: pip install 'dse[export]'" in done.stderr
+    assert f"writing front.{ending} needs {package}: pip install 'codesign-dse[export]'" in done.stderr

@@ -275,7 +275,7 @@ def test_the_command_prints_writes_and_tells_how(front_file: Path, tmp_path: Pat
     assert [float(r["energy [J]"]) for r in rows] == [p["metrics"]["energy"] for p in told["points"]]
     assert (tmp_path / "front.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((tmp_path / "front.json").read_text()) == told
-    assert xr.open_zarr(tmp_path / "front.zarr", consolidated=False).sizes["front"] == 4
+    assert xr.open_zarr(tmp_path / "front.zarr", consolidated=True).sizes["front"] == 4
     again = CliRunner().invoke(main, ["front", str(front_file), "--points", "2", "-o", files[3]])
     assert again.exit_code == 2
     assert "left untouched" in again.stderr

@@ -1,5 +1,7 @@
 """Importing dse and asking for help cost nearly nothing: nothing heavy is imported."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -48,3 +50,38 @@ GIVEN = {"bodies": 1e5, "flops_per_pair": 10, "processors": 1000, "memory": 1000
 def test_an_unknown_attribute_says_what_there_is():
     with pytest.raises(AttributeError, match=r"no attribute 'slove'; it has .*solve"):
         _ = dse.slove
+
+
+def test_a_geometric_program_needs_few_libraries() -> None:
+    """A question that is a geometric program is answered and shown without the libraries of the other classes."""
+    heavy = ("pint", "pyomo", "highspy", "scipy", "xarray", "numba", "pandas", "pydantic", "optuna")
+    code = (
+        "import sys, dse\n"
+        "print(dse.solve(dse.load('nbody_deadline')).status)\n"
+        f"print([m for m in {heavy} if m in sys.modules])\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split("\n")[:2] == ["optimal", "[]"]
+
+
+def test_an_answer_does_not_load_the_models_that_it_does_not_use() -> None:
+    """Nor the commands, the ways of other classes, and what installed packages offer."""
+    theirs = (
+        "dse.models.exabounds",
+        "dse.models.partition",
+        "dse.sweep_command",
+        "results.store",
+        "solvers.milp",
+        "solvers.interval",
+        "importlib.metadata",
+    )
+    code = (
+        "import sys\n"
+        "from dse.cli import main\n"
+        "try:\n"
+        "    main(['solve', 'nbody_deadline', '--json'])\n"
+        "finally:\n"
+        f"    print([m for m in {theirs} if m in sys.modules])\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.rstrip().endswith("[]"), found.stdout[-300:]

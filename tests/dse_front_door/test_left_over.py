@@ -17,7 +17,7 @@ from dse import chunk_work
 from dse.cli import main
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation, handover, posynomial
-from solvers import batched, gp
+from solvers import batched, enumeration, gp
 from solvers.batched import branching, geometric_answers, line, tables, whole
 
 WRONG = "nonsense is not defined"
@@ -64,7 +64,7 @@ def test_an_exception_that_nobody_expected_is_an_error_in_strict_mode(
     mistake: type[Exception], monkeypatch: pytest.MonkeyPatch
 ):
     assert handover.strict()
-    monkeypatch.setattr(geometric_answers, "_unique", breaks(mistake))
+    monkeypatch.setattr(geometric_answers, "_irregular", breaks(mistake))
     with pytest.raises(mistake, match=WRONG):
         dse.sweep(nbody(12), progress=False)
 
@@ -76,7 +76,7 @@ def test_so_it_is_where_points_are_asked_apart(mistake: type[Exception], monkeyp
     at = chunk_work.ready(asked)
     assert at.path is not None
     region = tuple(slice(0, 2) for _ in asked.shape)
-    monkeypatch.setattr(tables, "_judged", breaks(mistake))
+    monkeypatch.setattr(enumeration, "judged", breaks(mistake))
     with pytest.raises(mistake, match=WRONG):
         at.path.solve(at.plan, region)
     monkeypatch.setenv(handover.STRICT, "0")
@@ -96,7 +96,7 @@ def test_what_a_way_cannot_take_is_no_mistake(refusal: Exception, monkeypatch: p
     def refuses(*_: Any, **__: Any) -> Any:
         raise refusal
 
-    monkeypatch.setattr(tables, "_judged", refuses)
+    monkeypatch.setattr(enumeration, "judged", refuses)
     with handover.collected() as tally:
         _, left = at.path.solve(at.plan, tuple(slice(0, 2) for _ in asked.shape))
     assert left.all()
@@ -134,7 +134,7 @@ def test_else_it_is_logged_once_counted_and_stored(
     expected = dse.sweep(nbody(12), progress=False)
     assert json.loads(expected.attrs["left_over"]) == {}
     monkeypatch.setenv(handover.STRICT, "0")
-    monkeypatch.setattr(geometric_answers, "_unique", broken)
+    monkeypatch.setattr(geometric_answers, "_irregular", broken)
     store = tmp_path / "broken.zarr"
     with caplog.at_level(logging.WARNING, logger="dse"):
         found = dse.sweep(nbody(12), store, progress=False)
@@ -221,4 +221,17 @@ def test_how_a_grid_goes_is_said_before_it_is_asked(capsys: pytest.CaptureFixtur
     store = str(tmp_path / "rates.zarr")
     assert run(["sweep", str(LIBRARY / "roofline_throttling_sweep.toml"), "-o", store]) == 0
     first = capsys.readouterr().err.splitlines()[0]
-    assert first.startswith("624 points go all points of a chunk at once")
+    assert first.startswith("624 points: all points of a chunk at once")
+
+
+@pytest.mark.parametrize("points", [1, 11])
+def test_short_sweeps_over_a_choice_alone_leave_nothing_over(points: int):
+    asked = {
+        "model": "roofline",
+        "given": {"flops": "1 Tflop"},
+        "decide": {"machine": {"values": ["nehalem-choi2014", "nuc-gpu-choi2014"]}},
+        "objective": {"maximize": "efficiency"},
+        "sweep": {"intensity": {"path": "given.intensity", "values": [2.0**k for k in range(points)]}},
+    }
+    found = dse.sweep(asked, progress=False)
+    assert json.loads(found.attrs["left_over"]) == {}

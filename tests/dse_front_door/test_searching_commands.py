@@ -61,7 +61,7 @@ def test_the_file_asks_and_options_stand_in(file: Path):
     assert told["bound"] is None
     shown = run("solve", file, "--seed", 4)
     assert shown.exit_code == 0
-    assert "nothing proves that no design is better" in shown.output
+    assert "optimality is not proved" in shown.output
     assert "proven: at least" in shown.output
 
 

@@ -116,17 +116,17 @@ def test_dominance_is_counted_across_places_only(found: xr.Dataset):
     assert 0 < beaten.sum() < np.isfinite(energy).sum()
 
 
-def test_bettered_agrees_with_its_definition_and_forgives_rounding(monkeypatch: pytest.MonkeyPatch):
+def test_dominated_agrees_with_its_definition_and_forgives_rounding(monkeypatch: pytest.MonkeyPatch):
     dice = np.random.default_rng(5)
     values, group = dice.integers(0, 6, (300, 3)).astype(float), dice.integers(0, 4, 300)
     expected = [
         any(g != group[i] and (v <= x).all() and (v < x).any() for v, g in zip(values, group, strict=True))
         for i, x in enumerate(values)
     ]
-    assert front_places.bettered(values, group).tolist() == expected
+    assert front_places.dominated(values, group).tolist() == expected
     monkeypatch.setattr(front_places, "BLOCK", 700)
     rounded = values * (1 + 1e-12 * dice.standard_normal(values.shape))
-    assert front_places.bettered(rounded, group).tolist() == expected
+    assert front_places.dominated(rounded, group).tolist() == expected
 
 
 @pytest.mark.parametrize("most", [(False, False), (False, True), (True, False), (True, True)])
@@ -239,8 +239,8 @@ def test_the_command_shows_places_points_and_reasons(file: Path, tmp_path: Path,
     assert any(
         line.startswith("deadline = 1 s, gpu = gtx-750-tang2017: infeasible: time: ") for line in lines
     )
-    assert sum(line.endswith("bettered") for line in lines) == int(found["dominated"].sum())
-    assert "bettered: a design elsewhere on deadline × gpu" in done.stdout
+    assert sum(line.endswith("dominated") for line in lines) == int(found["dominated"].sum())
+    assert "dominated: a design elsewhere on deadline × gpu" in done.stdout
     told = json.loads((tmp_path / "f.json").read_text(encoding="utf-8"))
     assert [p["at"] for p in told["places"]][1] == {"deadline": 1.0, "gpu": GPUS[1]}
     assert [len(p["points"]) for p in told["places"]] == found["front_points"].values.ravel().tolist()

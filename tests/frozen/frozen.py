@@ -25,6 +25,7 @@ from typing import Any
 import dse
 import scenarios
 from dse import machines
+from dse.worlds import decided_late
 from results.jsonable import to_json
 from solvers.answer import answer
 
@@ -86,7 +87,7 @@ def _machines(source: Mapping[str, Any]) -> Iterator[str | None]:
 
 def _places(name: str, asked: Record) -> Iterator[Record]:
     try:
-        grid = scenarios.grid(dse.load(asked))
+        grid = scenarios.grid(decided_late(dse.load(asked)))
     except scenarios.ScenarioError:
         return  # not a machine of this model
     ends = dict.fromkeys((tuple(0 for _ in grid.shape), tuple(n - 1 for n in grid.shape)))
@@ -99,7 +100,7 @@ def told(record: Record) -> Record:
     """Answer a record's question; the answer as it is kept."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        grid = scenarios.grid(dse.load(record["asked"]))
+        grid = scenarios.grid(decided_late(dse.load(record["asked"])))
         found = to_json(answer(grid.question(tuple(record.get("place", ())))))
     kept = {key: found[key] for key in KEPT if found[key] not in (None, "", [], {})}
     limits = {

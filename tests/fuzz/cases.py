@@ -103,9 +103,15 @@ def _scenario(dice: random.Random) -> tuple[Files, str, list[Words]]:
     if luck > SOLVED:
         return found, "question.toml", [said, ["explain", "question.toml"]]
     how = "front" if b"minimize = [" in data else "sweep" if b"[sweep" in data else "solve"
-    more = {"front": ["--points", "2"], "sweep": ["-o", "study.zarr", "--workers", "1"], "solve": ["--json"]}[
-        how
-    ]
+    promised = any(word in data for word in (b"measure", b"quantile", b"cvar", b"probability", b"worst"))
+    if b"[uncertain]" in data and how == "solve" and (not promised or dice.random() < 0.5):
+        how = "uncertainty"
+    more = {
+        "front": ["--points", "2"],
+        "sweep": ["-o", "study.zarr", "--workers", "1"],
+        "solve": ["--json"],
+        "uncertainty": ["--samples", "16", "--workers", "1", "--json"],
+    }[how]
     return found, "question.toml", [said, [how, "question.toml", *more]]
 
 

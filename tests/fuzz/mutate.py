@@ -12,6 +12,8 @@ import tomllib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import speak
+
 from scenarios.toml_text import to_toml
 
 Tree = dict[str, Any]
@@ -242,8 +244,13 @@ def _long(_tree: Tree, at: Place, dice: random.Random, _other: Tree) -> None:
         node[key] = "long " * size
 
 
+def _say(tree: Tree, _at: Place, dice: random.Random, _other: Tree) -> None:
+    speak.more(tree, dice)
+
+
 CHANGES: tuple[Callable[[Tree, Place, random.Random, Tree], None], ...] = (
     _remove, _rename, _double, _number, _scale, _scale, _text, _unit, _kind, _deep, _graft, _graft, _long,
+    _say, _say,
 )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """The machine catalogue: every value has a source, printed and corrected values stay apart."""
 
+from pathlib import Path
+
 import pytest
 
 from dse import machines, models
@@ -94,3 +96,47 @@ def test_an_unknown_machine_is_told_what_was_meant(name: str):
 def test_nonsense_is_shown_what_there_is(name: str):
     with pytest.raises(KeyError, match=r"there are .*jaketown"):
         machines.get(name)
+
+
+OWN = """
+title = "a node"
+[parameters]
+memory_capacity = "384 GiB"
+word_size = "8 bytes"
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    file = folder / "node.toml"
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_a_file_that_gives_its_word_size_may_give_its_memory_in_bytes(tmp_path: Path):
+    found = machines.get(written(tmp_path, OWN)).parameters
+    assert found["memory_capacity"] == 384 * 2**30 / 8
+
+
+def test_a_file_without_a_word_size_is_told_to_give_one(tmp_path: Path):
+    with pytest.raises(machines.MachineError, match=r"give machine\.word_size"):
+        machines.get(written(tmp_path, OWN.replace("word_size", "# word_size")))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("titel = 'a node'\n" + OWN, r"has no 'titel'; did you mean 'title'"),
+        (
+            "time_per_flop = '1 ns/flop'\n" + OWN,
+            r"time_per_flop is a machine parameter: write it under \[parameters\]",
+        ),
+        ("thermal_design_power = '9 W'\n" + OWN, r"is a figure of a data sheet: write it under \[figures\]"),
+        (
+            OWN + "leakage_power = { value = '9 W', sauce = 'a guess' }",
+            r"leakage_power: there is no 'sauce'; did you mean 'source'",
+        ),
+    ],
+)
+def test_a_key_of_a_file_that_nobody_reads_is_a_mistake(text: str, said: str, tmp_path: Path):
+    with pytest.raises(machines.MachineError, match=said):
+        machines.get(written(tmp_path, text))

@@ -159,7 +159,7 @@ def test_a_cap_that_is_too_low_names_what_would_do():
         )
     )
     assert answer.status == "infeasible"
-    assert "at most 10 W was asked" in str(answer)
+    assert "(asked: ≤ 10 W)" in str(answer)
 
 
 def test_failures_are_counted_in_fit_or_by_the_hour():

@@ -16,13 +16,15 @@ LIBRARY = files("scenarios").joinpath("library")
 
 
 def carried(prefix: str) -> list[float]:
-    """The counts of ready questions, but for one whose run is long enough to be checkpointed."""
+    """The counts of ready questions that give one, but for one whose run is long enough to be checkpointed."""
     found = [
         tomllib.loads(p.read_text(encoding="utf-8"))
         for p in LIBRARY.iterdir()
         if p.name.startswith(prefix) and "checkpoint" not in p.name
     ]
-    return [float(scenario["given"]["instructions"]) for scenario in found]
+    return [
+        float(scenario["given"]["instructions"]) for scenario in found if "instructions" in scenario["given"]
+    ]
 
 
 def test_section_3_in_numbers():
@@ -66,7 +68,9 @@ def test_each_sample_of_a_station_is_used_2504_times():
 def test_ready_questions_carry_the_counts():
     station = catalogue.get("station-beamformer").given["exabounds"]["instructions"]
     assert set(carried("platforms_") + carried("hardware_")) == {station}
-    assert carried("correlator_") == [catalogue.get("central-correlator").given["exabounds"]["instructions"]]
+    assert set(carried("correlator_")) == {
+        catalogue.get("central-correlator").given["exabounds"]["instructions"]
+    }
 
 
 def test_a_record_is_taken_over_by_a_question():

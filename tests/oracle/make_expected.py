@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import oracle_blocks
+import oracle_chances
 import oracle_checkpoints
 import oracle_clock
 import oracle_definitions
@@ -24,6 +25,8 @@ import oracle_gemm
 import oracle_kernels
 import oracle_levels
 import oracle_listed
+import oracle_papers
+import oracle_papers_systems
 import oracle_partition
 import oracle_prices
 import oracle_reading as reading
@@ -31,6 +34,8 @@ import oracle_roofline
 import oracle_settings
 import oracle_station
 import oracle_systems
+import oracle_uncertain
+import oracle_worlds
 from brute_force import answer
 from oracle_conflicts import minimal_conflicts
 from oracle_equations import Ask, Best
@@ -79,12 +84,19 @@ TYPED = (
     oracle_functions,
     oracle_levels,
     oracle_kernels,
+    oracle_papers,
+    oracle_papers_systems,
+    oracle_uncertain,
+    oracle_chances,
 )
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
     """What the brute force finds for one file: a row, or a few for a sweep or a front."""
     source = reading.load(path)
+    if path.stem in oracle_worlds.NAMES:
+        yield from (dict.fromkeys(COLUMNS, "") | found for found in oracle_worlds.rows(path.stem, source))
+        return
     typed = next((o for o in TYPED if path.stem in o.NAMES), None)
     if typed is not None:
         yield from typed_rows(typed, path.stem, source)

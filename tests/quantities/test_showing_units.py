@@ -33,6 +33,9 @@ from results import axes
         (2.5e21, "flop", "2.5e+21 flop"),
         (5.24e-3, "message", "0.00524 message"),
         (0.5, "word", "0.5 word"),
+        (0.2 / 3.6e6, "USD/J", "0.2 USD/kWh"),
+        (4.14e-8, "USD/J", "0.14904 USD/kWh"),
+        (1e-7, "kg/J", "360 g/kWh"),
     ],
 )
 def test_numbers_are_shown_with_a_fitting_prefix(value: float, unit: str, text: str):
@@ -56,6 +59,8 @@ def test_only_a_declared_failure_rate_is_shown_in_fit(value: float, unit: str, t
 
 def test_the_axis_of_a_picture_counts_failures_in_fit_too():
     """The factor of an axis is that of the text, which is no power of ten for a failure rate."""
+    assert axes.prefix_of([0.1 / 3.6e6, 0.2 / 3.6e6], "USD/J") == (pytest.approx(3.6e6), "USD/kWh")
+    assert axes.prefix_of([0.4 / 3.6e6], "kg/J") == (pytest.approx(3.6e9), "g/kWh")
     rates = [5e3 / 3.6e12, 25e3 / 3.6e12]
     factor, unit = axes.prefix_of(rates, "failure/s")
     assert unit == "kFIT"

@@ -77,3 +77,16 @@ def test_papers_reproduced_together_have_a_folder_each(tmp_path: Path, monkeypat
     for arguments in (["-o", str(tmp_path)], ["a2001", "-o", str(tmp_path)], []):
         assert CliRunner().invoke(main, ["reproduce", *arguments]).exit_code == 0
     assert written == [tmp_path / "a2001", tmp_path / "b2002", tmp_path, None, None]
+
+
+def test_a_report_begins_and_ends_with_its_verdict_and_is_short(tmp_path: Path):
+    runner = CliRunner()
+    lines = runner.invoke(main, ["reproduce", "demmel2013", "-o", str(tmp_path)]).stdout.splitlines()
+    verdict = next(line for line in lines if line.endswith("differ."))
+    assert lines.index(verdict) == 2
+    assert lines[-1] == verdict
+    assert len(lines) < 60
+    assert any("dse reproduce demmel2013 --rows" in line for line in lines)
+    whole = runner.invoke(main, ["reproduce", "demmel2013", "-o", str(tmp_path), "--rows"]).stdout
+    assert whole.splitlines()[2] == whole.splitlines()[-1] == verdict
+    assert len(whole.splitlines()) > 345

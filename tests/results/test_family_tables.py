@@ -47,7 +47,7 @@ def part(solution: Solution, heading: str) -> Part:
 
 def test_shares_stand_by_region_and_processor_the_last_one_included(shared: Solution):
     table = part(shared, "share by region and processor")
-    assert table.columns == ("region", "cpu", "gpu", "cpu: just as good")
+    assert table.columns == ("region", "cpu", "gpu", "cpu: optimal range")
     # what rounding leaves of 1 less all others is nothing
     assert table.rows == (("a", "0.25", "0.75", "0 to 0.5"), ("b", "0", "1", ""), ("c", "1", "0", ""))
 
@@ -71,7 +71,7 @@ def test_ranges_of_several_columns_are_marked_and_listed(shared: Solution):
         ("a", "0.25 *", "0.75"),
         ("b", "0", "1 *"),
     )
-    below = part(more, "just as good (marked *)")
+    below = part(more, "optimal range (marked *)")
     assert below.rows == (("share.a.cpu", "0 to 0.5"), ("share.b.gpu", "0.9 to 1"))
 
 
@@ -200,6 +200,6 @@ def test_a_solved_partition_reads_whole():
     assert [row[1] for row in table.rows if row[0] == "part 5"] == ["flops_share", "bytes_share"]
     text = to_text(solution)
     assert max(map(len, text.splitlines())) <= 100
-    assert "share.part" not in text.partition("just as good (marked")[0]
+    assert "share.part" not in text.partition("optimal range (marked")[0]
     advice = part(solution, "in words").rows
     assert [name for name, _ in advice] == ["performance_guideline", "energy_guideline"]

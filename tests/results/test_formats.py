@@ -347,7 +347,7 @@ def test_a_missing_package_is_named_with_the_line_to_type(
     ds: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, package: str
 ):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(formats.ExportError, match=rf"needs {package}: pip install 'dse\[export\]'"):
+    with pytest.raises(formats.ExportError, match=rf"needs {package}: pip install 'codesign-dse\[export\]'"):
         formats.write(ds, tmp_path / f"x{ending}")
     assert not list(tmp_path.iterdir())
 

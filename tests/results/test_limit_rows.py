@@ -29,10 +29,10 @@ def test_a_family_that_holds_is_one_row_and_the_record_has_all():
         housed__a=own(1.0), speed__a=own(0.2), housed__b=own(0.9), speed__b=own(0.1), housed__c=own(0.5)
     )
     assert limit_rows.rows(asked) == (
-        ("power", "≤ 10 W", "5 W", "50 % left", ""),
-        ("housed (3 limits)", "model's own", "≤ 100 % used", "all hold, 1 bind", ""),
-        ("speed.a", "model's own", "20 % used", "80 % left", ""),
-        ("speed.b", "model's own", "10 % used", "90 % left", ""),
+        ("power", "≤ 10 W", "5 W", "50 %", ""),
+        ("housed (3 limits)", "model's own", "≤ 100 % used", "all hold, 1 binding", ""),
+        ("speed.a", "model's own", "20 % used", "80 %", ""),
+        ("speed.b", "model's own", "10 % used", "90 %", ""),
     )
     assert set(to_json(asked)["limits"]) == {*asked.limits}
     assert "housed (3 limits)" in to_text(asked)
@@ -50,7 +50,7 @@ def test_what_is_broken_or_worth_something_stands_alone():
     names = [row[0] for row in limit_rows.rows(asked)]
     assert names == ["power", "whole (3 limits)", "whole.b", "whole.c"]
     broken = next(row for row in limit_rows.rows(asked) if row[0] == "whole.b")
-    assert broken[2:4] == ("120 % used", "broken by 20 %")
+    assert broken[2:4] == ("120 % used", "violated by 20 %")
     together = next(row for row in limit_rows.rows(asked) if row[0].startswith("whole ("))
     assert together[2:4] == ("≤ 40 % used", "all hold")
 
@@ -66,7 +66,8 @@ def test_a_next_change_is_told_apart_from_the_limit_asked():
         Solution(Status.OPTIMAL, objective_name="cost", units={"power": "W"}, limits={"power": near})
     )
     assert row[1] == "≥ 36 W"
-    assert row[4] == "next change at 35.99999995 W: cost 2"
+    # what is continuous beside whole numbers moves at once where a limit binds
+    assert row[4] == "discrete values next change at 35.99999995 W: cost 2"
 
 
 def counts(rows: int, some: int) -> Solution:

@@ -1,5 +1,6 @@
 """A store in an object store: made, filled, cut off, continued and verified, against a server of this machine."""
 
+import functools
 import json
 import os
 import time
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from results import dataset, locks, store
+from results import dataset, grown, locks, store
 from results.chunks import chunk_slices
 from results.dataset import Arrays, Layout
 from results.object_storage import MAKING, ObjectFolder
@@ -230,3 +231,120 @@ def test_a_whole_sweep_goes_there_and_is_verified(place: str, tmp_path: Path):
     verdict = dse.verify(place, progress=False)
     assert verdict.passed, verdict.troubles
     assert np.isfinite(dse.open(place).attrs["points_solved_singly"])
+
+
+ROOFLINE = {"model": "roofline", "machine": "gtx-titan-choi2014", "given": {"flops": "1 Gflop"}}
+
+
+def intensities(count: int) -> dict[str, Any]:
+    axis = {"path": "given.intensity", "start": 0.25, "stop": 64, "num": count, "spacing": "log"}
+    return {**ROOFLINE, "sweep": {"I": axis}}
+
+
+def extended(place: str, count: int) -> xr.Dataset:
+    import dse
+
+    found = dse.evaluate(intensities(count), place, metrics=["time"], workers=1, progress=False, extend=True)
+    return found.load()
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many points were computed."""
+    from dse import chunk_work
+
+    counts: list[int] = []
+    real = chunk_work._computed
+
+    def counted(at: Any, region: tuple[slice, ...], told: Any) -> Any:
+        counts.append(int(np.prod([s.stop - s.start for s in region])))
+        return real(at, region, told)
+
+    monkeypatch.setattr(chunk_work, "_computed", counted)
+    return counts
+
+
+def test_it_is_extended_there(place: str, computed: list[int]):
+    import dse
+
+    before = extended(place, 5)
+    after = extended(place, 9)
+    assert computed == [5, 4]
+    np.testing.assert_array_equal(after["time"].values[::2], before["time"].values)
+    np.testing.assert_array_equal(after["time"], dse.evaluate(intensities(9), metrics=["time"])["time"])
+    assert dse.verify(place, progress=False).passed
+    beside = ObjectFolder(grown.beside(place))
+    assert beside.sizes() == {}
+    assert set(ObjectFolder(place).names("")) >= {"zarr.json", "time"}
+    assert locks.holder(place) is None
+    with pytest.raises(StoreError, match="cannot be extended"):
+        dse.evaluate(
+            {**intensities(17), "machine": "gtx680-choi2014"},
+            place,
+            metrics=["time"],
+            progress=False,
+            extend=True,
+        )
+    # the same question again has nothing to do
+    extended(place, 9)
+    assert computed == [5, 4]
+
+
+def test_an_extension_cut_off_at_any_step_is_begun_again(place: str, monkeypatch: pytest.MonkeyPatch):
+    """Every object that is put, copied or removed while one store takes the place of the other is a step."""
+    mine, larger = ObjectFolder(place), ObjectFolder(grown.beside(place))
+    real = {verb: getattr(ObjectFolder, verb) for verb in ("put", "remove", "copy")}
+    for cut in range(20):
+        for name in ("zarr.json", "old/c/0"):
+            mine.put(name, b"old")
+        for name in ("zarr.json", "new/c/0"):
+            larger.put(name, b"new")
+        steps = iter([None] * cut)
+
+        def step(verb: str, left: Iterator[None], *asked: Any) -> Any:
+            next(left)
+            return real[verb](*asked)
+
+        with monkeypatch.context() as patch:
+            for verb in real:
+                patch.setattr(
+                    ObjectFolder,
+                    verb,
+                    functools.partialmethod(lambda self, *a, v, s: step(v, s, self, *a), v=verb, s=steps),
+                )
+            try:
+                grown.swap(place)
+            except StopIteration:
+                # what is at the address is the one, the other, or nothing
+                there = mine.exists()
+                assert not there or mine.read("zarr.json") in {b"old", b"new"}
+            else:
+                break
+        begun = cut > 0
+        grown.recover(place)
+        if begun:
+            assert mine.sizes() == {"zarr.json": 3, "new/c/0": 3}
+            assert mine.read("zarr.json") == b"new"
+        else:
+            assert mine.sizes() == {"zarr.json": 3, "old/c/0": 3}
+        grown.discard(place)
+    assert cut > 8
+    assert mine.sizes() == {"zarr.json": 3, "new/c/0": 3}
+    assert larger.sizes() == {}
+
+
+def test_what_was_begun_is_finished_by_a_sweep_that_extends_nothing(
+    place: str, computed: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    import dse
+
+    extended(place, 5)
+    with monkeypatch.context() as patch:
+        patch.setattr(ObjectFolder, "copy", lambda *asked: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            extended(place, 9)
+    with pytest.raises(StoreError):
+        dse.open(place)
+    found = dse.evaluate(intensities(9), place, metrics=["time"], workers=1, progress=False)
+    assert computed == [5, 4]
+    assert found.sizes["I"] == 9

@@ -88,6 +88,9 @@ def test_the_knee_and_the_limits_that_bind_are_marked():
     (strip,) = (line for line in panel.lines if line.get_transform() == panel.get_xaxis_transform())
     np.testing.assert_array_equal(np.isfinite(strip.get_xdata()), [False, False, True, True])
     assert "knee: 2 s, 40 J" in legend(panel.figure)
+    (star,) = (line for line in panel.lines if line.get_marker() == "*")
+    drawn = [x for x in (*panel.lines, *panel.collections) if x is not star]
+    assert star.get_zorder() > max(x.get_zorder() for x in drawn), "many designs do not hide it"
     lowest = min(y for line in panel.lines if line is not strip for y in line.get_ydata())
     assert panel.get_ylim()[0] < lowest - 0.05 * (panel.get_ylim()[1] - lowest), (
         "the strip has room of its own"
@@ -118,7 +121,7 @@ def test_fronts_over_an_axis_are_told_apart_and_dominated_designs_are_hollow_and
         "machine: m1",
         "machine: m2 (infeasible: power and time)",
         "the front lies inside",
-        "bettered by another front",
+        "dominated by another front",
         "not proved optimal",
     ]
     dots = {

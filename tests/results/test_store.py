@@ -59,6 +59,14 @@ def test_a_new_store_opens_with_nothing_computed(path: Path, plan: Layout):
     assert store.done(path) == set()
 
 
+def test_xarray_opens_a_store_by_its_path_without_a_warning(path: Path, plan: Layout, arrays_of: Fill):
+    fill(path, plan, arrays_of)
+    xr.testing.assert_identical(
+        xr.open_zarr(path).drop_encoding(), xr.open_zarr(path, consolidated=False).drop_encoding()
+    )
+    assert xr.open_zarr(path, consolidated=True).sizes["deadline"] == 60
+
+
 def test_what_is_read_is_what_was_written(path: Path, plan: Layout, arrays_of: Fill):
     fill(path, plan, arrays_of)
     expected = dataset.to_dataset(plan, arrays_of(tuple(slice(0, n) for n in plan.shape)))

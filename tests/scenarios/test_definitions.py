@@ -459,13 +459,16 @@ def test_every_block_on_the_page_about_definitions_can_be_asked():
         assert scenarios.grid(dse.load(whole)).size >= 1
 
 
-@pytest.mark.parametrize(
-    ("more", "key"),
-    [
-        ({"uncertain": {"n": {"uniform": [1, 2]}}}, "uncertain"),
-    ],
-)
-def test_what_is_kept_for_later_is_refused_with_its_reason(more: dict[str, Any], key: str):
-    (problem,) = mistakes(**more)
-    assert problem.key == key
-    assert "is reserved for" in problem.wrong
+def test_explain_shows_definitions_as_written_and_in_what_is_decided(tmp_path: Path) -> None:
+    told = formulations_explained(tmp_path, EXAMPLE)
+    assert "voltage = 0.6 V + 0.17 V/GHz * clock = 1.7e-10·clock + 0.6 " in told
+    assert "machine.time_per_flop = 1 / (16 flop/cycle * clock) = 0.0625·clock^-1 " in told
+
+
+def formulations_explained(folder: Path, text: str) -> str:
+    from formulations.explain import explain
+    from formulations.problem import formulate
+    from scenarios.questions import question
+
+    (folder / "told.toml").write_text(text)
+    return " ".join(explain(formulate(question(dse.load(folder / "told.toml")))).split())

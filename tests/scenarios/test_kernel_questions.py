@@ -192,6 +192,11 @@ MISTAKES = [
     (asked(kernels=kernels({"model": None})), "kernels[0]", "has no model"),
     (asked(kernels=kernels({"workload": "spmv"})), "kernels[0]", "exclude each other"),
     (asked(kernels=[{**SPMV, "workload": "spmw"}]), "kernels[0].workload", "no workload"),
+    (
+        asked(kernels=[{k: v for k, v in SPMV.items() if k != "size"}]),
+        "kernels[0].size",
+        "spmv is counted for one nonzero",
+    ),
     (asked(kernels=[{**SPMV, "size": 0}]), "kernels[0].size", "0 units are no work"),
     (asked(kernels=[{**SPMV, "given": {"bytes": 1}}]), "kernels[0].given.bytes", "comes from the workload"),
     (asked(kernels=kernels({"size": 3})), "kernels[0].size", "counts units of a workload"),
@@ -293,7 +298,9 @@ class TestWorkloads:
             assert w.source
             assert w.unit.startswith("one ")
             assert all(w.provenance.values())
-            dse.load({"machine": "gtx-titan-choi2014", "kernels": [{"name": "code", "workload": w.name}]})
+            # of what is a run by itself there is one unless said
+            kernel = {"name": "code", "workload": w.name} | ({} if w.whole else {"size": 1})
+            dse.load({"machine": "gtx-titan-choi2014", "kernels": [kernel]})
 
     @pytest.mark.parametrize(
         ("name", "low", "high"),

@@ -105,7 +105,7 @@ def test_a_scenario_without_machine_files_is_left_as_it_is():
         (('"2 ps/flop"', '"2 W"'), "a power (W), but a time per flop"),
         (('"2 ps/flop"', "-2"), "outside its domain"),
         (("value  =", "valu ="), "time_per_flop has no value"),
-        (("[parameters", "[params"), "no [parameters.NAME] tables"),
+        (("[parameters", "[params"), "no 'params'; did you mean 'parameters'"),
         (("title  =", "title"), "mine.toml"),
         (
             (

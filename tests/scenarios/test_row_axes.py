@@ -130,6 +130,22 @@ def test_all_faults_of_a_table_are_told_at_once_with_their_lines(tmp_path: Path)
     assert "not UTF-8" in faults_of_bytes(tmp_path, b"n,T\n1,\xff\n")
 
 
+@pytest.mark.parametrize(
+    ("table", "count"),
+    [
+        # what cannot be read in one cell hides nothing in others
+        ("n,T [ms]\n1e4,10\n-5,20\n0,\n1e5,-1\n", 4),
+        ("n,T [ms]\n1e4,10\n-5,x\n0,3\n,-1\n", 5),
+        ("n,U [ms]\n1e4,10\n-5,20\n,3\n", 3),
+        ("n,T [ms]\n1e4,10,7\n-5,20\n1,-2\n", 3),
+    ],
+)
+def test_there_is_no_second_round_of_faults(tmp_path: Path, table: str, count: int):
+    told = faults(tmp_path, table)
+    assert f"{count} mistakes" in told
+    assert "line 3: -5 is negative" in told
+
+
 def faults_of_bytes(folder: Path, table: bytes) -> str:
     (folder / "points.csv").write_bytes(table)
     (folder / "question.toml").write_text(TEXT)

@@ -1,12 +1,15 @@
 """Every wrong scenario is refused with file, key, what is wrong and what would be right; all at once."""
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scenarios import Problem, Scenario, ScenarioError, from_text, load, template
+from scenarios import Problem, Scenario, ScenarioError, from_text, library, load, template
 from scenarios.questions import question
 
 Problems, Only = Callable[..., tuple[Problem, ...]], Callable[..., Problem]
@@ -51,7 +54,7 @@ def test_the_scenario_these_tests_spoil_is_right(good: Mapping[str, Any]) -> Non
             "not true",
             "number",
         ),
-        ({"uncertain": {"bodies": {}}}, "uncertain", "reserved", "leave it out"),
+        ({"uncertain": {"n": {"uniform": [1, 2]}}}, "uncertain.n", '"n"', "there are: bodies"),
         ({"waive": ["replicaton"]}, "waive[0]", '"replicaton"', "did you mean 'replication'"),
         ({"idle": 1}, "idle", "1 is neither", "true or false"),
         ({"gap": 2}, "gap", "2 is no relative gap", "between 0 and 1"),
@@ -202,3 +205,50 @@ def test_a_region_does_something(flops: float | str) -> None:
     (found,) = caught.value.problems
     assert "flops = 0 and bytes = 0" in found.wrong
     assert "write one above 0, or take the row out" in found.right
+
+
+def test_one_machine_under_decide_is_told_where_it_belongs() -> None:
+    question = {"model": "nbody", "given": {"bodies": 1e5, "flops_per_pair": 10}}
+    with pytest.raises(ScenarioError) as caught:
+        load(question | {"decide": {"machine": "balanced", "processors": {"max": 64}, "memory": {}}})
+    (found,) = caught.value.problems
+    assert (found.key, found.wrong) == (
+        "decide.machine",
+        '"balanced" is one machine, which leaves nothing to decide',
+    )
+    assert 'machine = "balanced" at the top' in found.right
+    assert '{ values = ["balanced", …] }' in found.right
+
+
+def test_a_machine_that_is_chosen_and_lacks_a_number_may_have_it_stated_for_all() -> None:
+    """What is advised does: the parameter is defined, and the question has no mistakes."""
+    machine = {"values": ["balanced", "intel-atom-d2500"]}
+    question = {
+        "model": "nbody",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {"machine": machine, "processors": {"max": 64}, "memory": {}},
+        "objective": {"minimize": "energy"},
+    }
+    with pytest.raises(ScenarioError) as caught:
+        load(question)
+    (found,) = caught.value.problems
+    assert found.key == "decide.machine.values[1]"
+    assert "machine.base" not in found.right
+    advised = dict(re.findall(r'"(machine\.\w+)" = ("[^"]+")', found.right.partition("[define] ")[2]))
+    assert len(advised) == 7
+    load(question | {"define": {name: value.strip('"') for name, value in advised.items()}})
+
+
+def test_machine_files_of_a_ready_question_stand_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As tables do, and not in the folder in which somebody works."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "own.toml").write_text(
+        Path(str(files("dse.machines") / "balanced.toml")).read_text()
+    )
+    text = Path(str(library()["nbody_least_energy"])).read_text()
+    (tmp_path / "there" / "ready.toml").write_text(re.sub('machine = ".*"', 'machine = "./own.toml"', text))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("scenarios.ready.library", lambda: {"ready": tmp_path / "there" / "ready.toml"})
+    assert str(tmp_path / "there" / "own.toml") in load("ready").text

@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dse
+import scenarios
 from dse import machines, models
 from scenarios import ScenarioError, from_text, json_schema, load, template
 from scenarios.question import HALVINGS, Decision, Limit, Objective, Question
@@ -193,6 +194,39 @@ def test_every_commented_limit_of_a_template_may_be_uncommented(model: str) -> N
         (limit,) = [x for x in asked.limits if x.name == line.split()[0]]
         value = answer.metrics[limit.name]
         assert (limit.minimum or 0) <= value <= (limit.maximum or math.inf), line
+
+
+PRICED = re.compile(
+    r"^# ((?:electricity_price|grid|lifetime|utilisation|power_usage_effectiveness) = .*)$", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("model", ["nbody", "fft", "lu"])
+def test_what_a_template_says_of_cost_and_ties_may_be_uncommented(model: str) -> None:
+    text = template(model)
+    assert len(PRICED.findall(text)) == 5
+    text = (
+        PRICED.sub(r"\1", text).replace("# ties", "ties").replace('minimize = "energy"', 'minimize = "cost"')
+    )
+    bought = 'machine = { base = "jaketown", purchase_price = "2000 USD", embodied_carbon = "20 kg" }'
+    asked = question(from_text(text.replace('machine = "jaketown"', bought) + "carbon = { max = 1e9 }\n"))
+    assert {"cost", "carbon"} <= {q.name for q in asked.model.metrics}
+    assert asked.ties
+
+
+@pytest.mark.parametrize("model", models.names())
+def test_the_axis_of_a_template_may_be_uncommented(model: str) -> None:
+    """One path, or several that change together."""
+    text, _, axis = template(model).partition("# [sweep.")
+    lines = [line.removeprefix("# ").partition("  #")[0] for line in f"# [sweep.{axis}".splitlines()]
+    if not axis:
+        return
+    head, path = lines[0], [x for x in lines if x.startswith(("path ", "start", "stop", "num", "spacing"))]
+    together = [x for x in lines if x.startswith("paths ")]
+    name = path[0].rpartition("limits.")[2].partition(".")[0]
+    bounded = text if re.search(rf"^{name} = ", text, re.MULTILINE) else f"{text}\n{name} = {{ max = 1e9 }}\n"
+    for chosen in (path, together):
+        assert len(scenarios.grid(from_text("\n".join([bounded, head, *chosen]))).axes) == 1
 
 
 @pytest.mark.parametrize("model", ["matmul_two_level", "nbody_two_level"])

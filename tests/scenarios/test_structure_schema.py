@@ -60,6 +60,18 @@ def test_the_library_fits(name: str) -> None:
         {"limits": {"time": {"cpu": {"max": "1 s"}}}},
         {"kernels": [{"name": "a", "model": "fft", "given": {"points": 3}, "repeat": 2}], "idle": "on"},
         {"kernels": [{"name": "a", "workload": "spmv", "size": 3}], "overlap": True},
+        {
+            "given": {
+                "lifetime": "4 yr",
+                "grid": "usa",
+                "utilisation": 0.5,
+                "electricity_price": "0.2 USD/kWh",
+            }
+        },
+        {"given": {"grid": 3, "power_usage_effectiveness": 1.2, "carbon_intensity": "400 g/kWh"}},
+        {"objective": {"minimize": "time", "ties": ["cost", "time"]}, "valid": True},
+        {"sweep": {"a": {"paths": {"bodies": [1, 2], "machine": ["x", "y"]}}}},
+        {"sweep": {"a": {"table": "points.csv", "columns": {"bodies": "n"}}}},
     ],
 )
 def test_lists_maps_and_nested_tables_fit(part: Any) -> None:
@@ -78,6 +90,11 @@ def test_lists_maps_and_nested_tables_fit(part: Any) -> None:
         {"kernels": {"name": "a"}},
         {"kernels": [{"nam": "a"}]},
         {"idle": 3},
+        {"valid": "yes"},
+        {"given": {"lifetime": [4]}},
+        {"objective": {"ties": 3}},
+        {"sweep": {"a": {"paths": [1, 2]}}},
+        {"sweep": {"a": {"table": 3}}},
     ],
 )
 def test_what_the_language_refuses_does_not_fit(part: Any) -> None:

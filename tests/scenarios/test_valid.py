@@ -10,12 +10,15 @@ import pytest
 
 import dse
 import scenarios
+from dse import reports
 from dse.commandline import main
 from dse.models import registry
 from dse.models.model import ModelLimit
+from results import outside
 from results.limits import limit_names
 from results.solution import Solution
 from scenarios import ScenarioError
+from scenarios.toml_text import to_toml
 from solvers import studies
 
 SHARE = "valid.message_share"
@@ -143,3 +146,51 @@ def test_a_range_is_stated_by_a_metric_that_is_a_ratio(monkeypatch: pytest.Monke
     limit = ModelLimit("time", "T <= 1", "short", "nowhere")
     with pytest.raises(ValueError, match="no metric without unit"):
         dse.models.register(replace(dse.models.get("nbody"), name="other", valid=(limit,)))
+
+
+SWEEP = {"deadline": {"path": "limits.time.max", "values": ["1 ms", "0.1 s", "0.5 s"]}}
+
+
+def test_a_sweep_says_at_how_many_points_and_which_condition(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Of answered points only: no 4096 processors are done after 1 ms. The same from the store, and point by point."""
+    asked_for = dse.load(asked(sweep=SWEEP))
+    found = dse.sweep(asked_for, tmp_path / "study.zarr")
+    assert found["message_share"].attrs["validity"].startswith("at most 1 in the range")
+    alone = [dse.solve(asked(limits={"time": {"max": most}})) for most in SWEEP["deadline"]["values"]]
+    expected = {"message_share": sum(bool(x.outside) for x in alone)}
+    assert expected == {"message_share": 2}
+    assert outside.counts([found]) == expected
+    assert outside.counts([dse.open(tmp_path / "study.zarr")]) == expected
+    assert outside.counts([found.isel(deadline=[0])]) == {}
+    told = told_by(capsys, "sweep", "--summary", "-o", str(tmp_path / "study.zarr"))
+    assert "outside the range in which the model was derived: message_share above 1 at 2 of 2 points" in told
+    assert "message_share above 1 at 2 of 2 points" in str(reports.of_dataset(found).answer)
+    held = dse.sweep(dse.load(asked(sweep=SWEEP, valid=True)))
+    assert outside.counts([held]) == {}
+    assert "outside" not in dict(reports.of_dataset(held).answer)
+
+
+def test_each_kernel_is_counted_by_itself() -> None:
+    kernels = [
+        {"name": "forces", "model": "nbody", "given": {"bodies": 1e5, "flops_per_pair": 10, "memory": 2000}},
+        {"name": "product", "model": "matmul", "given": {"order": 1000, "memory": 9000}},
+    ]
+    more = {"model": None, "kernels": kernels, "given": {"processors": 400}, "decide": {}, "limits": {}}
+    axis = {"leakage": {"path": "machine.leakage_power", "values": ["0 W", "1 W"]}}
+    assert outside.counts([dse.sweep(dse.load(asked(**more, sweep=axis)))]) == {"forces.message_share": 2}
+
+
+def test_fronts_say_it_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "front.toml"
+    file.write_text(to_toml(asked(objective={"minimize": ["energy", "time"]})))
+    told = told_by(capsys, "front", "--points", "3", str(file))
+    assert "Outside the range in which the model was derived: message_share above 1 at 3 of 3 points" in told
+
+
+def told_by(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    assert not ended.value.code
+    return " ".join(capsys.readouterr().out.split())

@@ -13,10 +13,10 @@ from formulations import batch
 from results.chunks import chunk_slices
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers import gp
-from solvers.batched import geometric, geometric_near, geometric_ties
+from solvers import gp, ties
+from solvers.batched import geometric, geometric_near
 from solvers.batched.geometric_answers import answered
-from solvers.batched.geometric_ties import Stages
+from solvers.optimal_face import Stages
 
 TEXT = """
 model = "nbody"
@@ -135,8 +135,8 @@ def test_a_poor_guess_proves_nothing_wrong(asked: scenarios.Grid):
     full = answered(made, gp.solve)
     assert full is not None
     best = full.status == STATUS_CODES[Status.OPTIMAL]
-    y = np.log(np.stack([full.x[v.name] for v in made.problem.variables], axis=-1))
-    rule = geometric_ties.stages(made, gp.solve)
+    y = full.y
+    rule = ties.of_batch(made, gp.solve)
     assert rule is not None
     known = geometric_near.known(rule, best, y, full.multipliers, full.conflict)
     lot = np.random.default_rng(3).integers(0, made.size, (made.size, 4))
@@ -146,6 +146,6 @@ def test_a_poor_guess_proves_nothing_wrong(asked: scenarios.Grid):
     assert guessed is not None
     np.testing.assert_array_equal(guessed.status, full.status)
     np.testing.assert_array_equal(guessed.conflict, full.conflict)
-    for name, values in guessed.x.items():
-        np.testing.assert_allclose(values, full.x[name], rtol=3e-5, err_msg=name)
+    for name, values in guessed.judged.x.items():
+        np.testing.assert_allclose(values, full.judged.x[name], rtol=3e-5, err_msg=name)
     np.testing.assert_allclose(guessed.multipliers[best], full.multipliers[best], rtol=1e-5, atol=1e-6)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dse
+import results.dataset
 import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import batched
-from solvers.batched import tables
+from solvers.batched import tables, whole
 
+LIBRARY = Path(scenarios.__file__).parent / "library"
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 
 
@@ -110,3 +114,30 @@ def test_a_choice_of_platforms_alone(as_alone: Any):
 def test_where_a_sampler_is_asked_for_nothing_is_answered_at_once():
     asked = whole_regions(1, "energy", {"time": {"max": 1.0}}) | {"search": {"sampler": "TPE"}}
     assert batched.path(scenarios.grid(dse.load(asked))) is None
+
+
+@pytest.mark.parametrize("way", ["a table", "whole numbers"])
+def test_a_points_numbers_are_the_same_bits_however_the_grid_is_cut(way: str):
+    """One point, a line, a block or all of the grid: what is answered beside a point plays no part in its numbers."""
+    asked = whole_regions(3, "energy", {"time": {"max": 1.0}, "energy": {"max": 60.0}}, points=4)
+    if way == "whole numbers":
+        asked = tomllib.loads((LIBRARY / "station_least_cost_in_10_kw.toml").read_text(encoding="utf-8"))
+        asked["sweep"] = {
+            "demand": {"path": "limits.throughput.min", "start": 1e13, "stop": 1e14, "num": 4},
+            "cap": {"path": "limits.power.max", "start": 3e3, "stop": 3e4, "num": 4},
+        }
+    grid = scenarios.grid(dse.load(asked))
+    path, plan = (
+        (whole.Whole if way == "whole numbers" else tables.Tables)(grid),
+        results.dataset.layout(grid),
+    )
+    every, left = path.solve(plan, tuple(slice(0, n) for n in grid.shape))
+    assert not left.any()
+    assert len(np.unique(every["status"])) > 1
+    generator = np.random.default_rng(5)
+    for _ in range(6):
+        ends = [np.sort(generator.choice(n + 1, 2, replace=False)).tolist() for n in grid.shape]
+        region = tuple(slice(a, b) for a, b in ends)
+        part, _ = path.solve(plan, region)
+        for name in set(part) - {"seconds"}:
+            np.testing.assert_array_equal(part[name], every[name][region], err_msg=name)

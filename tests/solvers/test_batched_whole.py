@@ -44,6 +44,8 @@ def swept(name: str, **points: int) -> dict[str, Any]:
     ("name", "points", "infeasible"),
     [
         ("station_least_cost_in_10_kw", {"demand": 3, "cap": 3}, True),
+        # the structure of a conflict holds at a single point here
+        ("station_least_cost_in_10_kw", {"demand": 2, "cap": 2}, True),
         ("station_least_cost", {"demand": 2, "price": 2}, False),
         ("station_least_power", {"demand": 3, "failing": 2}, False),
         ("station_longest_mttf_in_10_kw", {"failing": 2, "demand": 2}, False),

@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 import dse
+import scenarios
+from formulations.explain import explain
+from formulations.problem import formulate
 from results.solution import Solution
-from solvers import boxes, highs, scan
+from solvers import boxes, designs, highs
 
 REGIONS = [("a", 35, 3), ("b", 8, 32), ("c", 57, 187), ("d", 455, 84), ("e", 7, 19)]
 # HiGHS closes its gap to 1e-9
@@ -52,7 +55,7 @@ def test_trying_all_says_what_branch_and_bound_says(
     goal: str, cap: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = dse.solve(asked(goal, cap))
-    monkeypatch.setattr(scan, "few", lambda _: False)
+    monkeypatch.setattr(designs, "few", lambda _: False)
     searched = dse.solve(asked(goal, cap))
     assert (tried.solver, searched.solver) == ("enumeration", "HiGHS")
     alike(tried, searched)
@@ -68,3 +71,11 @@ def test_few_designs_need_no_search(goal: str, cap: float, monkeypatch: pytest.M
     monkeypatch.setattr(boxes, "tighten", never)
     found = dse.solve(asked(goal, cap))
     assert found.status.value == ("infeasible" if cap < 100 else "optimal"), found.message
+
+
+def test_explain_says_that_all_are_tried() -> None:
+    question = scenarios.grid(dse.load(asked("time", 110.0))).question(())
+    text = explain(formulate(question), designs=designs.count_of_few(question))
+    # two shares for each of five regions; those of which both are 1 break a limit
+    assert "enumeration: every one of 1024 combinations is tried" in text
+    assert "enumeration" not in explain(formulate(question))

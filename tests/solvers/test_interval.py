@@ -10,7 +10,7 @@ from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
 
 from results.solution import Status
 from scenarios.question import Decision, Question
-from solvers import boxes, interval, scan
+from solvers import boxes, enumeration, interval
 from solvers.outcome import Outcome
 
 
@@ -84,7 +84,9 @@ def test_real_processors_with_logarithms() -> None:
 def test_maximising_gives_an_upper_bound() -> None:
     question = fft(maximize="performance", p=Decision("processors", maximum=100))
     found = interval.solve(question)
-    exact = scan.scan(fft(maximize="performance", p=Decision("processors", maximum=100, integer=True)))
+    exact = enumeration.optimum(
+        fft(maximize="performance", p=Decision("processors", maximum=100, integer=True))
+    )
     assert exact.bound is not None
     closes(question, found, exact.bound)
 

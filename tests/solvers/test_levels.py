@@ -72,6 +72,10 @@ def same(one: Solution, other: Solution) -> None:
         assert one.parameters.get(name, 0.0) == pytest.approx(
             other.parameters.get(name, 0.0), rel=RATE, abs=RATE
         )
+    assert one.one_sided == other.one_sided
+    assert one.ranges.keys() == other.ranges.keys()
+    for name, ends in one.ranges.items():
+        assert ends == pytest.approx(other.ranges[name], rel=1e-5)
     assert one.units == other.units
     assert one.objective_name == other.objective_name
 

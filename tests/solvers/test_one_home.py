@@ -10,10 +10,11 @@ import dse
 import scenarios
 from dse import chunk_work
 from results.solution import Status
-from solvers import conflicts
+from solvers import box_search, conflicts, enumeration, judgement, optimal_face, sensitivity, subsets
 from solvers.answer import answer
 
-GONE = "the search for minimal conflicts is gone"
+GONE = "the one home of this idea is gone"
+MANY = 1000
 NBODY = {
     "model": "nbody",
     "machine": "balanced",
@@ -66,6 +67,110 @@ def test_minimal_conflicts_have_one_home(kind: str, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(conflicts, "_asked", gone)
     alone = answer(question, neighbours=False)
+    assert alone.status is Status.ERROR
+    assert GONE in alone.message
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, 12),))
+
+
+def _gone(*_: Any, **__: Any) -> Any:
+    raise RuntimeError(GONE)
+
+
+def _asked(kind: str, sweep: dict[str, Any], **more: Any) -> tuple[scenarios.Grid, chunk_work.Ready]:
+    grid = scenarios.grid(dse.load({**CLASSES[kind], **more, "sweep": {"axis": sweep}}))
+    at = chunk_work.ready(grid)
+    assert at.path is not None
+    return grid, at
+
+
+MET: dict[str, dict[str, Any]] = {
+    "geometric program": {"limits": {"time": {"max": 1e4}}},
+    "ratios of sums": {"limits": {"time": {"max": 1e4}, "power": {"max": 1e6}}},
+    "table": {"limits": {"time": {"max": 1e4}}},
+    "one decided number": {"limits": {"time": {"max": 1e4}, "power": {"max": 1e9}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("home", "name", "kinds"),
+    [
+        (optimal_face, "choose", ["geometric program", "ratios of sums"]),
+        (judgement, "slack", list(MET)),
+        (sensitivity, "share", ["geometric program", "ratios of sums"]),
+    ],
+    ids=["optimal face", "judgement", "sensitivities"],
+)
+def test_an_idea_has_one_home(home: Any, name: str, kinds: list[str], monkeypatch: pytest.MonkeyPatch):
+    deadline = {"path": "limits.time.max", "start": 100.0, "stop": 1e4, "num": MANY, "spacing": "log"}
+    asked = []
+    for kind in kinds:
+        grid, at = _asked(kind, deadline, **MET[kind])
+        assert answer(grid.question((MANY - 1,)), neighbours=False).status is Status.OPTIMAL
+        asked.append((grid.question((MANY - 1,)), at))
+    monkeypatch.setattr(home, name, _gone)
+    for question, at in asked:
+        assert GONE in answer(question, neighbours=False).message
+        assert at.path is not None
+        with pytest.raises(RuntimeError, match=GONE):
+            at.path.solve(at.plan, (slice(0, MANY),))
+
+
+ENUMERATED: dict[str, dict[str, Any]] = {
+    "a program of whole regions": CLASSES["table"],
+    "whole numbers without structure": {
+        "model": "fft",
+        "machine": "balanced",
+        "given": {"points": 1024.0, "all_to_all": "tree"},
+        "decide": {"processors": {"max": 200, "integer": True}},
+        "objective": {"minimize": "energy"},
+    },
+    "a choice of machines, each with a table": {
+        **CLASSES["table"],
+        "machine": {"cpu": "i3-2100t-tang2017"},
+        "decide": {"machine.gpu": {"values": ["gtx-750-tang2017", "gtx-titan-tang2017"]}},
+    },
+}
+
+
+@pytest.mark.parametrize("taken", ["numbers", "judged"])
+@pytest.mark.parametrize("kind", ENUMERATED)
+def test_enumeration_has_one_home(kind: str, taken: str, monkeypatch: pytest.MonkeyPatch):
+    axis = {"path": "limits.time.max", "start": 1e-2, "stop": 10.0, "num": 1000, "spacing": "log"}
+    asked = ENUMERATED[kind] | {"limits": {"time": {"max": 10.0}}}
+    grid = scenarios.grid(dse.load({**asked, "sweep": {"deadline": axis}}))
+    question, at = grid.question((999,)), chunk_work.ready(grid)
+    assert at.path is not None
+    assert answer(question, neighbours=False).status is Status.OPTIMAL
+
+    def gone(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(GONE)
+
+    monkeypatch.setattr(enumeration, taken, gone)
+    alone = answer(question, neighbours=False)
+    assert alone.status is Status.ERROR
+    assert GONE in alone.message
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, 1000),))
+
+
+@pytest.mark.parametrize(
+    ("home", "name", "kind"), [(box_search, "_kept", "one decided number"), (subsets.Known, "met", "table")]
+)
+def test_what_conflicts_rest_on_has_one_home(
+    home: Any, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Whether limits can hold together: by intervals, and by what known designs break."""
+    axis = {"path": "limits.time.max", "start": 1e-9, "stop": 1e-8, "num": 12, "spacing": "log"}
+    grid = scenarios.grid(dse.load({**CLASSES[kind], "sweep": {"deadline": axis}}))
+    at = chunk_work.ready(grid)
+    assert at.path is not None
+
+    def gone(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(GONE)
+
+    monkeypatch.setattr(home, name, gone)
+    alone = answer(grid.question((0,)), neighbours=False)
     assert alone.status is Status.ERROR
     assert GONE in alone.message
     with pytest.raises(RuntimeError, match=GONE):

@@ -310,7 +310,7 @@ def test_menus_count_what_limits_leave():
     machines, work = instance(23, 2, 5, 5)
     of = program_enumeration.menus(program_front.owners(partition(machines, work))[0].program)
     assert of is not None
-    assert of.count == 32
+    assert of.size == 32
     assert program_enumeration.menus(program_front.owners(partition(machines, work))[0].program, 31) is None
 
 

@@ -15,7 +15,7 @@ from formulations.posynomial import Refused
 from formulations.program import product
 from results.solution import Status
 from scenarios.question import Decision, Limit
-from solvers import boxes, interval, program_product, sampler, scan, scip
+from solvers import boxes, designs, interval, program_product, sampler, scip
 from solvers.answer import answer
 from solvers.program_product import Line, Stretch
 
@@ -199,7 +199,7 @@ def test_counts_from_zero_and_menus_are_enumerated() -> None:
         }
 
     q = toy(run, decide, "cost", tops={"n": 50.0})
-    assert scan.enumerable(q) == 153
+    assert designs.enumerable(q) == 153
     assert answer(q).objective == pytest.approx(4.0)
     assert answer(q).variables == {"n": 0.0, "a": 3.0}
     least = toy(run, decide, "cost", limits=[Limit("n2", minimum=2.0)], tops={"n": 50.0})

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dse
 from solvers import gp, gp_together, side_by_side
 from solvers.gp_together import Programs
 
@@ -156,3 +157,23 @@ def test_an_interruption_ends_every_task(monkeypatch: pytest.MonkeyPatch):
             break
         time.sleep(0.01)
     assert threading.active_count() == before
+
+
+FEW = (
+    "nbody_deadline matmul_least_time_power nbody_near_the_least_power strassen_least_time_power lu_deadline"
+)
+
+
+@pytest.mark.parametrize("name", FEW.split())
+def test_a_question_takes_few_calls_of_the_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search, ties, ranges and next changes together: at most 25 calls, on any machine."""
+    calls = []
+    inner = gp_together.solve
+
+    def counted(asked: list[Programs]) -> list[gp.Result]:
+        calls.append(len(asked))
+        return inner(asked)
+
+    monkeypatch.setattr(gp_together, "solve", counted)
+    assert dse.solve(dse.load(name)).status == "optimal"
+    assert 0 < len(calls) <= 25

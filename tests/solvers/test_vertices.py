@@ -12,7 +12,7 @@ from dse.models import get
 from formulations.problem import Kind, formulate
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question
-from solvers import scan
+from solvers import enumeration
 from solvers.answer import answer
 
 FLOP, WORD = "machine.energy_per_flop", "machine.energy_per_word"
@@ -122,7 +122,7 @@ def test_listed_values_equal_enumeration(target: float, power: float) -> None:
     decide = (Decision(FLOP, values=(1e-11, 1e-10, 2e-10, 4e-10)), Decision(WORD, values=(1e-7, 1e-6, 3e-6)))
     question = fixed_design(decide, "energy", efficiency=(None, target), power=(power, None))
     assert formulate(question).kind is Kind.MILP
-    found, exact = answer(question), scan.scan(question)
+    found, exact = answer(question), enumeration.optimum(question)
     assert found.status is exact.status
     if exact.x is not None:
         assert found.variables == pytest.approx(exact.x, rel=1e-12)

@@ -212,4 +212,4 @@ def test_evaluated_points_store_what_came_out():
     headings = [c.heading for c in flat.columns(study)]
     assert {"would_do time [s]", "would_do energy [J]", "would_do replication"} <= set(headings)
     shown = columns.of_dataset(study).limits[0]
-    assert shown == (f"time ({show(float(study['time'][0, 0]), 's', 4)} would do)",)
+    assert shown == (f"time (feasible at {show(float(study['time'][0, 0]), 's', 4)})",)

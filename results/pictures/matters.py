@@ -1,0 +1,101 @@
+"""What matters as a picture: indices of the objective with their intervals, and what not knowing costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.quantities import show
+from results import axes
+from results.indices import ranked
+from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL, VERMILLION, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from results.indices import Indices
+    from results.matters import Losses, Matters
+
+MOST = 10
+FIRST, TOTAL, CHANCE = "first order", "total", "by chance"
+
+
+def matters(found: Matters) -> Figure:
+    """Draw the indices of the objective (first order, total, 95 % intervals), and what not knowing each number costs.
+
+    Returns the figure. Raises ValueError where no number varies.
+    """
+    if not found.indices:
+        raise ValueError("no number varies: there is nothing to draw")
+    costs = found.losses if found.losses is not None and found.losses.objective else None
+    paper = sheet(f"{found.title}: {found.of}", 1 + (costs is not None), sharex=False, sharey=False)
+    marks = _bars(paper.panels[0], found.indices[0])
+    if costs is not None:
+        marks |= _costs(paper.panels[1], costs)
+    paper.legend(marks)
+    return paper.figure
+
+
+def _bars(panel: Axes, one: Indices) -> dict[str, object]:
+    rows = ranked(one)[:MOST]
+    marks: dict[str, object] = {}
+    for shift, color, some, label in (
+        (-0.2, BLUE, [first for _, first, _ in rows], FIRST),
+        (0.2, GREEN, [total for _, _, total in rows], TOTAL),
+    ):
+        values = np.array([e.value for e in some]) * 100
+        ends = np.array([e.interval for e in some]).T * 100
+        places = np.arange(len(rows)) + shift
+        shown = np.maximum(values, 0.0)
+        marks[label] = panel.barh(
+            places, shown, height=0.36, color=color, edgecolor="black", linewidth=0.6, zorder=3
+        )
+        reach = np.maximum([values - ends[0], ends[1] - values], 0.0)
+        panel.errorbar(
+            shown, places, xerr=reach, fmt="none", color="black", capsize=3, linewidth=1.1, zorder=4
+        )
+    _named(panel, [r[0] for r in rows])
+    panel.set_xlim(left=min(0.0, panel.get_xlim()[0]))
+    panel.set_xlabel(f"share of the variance of {axes.words(one.name)} (%)", fontsize=MEDIUM)
+    return marks
+
+
+def _costs(panel: Axes, found: Losses) -> dict[str, object]:
+    from matplotlib.ticker import MaxNLocator
+
+    rows = [x for x in found.lost if x.value is not None][:MOST]
+    base = abs(found.objective or 1.0)
+    for place, x in enumerate(rows):
+        value = 100 * (x.value or 0.0) / base
+        panel.barh(place, value, height=0.62, color=BLUE, edgecolor="black", linewidth=0.6, zorder=3)
+        panel.annotate(
+            show(x.value or 0.0, found.unit, 3),
+            (value, place),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=SMALL,
+            color=GREY,
+            zorder=6,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+        )
+    _named(panel, [x.name for x in rows])
+    most = max([100 * (x.value or 0.0) / base for x in rows], default=1.0)
+    panel.set_xlim(0, 1.3 * max(most, 1e-9))
+    panel.xaxis.set_major_locator(MaxNLocator(4))
+    panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")  # a common factor would stand on the label
+    panel.set_xlabel("loss (% of the mean)")
+    if found.by_chance.value is None:
+        return {}
+    floor = 100 * found.by_chance.value / base
+    return {CHANCE: panel.axvline(floor, color=VERMILLION, linestyle="--", linewidth=1.6, zorder=5)}
+
+
+def _named(panel: Axes, names: list[str]) -> None:
+    told = [axes.shorten(n.removeprefix("machine."), 28) for n in names]
+    panel.set_yticks(range(len(told)), told, parse_math=False)
+    panel.set_ylim(max(2, len(told)) - 0.4, -0.6)
+    panel.grid(visible=False, axis="y")
+    panel.tick_params(labelbottom=True)

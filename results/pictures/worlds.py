@@ -1,0 +1,170 @@
+"""A study of worlds as a picture: distributions of objective and design, winners and binding limits by share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results import axes, flat
+from results.axes import ANSWERED
+from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL, VERMILLION, sheet
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from results.worlds import Number, Share, Worlds
+
+MOST_DECIDED, MOST_CHOICES, MOST_BARS = 4, 2, 8
+MOST_BINS = 60
+# values that differ by less than this share are one value to the eye
+ALIKE = 1e-9
+MEDIAN, NINETY, FIXED = "median", "90 % of worlds", "fixed design"
+
+
+def worlds(found: Worlds) -> Figure:
+    """Draw a study: histograms of the objective and of what is decided, then shares of choices and binding limits.
+
+    A line marks the median, a band 90 % of the worlds; of the objective also what a fixed design comes to (dashed).
+    Returns the figure. Raises ValueError where no world has a design.
+    """
+    numbers = [n for n in found.numbers if n.role == "objective"]
+    numbers += [n for n in found.numbers if n.role == "decided"][:MOST_DECIDED]
+    numbers = [n for n in numbers if n.greatest - n.least > ALIKE * abs(n.greatest)]
+    shares = [
+        (f"which {axes.words(n)} wins", s)
+        for n, s in list(found.winners.items())[:MOST_CHOICES]
+        if len(s) > 1
+    ]
+    binding = tuple(sorted((s for s in found.binding if s.count), key=lambda s: -s.count))
+    shares += [("which limit binds", binding)] if binding else []
+    if not (numbers or shares):
+        raise ValueError("no world has a design that differs from the others: there is nothing to draw")
+    paper = sheet(_title(found), len(numbers) + len(shares), sharex=False, sharey=False)
+    marks: dict[str, Any] = {}
+    for n, panel in zip(numbers, paper.panels, strict=False):
+        marks |= _histogram(panel, found, n)
+    for (title, some), panel in zip(shares, paper.panels[len(numbers) :], strict=True):
+        _bars(panel, title, some)
+    paper.legend(marks)
+    return paper.figure
+
+
+def _title(found: Worlds) -> str:
+    none = found.none.estimate.value
+    rest = f", {100 * none:.3g} % without a design" if found.none.count else ""
+    return f"{found.title or 'A question in every world'}: {found.count} worlds{rest}"
+
+
+def _values(found: Worlds, n: Number) -> tuple[Any, xr.DataArray]:
+    """Return the values of a number in the worlds that have a design, and the array they are from."""
+    there = found.samples
+    answered = np.isin(there["status"].values, ANSWERED)
+    if n.role == "objective":
+        return there["objective"].values[answered], there["objective"]
+    column = next(c for c in flat.columns(there) if c.label == n.name)
+    return np.asarray(flat.values(there, column), float)[answered], there[column.name]
+
+
+def _histogram(panel: Axes, found: Worlds, n: Number) -> dict[str, Any]:
+    from matplotlib.ticker import MaxNLocator
+
+    values, array = _values(found, n)
+    values = values[np.isfinite(values)]
+    scale = axes.dress(panel, "x", values, array, n.name)
+    if not scale.log:
+        panel.xaxis.set_major_locator(MaxNLocator(5))
+    fixed = None if found.fixed is None else _fixed(found, n)
+    every = (
+        values if fixed is None or fixed.size < 2 else np.append(values, np.quantile(fixed, [0.005, 0.995]))
+    )
+    edges = _edges(every * scale.factor, log=scale.log)
+    weights = np.full(values.size, 100.0 / values.size)
+    panel.hist(
+        values * scale.factor, edges, weights=weights, color=BLUE, edgecolor="white", linewidth=0.3, zorder=3
+    )
+    low, high = n.ninety
+    marks = {
+        NINETY: panel.axvspan(low * scale.factor, high * scale.factor, color=BLUE, alpha=0.12, zorder=1),
+        MEDIAN: panel.axvline(n.median.value * scale.factor, color="black", linewidth=1.6, zorder=4),
+    }
+    if fixed is not None and fixed.size > 1:
+        heights, _ = np.histogram(fixed * scale.factor, edges)
+        tops = heights * 100.0 / values.size
+        (marks[FIXED],) = panel.step(
+            edges,
+            np.append(tops, tops[-1]),
+            where="post",
+            color=VERMILLION,
+            linestyle="--",
+            linewidth=1.6,
+            zorder=5,
+        )
+    elif fixed is not None and fixed.size:
+        marks[FIXED] = panel.axvline(
+            float(fixed[0]) * scale.factor, color=VERMILLION, linestyle="--", linewidth=1.6, zorder=5
+        )
+    panel.set_ylabel("share of worlds (%)", fontsize=MEDIUM)
+    panel.tick_params(labelbottom=True)
+    return marks
+
+
+def _fixed(found: Worlds, n: Number) -> Any:
+    """Return the objective of the fixed design where it holds; what is decided has its one value."""
+    assert found.fixed is not None
+    if n.role == "objective":
+        there = found.fixed.dataset
+        holds = np.isin(there["status"].values, ANSWERED)
+        return there["objective"].values[holds] if "objective" in there else np.zeros(0)
+    value = found.fixed.design.get(n.name)
+    return np.array([value], float) if isinstance(value, int | float) else np.zeros(0)
+
+
+def _edges(values: Any, *, log: bool) -> Any:
+    """Return the borders of bins; a whole number has bins of its own where it has few values."""
+    low, high = float(values.min()), float(values.max())
+    count = int(np.clip(math.ceil(2 * values.size ** (1 / 3)), 8, MOST_BINS))
+    if log:
+        return np.geomspace(low, high, count + 1)
+    whole = bool((values == np.floor(values)).all()) and high - low < MOST_BINS
+    return np.arange(low - 0.5, high + 1) if whole else np.linspace(low, high, count + 1)
+
+
+def _bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
+    shown = shares[:MOST_BARS]
+    for place, s in enumerate(shown):
+        e = s.estimate
+        panel.barh(place, 100 * e.value, height=0.62, color=GREEN, edgecolor="black", linewidth=0.6, zorder=3)
+        reach = [[100 * (e.value - e.low)], [100 * (e.high - e.value)]]
+        panel.errorbar(100 * e.value, place, xerr=reach, color="black", capsize=4, linewidth=1.2, zorder=4)
+        panel.annotate(
+            f"{100 * e.value:.3g} %",
+            (100 * e.high, place),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=SMALL,
+        )
+    panel.set_yticks(
+        range(len(shown)), [axes.shorten(axes.words(s.name), 28) for s in shown], parse_math=False
+    )
+    panel.set_ylim(max(2, len(shown)) - 0.4, -0.6)
+    panel.set_xlim(0, 125)
+    panel.set_xticks([0, 25, 50, 75, 100])
+    panel.set_xlabel(f"{title} (% of worlds)", fontsize=MEDIUM)
+    panel.grid(visible=False, axis="y")
+    panel.tick_params(labelbottom=True)
+    if len(shares) > len(shown):
+        panel.annotate(
+            f"{len(shares) - len(shown)} more",
+            (1, 0),
+            (-6, 6),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="right",
+            fontsize=SMALL,
+            color=GREY,
+        )

@@ -1,0 +1,198 @@
+"""Lists of designs: every combination of the few values that decided quantities may have.
+
+``solvers.enumeration`` evaluates them, at one point or at many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.models.arithmetic import CannotTake
+from formulations.many import Many
+from scenarios.question import HALVINGS, Decision, Question, combinations
+from solvers import boxes
+from solvers.boxes import Array, Space
+
+CHUNK = 100_000
+"""Designs that are evaluated together; a question of no more is answered by trying them all."""
+LISTED = 40_000
+"""Designs that are worth evaluating at many points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Every combination of allowed values in a box, numbered with the last variable fastest."""
+
+    names: tuple[str, ...]
+    axes: tuple[Array | range, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of combinations."""
+        return math.prod(map(_count, self.axes))
+
+    def at(self, number: NDArray[np.int64]) -> Array:
+        """Return the combinations of these numbers as rows, SI."""
+        columns: list[Array] = []
+        for axis in reversed(self.axes):
+            number, place = np.divmod(number, _count(axis))
+            first = axis.start + place if isinstance(axis, range) else axis[place]
+            columns.append(np.asarray(first, dtype=float))
+        return np.stack(columns[::-1], axis=1) if columns else np.zeros((len(number), 0))
+
+    def parts(self, question: Question) -> Iterator[Table]:
+        """Go through the combinations, a chunk at a time."""
+        for start in range(0, self.size, CHUNK):
+            rows = self.at(np.arange(start, min(start + CHUNK, self.size)))
+            yield Table({}, question, dict(zip(self.names, rows.T, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Designs of one combination of names: the value of every decided quantity in each."""
+
+    chosen: Mapping[str, str]
+    question: Question
+    x: Mapping[str, Array]
+
+    @property
+    def size(self) -> int:
+        """Number of designs."""
+        return len(next(iter(self.x.values()))) if self.x else 1
+
+    def take(self, which: Any) -> Table:
+        """Return some of the designs."""
+        return replace(self, x={n: v[which] for n, v in self.x.items()})
+
+    def joined(self, other: Table) -> Table:
+        """Return these designs and those of another table."""
+        return replace(self, x={n: np.concatenate([v, other.x[n]]) for n, v in self.x.items()})
+
+
+def _count(axis: Array | range) -> int:
+    """How many values an axis has; ``len`` of a range ends at 2**63."""
+    return max(axis.stop - axis.start, 0) if isinstance(axis, range) else len(axis)
+
+
+def grid(question: Question, target: float = math.inf) -> Grid | None:
+    """All combinations that may meet the limits.
+
+    None where a decided variable is continuous or a choice among names.
+
+    Whole numbers are bounded by the user, by the quantity's domain, and, where that leaves more than one chunk, by
+    what intervals prove about the limits: to try a few designs that break one costs less than such a proof.
+    ``target``: combinations that are certainly worse are left out, too (of what is minimised, see boxes.enclose).
+    """
+    if not question.decide or any(d.choices is not None for d in question.decide):
+        return None
+    where = boxes.space(question)
+    if not np.all(where.discrete):
+        return None
+    every = _every(where)
+    if every is not None and every.size <= CHUNK:
+        return every
+    kept = boxes.tighten(question, where, target=target)
+    return Grid(where.names, (range(0),) * len(where.names)) if kept is None else _between(where, *kept)
+
+
+def enumerable(question: Question) -> int | None:
+    """Count the combinations of ``grid``; None where they cannot be enumerated at any price."""
+    found = grid(question)
+    return None if found is None else found.size
+
+
+def few(question: Question) -> bool:
+    """Whether there are so few combinations in all that trying them is the shortest way."""
+    return count_of_few(question) is not None
+
+
+def count_of_few(question: Question) -> int | None:
+    """Count all combinations where they are so few that trying them is the shortest way; None elsewhere."""
+    if not question.decide or not plain(question) or question.search is not None:
+        return None
+    every = everything(question)
+    return every.size if every is not None and every.size <= CHUNK else None
+
+
+def plain(question: Question) -> bool:
+    """Whether designs are judged by the model's equations alone: not by idle time, halvings, or a program to run."""
+    asked = {*(x.name for x in question.objectives), *(x.name for x in question.limits)}
+    return not (question.idle or question.model.black_box or HALVINGS.name in asked)
+
+
+def everything(question: Question) -> Grid | None:
+    """Every combination there is, whatever limits say.
+
+    None where something decided is continuous, a choice among names, or has an end that only a search has.
+    """
+    if any(d.choices is not None for d in question.decide):
+        return None
+    where = boxes.space(question)
+    if not np.all(where.discrete) or any(own for _, own in where.ends):
+        # an end that is only there to have one proves nothing
+        return None
+    return _every(where)
+
+
+def _every(where: Space) -> Grid | None:
+    """Every combination there is, whatever limits say; None where something has no end."""
+    ends = where.low, where.high
+    return _between(where, *ends) if np.isfinite(ends).all() else None
+
+
+def _between(where: Space, low: Array, high: Array) -> Grid:
+    """Every combination between two ends."""
+    return Grid(where.names, tuple(_axis(where, j, low, high) for j in range(len(where.names))))
+
+
+def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
+    allowed = where.values[j]
+    if allowed is None:
+        return range(int(low[j]), int(high[j]) + 1)
+    return np.asarray(allowed[(allowed >= low[j]) & (allowed <= high[j])])
+
+
+def tables(question: Question) -> Iterator[Table]:
+    """Go through the combinations of names, each with the table of its designs, of a question at many points.
+
+    Raises CannotTake where something decided is no short list.
+    """
+    for chosen, asked in combinations(question):
+        found = _widest(asked)
+        if found is None or found.size > LISTED:
+            raise CannotTake("something decided is no short list")
+        rows = found.at(np.arange(found.size)).T
+        yield Table(chosen, asked, dict(zip(found.names, rows, strict=True)))
+
+
+def listed(question: Question) -> int | None:
+    """Number of designs of all combinations of names; None where there are too many, or no list of them."""
+    total = 0
+    for _, asked in combinations(question):
+        found = _widest(asked)
+        if found is None:
+            return None
+        total += found.size
+        if total > LISTED:
+            return None
+    return total
+
+
+def _widest(question: Question) -> Grid | None:
+    """All combinations of numbers within the widest of the user's bounds at many points."""
+
+    def end(value: Any, of: Callable[[Array], Any]) -> Any:
+        return float(of(value.values)) if isinstance(value, Many) else value
+
+    def wide(d: Decision) -> Decision:
+        return replace(d, minimum=end(d.minimum, np.min), maximum=end(d.maximum, np.max))
+
+    if not question.decide:
+        return Grid((), ())
+    return everything(replace(question, decide=tuple(map(wide, question.decide))))

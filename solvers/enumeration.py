@@ -1,0 +1,177 @@
+"""Exact optimum by trying every design: the one home of enumeration, for one point and for many.
+
+Arrays have a row for each point and a column for each design. One point is a batch of one: a question of plain numbers
+goes through ``judged`` with ``ONE`` as its points. The least of the designs that hold all limits is the optimum and its
+own bound, whatever the equations are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.models.arithmetic import CannotTake
+from formulations import evaluation
+from formulations.evaluation import RowKey
+from formulations.many import Points, plain
+from formulations.tolerances import TIE
+from results.solution import Status
+from scenarios import composed
+from scenarios.question import Question
+from solvers import boxes, designs
+from solvers.boxes import FEASIBLE, Array
+from solvers.designs import Grid, Table
+from solvers.outcome import ENUMERATION, Outcome
+
+LARGEST = 50_000_000
+"""Designs that are still all tried, of one question."""
+POOL = 500_000
+ONE = np.zeros(1, dtype=np.intp)
+"""The points of a question of plain numbers."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A table at N points.
+
+    ``best`` (N,): which design is handed out; ``value`` (N,): what is minimised there (infinite: nothing holds);
+    ``missed`` (N,): the least, over all designs, by which some limit is broken; ``tied`` (N, designs): which are as
+    good; ``endless`` (N,): where something holds, but costs without end.
+    """
+
+    best: Points
+    value: Array
+    missed: Array
+    tied: Mask
+    endless: Mask
+
+
+def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
+    """Judge all designs of a table at all points.
+
+    ``near``: the question at the points that differ in what is given; ``which`` of these each point is like.
+
+    Ties (within 1e-9 relative) go by the question's ``tie_order``, then to the smaller decided quantities in file
+    order.
+    """
+    shape = (len(which), t.size)
+    if not t.size:
+        far, no = np.full(len(which), np.inf), np.zeros(len(which), dtype=bool)
+        return Judged(np.zeros(len(which), dtype=np.int64), far, far, np.zeros(shape, dtype=bool), no)
+    at, ratios = numbers(t, near, which)
+    goal, worst = full(minimised(t, at), shape), excess(ratios, shape)
+    held = (worst <= FEASIBLE) & ~np.isnan(goal)
+    reached = np.where(held, goal, np.inf)
+    low = reached.min(axis=1)
+    tied = held & (reached <= _close(low)[:, None])
+    best = _first(t, at, tied, np.argmin(reached, axis=1))
+    return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1))
+
+
+def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str, Any], dict[RowKey, Any]]:
+    """What judges the designs of a table: metrics by name, and limits as ratios."""
+    question = t.question
+    with np.errstate(all="ignore"):
+        every = evaluation.metrics(near, t.x)
+        wanted = {*evaluation.bounds(question), *(x.name for x in question.model.limits)}
+        wanted |= {*question.tie_order}
+        wanted |= {goal.name for goal in question.objectives}
+        if any(composed.may_be_negative(question.model, n) for n in evaluation.bounds(question)):
+            # a difference is measured against its parts
+            wanted = {*every}
+        at = {n: _along(plain(v), which) for n, v in every.items() if n in wanted}
+        return at, evaluation.ratios(question, t.x, at)
+
+
+def _along(values: Any, which: NDArray[np.intp]) -> Any:
+    """The numbers of every point from those of the points that they are like."""
+    return values[which] if np.ndim(values) == 2 and len(values) > 1 else values
+
+
+def minimised(t: Table, at: Mapping[str, Any], which: int = 0) -> Any:
+    """What is to be small: an objective, or minus one that is maximised; 0 where there is none."""
+    if not t.question.objectives:
+        return 0.0
+    value = plain(evaluation.objective(t.question, t.x, at, which))
+    return -value if t.question.objectives[which].maximize else value
+
+
+def excess(ratios: Mapping[RowKey, Any], shape: tuple[int, int], but: RowKey | None = None) -> Array:
+    """By how much each design breaks some limit at each point, ``but`` one limit; what is no number is broken."""
+    found = np.full(shape, -np.inf)
+    for key, ratio in ratios.items():
+        if key != but:
+            own = full(ratio, shape)
+            found = np.maximum(found, np.where(np.isnan(own), np.inf, own) - 1.0)
+    return found
+
+
+def full(values: Any, shape: tuple[int, int]) -> Array:
+    """Numbers at every point of every design."""
+    return np.broadcast_to(np.asarray(plain(values), dtype=float), shape)
+
+
+def _close(low: Array) -> Array:
+    """What counts as being as small as the least."""
+    return np.where(np.isfinite(low), low + TIE * np.abs(low), low)
+
+
+def _first(t: Table, at: Mapping[str, Any], tied: Mask, least: Points) -> Points:
+    """The design handed out at each point: of those tied by the order of ties, then smaller numbers."""
+    some = np.flatnonzero(tied.sum(axis=1) > 1)
+    if not len(some):
+        return least
+    best, left, known = least.copy(), tied[some], {**t.x, **at}
+    for level in (*(known[n] for n in t.question.tie_order if n in known), *t.x.values()):
+        values = np.where(left, full(level, tied.shape)[some], np.inf)
+        left &= values <= _close(values.min(axis=1))[:, None]
+    best[some] = np.argmax(left, axis=1)
+    return best
+
+
+def optimum(question: Question) -> Outcome:
+    """Try every design of one question: the exact optimum of the first objective, or infeasible.
+
+    Where very many designs are equally good (more than POOL), ranges may be too narrow. Raises CannotTake where the
+    question is not enumerable (see ``designs.enumerable``).
+    """
+    every = designs.grid(question)
+    if every is None or every.size > LARGEST:
+        raise CannotTake("the decided quantities are not few whole numbers or listed values")
+    if every.size > designs.CHUNK and question.objectives:
+        every = designs.grid(question, _target(question, every)) or every
+    left, low = Table({}, question, {n: np.zeros(0) for n in every.names}), math.inf
+    for part in every.parts(question):
+        now = judged(part, question, ONE)
+        left, low = left.joined(part.take(now.tied[0])), min(low, float(now.value[0]))
+        if left.size > POOL:
+            left = left.take(judged(left, question, ONE).best)
+    if not left.size:
+        text = "every combination breaks a limit, by enumeration and interval bounds"
+        return Outcome(Status.INFEASIBLE, certificate=text, solver=ENUMERATION)
+    best = judged(left, question, ONE)
+    x = {n: float(v[best.best[0]]) for n, v in left.x.items()}
+    if not question.objectives:
+        text = "a design that meets all limits"
+        return Outcome(Status.FEASIBLE, x, certificate=text, solver=ENUMERATION)
+    text = f"all combinations enumerated ({every.size} not excluded by interval bounds)"
+    tied = {n: v[best.tied[0]] for n, v in left.x.items()}
+    ranges = {n: (float(v.min()), float(v.max())) for n, v in tied.items() if v.size and v.min() < v.max()}
+    bound = -low if question.objectives[0].maximize else low
+    return Outcome(Status.OPTIMAL, x, bound, text, ENUMERATION, ranges=ranges)
+
+
+def _target(question: Question, every: Grid) -> float:
+    """Find what a sample of designs already reaches, with room for ties."""
+    even = np.linspace(0, every.size - 1, 1024)
+    early = np.geomspace(1, every.size, 1024) - 1
+    worst, goal = boxes.measured(question, every.at(np.concatenate([even, early]).astype(np.int64)))
+    goal = goal[(worst <= 1 + FEASIBLE) & (goal > 0)]
+    return float(goal.min()) * (1 + 1e-6) if goal.size else math.inf

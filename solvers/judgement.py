@@ -1,0 +1,210 @@
+"""From a design to an answer: the model evaluated again in plain floats, limits judged, the gap closed.
+
+One home for one point and for many: a single design is judged as numbers, many as arrays over their points. What does
+not hold here is an error or is left over, whoever found it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.evaluation import RowKey
+from formulations.many import Array, plain
+from formulations.problem import no_halvings
+from formulations.tolerances import BINDS, HOLDS
+from results.solution import LimitState, Solution, Status
+from scenarios.composed import definitions_of
+from scenarios.question import HALVINGS, Question
+
+Bools = NDArray[np.bool_]
+LEAST = 1e-12
+"""Of an objective smaller than this the gap is absolute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Designs at the points of a block of some ``shape`` (none for a single point), by the model's own equations.
+
+    ``question`` holds numbers, or arrays that broadcast to the block, and so do ``x`` by name, the metrics ``at`` them
+    and the limits' ``ratios``. ``objective``, ``bound`` and ``gap``: (N,), NaN where there is none.
+    """
+
+    question: Question
+    shape: tuple[int, ...]
+    x: Mapping[str, Any]
+    at: Mapping[str, Any]
+    ratios: Mapping[RowKey, Any]
+    objective: Array
+    bound: Array
+    gap: Array
+
+    def full(self, values: Any) -> Array:
+        """One number for each point, (N,) in C order."""
+        return np.broadcast_to(np.asarray(plain(values), dtype=float), self.shape).reshape(-1)
+
+    def value(self, key: RowKey) -> Any:
+        """What a limit limits; of a model's own limit its ratio."""
+        if key.side == "model":
+            return self.ratios[key]
+        return next((m[key.name] for m in (self.at, self.x, self.question.given) if key.name in m), math.nan)
+
+    def slack(self, key: RowKey) -> Array:
+        """Relative room that a limit leaves, negative where it is broken: 1 - ratio, of halvings their difference."""
+        return self.full(slack(self.question, key, self.ratios[key], self.value(key)))
+
+    def binding(self, key: RowKey) -> Bools:
+        """Whether a limit binds."""
+        found: Bools = np.abs(self.slack(key)) <= BINDS
+        return found
+
+    @property
+    def holds(self) -> Bools:
+        """Where all limits hold; a limit on what does not exist (NaN) is none."""
+        broken = [self.slack(key) < -HOLDS for key in self.ratios]
+        found: Bools = ~np.logical_or.reduce([np.zeros(self.gap.size, bool), *broken])
+        return found
+
+    @property
+    def allowed(self) -> Bools:
+        """Where whole numbers are whole and listed values are listed."""
+        good = np.ones(self.gap.size, bool)
+        for d in self.question.decide:
+            if d.integer:
+                good &= self.full(self.x[d.name]) == np.round(self.full(self.x[d.name]))
+            if d.values is not None:
+                good &= np.isin(self.full(self.x[d.name]), np.array(d.values, dtype=float))
+        return good
+
+    @property
+    def finite(self) -> Bools:
+        """Where the objective is a number."""
+        found: Bools = np.isfinite(self.objective) | (not self.question.objectives)
+        return found
+
+    def lost(self) -> dict[str, Bools]:
+        """Where a definition of the file has no value, by its name."""
+        names = [d.name for d in definitions_of(self.question.model)]
+        return {n: ~np.isfinite(self.full(self.at[n])) for n in names}
+
+    @property
+    def sound(self) -> Bools:
+        """Where there is no fault (see ``fault``)."""
+        good = self.holds & self.allowed & self.finite
+        for missing in self.lost().values():
+            good &= ~missing
+        return good
+
+    @property
+    def closed(self) -> Bools:
+        """Where the gap is no larger than was asked for."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.gap <= self.question.gap)
+
+    @property
+    def good(self) -> Bools:
+        """Where a design is the answer: sound, and with an objective its gap closed."""
+        return self.sound & (self.closed | (not self.question.objectives))
+
+    def fault(self) -> str:
+        """Why the design of a single point is no answer; empty where it is one."""
+        worst = max(((-float(self.slack(key)[0]), key) for key in self.ratios), default=(0.0, None))
+        if worst[0] > HOLDS and worst[1] is not None:
+            return f"re-evaluation breaks {evaluation.label(worst[1], self.ratios)} by {worst[0]:.1e}"
+        if not self.allowed[0]:
+            return "re-evaluation finds a value that is not allowed"
+        if not self.finite[0]:
+            name = self.question.objectives[0].name
+            return f"{name} is infinite: it overflows, or the costs that stand against it are all 0"
+        lost = [n for n, missing in self.lost().items() if missing[0]]
+        if lost:
+            names = ", ".join(lost)
+            return f"{names} has no value at the design found: give a limit that keeps it where it has one"
+        return ""
+
+    def solutions(self, status: Status) -> list[Solution]:
+        """The answers point by point: design, metrics, limits, objective and bound."""
+        own = {m.name for m in self.question.model.limits}
+        x, at = ({n: self.full(v).tolist() for n, v in m.items() if n not in own} for m in (self.x, self.at))
+        states = {evaluation.label(key, self.ratios): self.states(key) for key in self.ratios}
+        known = ~np.isnan(self.bound)
+        return [
+            Solution(
+                status,
+                objective=float(self.objective[i]) if self.question.objectives else None,
+                bound=float(self.bound[i]) if known[i] else None,
+                gap=float(self.gap[i]) if known[i] and self.question.objectives else None,
+                variables={n: v[i] for n, v in x.items()},
+                metrics={n: v[i] for n, v in at.items()},
+                limits={n: state[i] for n, state in states.items()},
+            )
+            for i in range(self.gap.size)
+        ]
+
+    def states(self, key: RowKey) -> list[LimitState]:
+        """The states of one limit, point by point."""
+        slack = self.slack(key)
+        bound = 1.0 if key.side == "model" else bound_of(self.question, key)
+        numbers = (self.full(self.value(key)), self.full(bound), slack, np.abs(slack) <= BINDS)
+        unit, side = "", "max"
+        if key.side != "model":
+            unit, side = evaluation.quantity(self.question.model, key.name).unit, key.side
+        rows = zip(*(values.tolist() for values in numbers), strict=True)
+        return [LimitState(v, b, side, unit, s, binds) for v, b, s, binds in rows]
+
+
+def judge(question: Question, x: Mapping[str, Any], bound: Any = None, shape: tuple[int, ...] = ()) -> Judged:
+    """Evaluate the model at designs; ``bound``: of the objective, in the user's sense (None, or NaN: none known)."""
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, x)
+        ratios = evaluation.ratios(question, x, at)
+        missing = np.full(math.prod(shape), np.nan)
+        found = Judged(question, shape, x, at, ratios, missing, missing, missing)
+        proven = missing if bound is None else found.full(bound)
+        if not question.objectives:
+            return Judged(question, shape, x, at, ratios, missing, proven, missing)
+        objective = found.full(evaluation.objective(question, x, at))
+        if question.objectives[0].name == HALVINGS.name:
+            objective = no_halvings(objective)
+        gap = relative_gap(objective, proven)
+    return Judged(question, shape, x, at, ratios, objective, proven, gap)
+
+
+def relative_gap(objective: Any, bound: Any) -> Any:
+    """|objective - bound| / max(|objective|, 1e-12); NaN where there is no bound."""
+    return np.abs(objective - bound) / np.maximum(np.abs(objective), LEAST)
+
+
+def slack(question: Question, key: RowKey, ratio: Any, value: Any) -> Any:
+    """Relative room that a limit leaves at a ratio, and a value of what it limits."""
+    if key.side == "model" or key.name != HALVINGS.name:
+        return 1.0 - np.asarray(plain(ratio), dtype=float)
+    bound = np.asarray(bound_of(question, key), dtype=float)
+    return (bound - value) * (1.0 if key.side == "max" else -1.0) / np.maximum(np.abs(bound), 1.0)
+
+
+def bound_of(question: Question, key: RowKey) -> float | None:
+    """The user's value of a limit or bound (an array where the question has arrays); None for a model's own limit."""
+    if key.side == "model":
+        return None
+    low, high = evaluation.bounds(question)[key.name]
+    return high if key.side == "max" else low
+
+
+def asked_limits(question: Question) -> dict[str, LimitState]:
+    """State what was asked of every limit, where no design says what came of it."""
+    keys = [
+        RowKey(name, side)
+        for name, (low, high) in evaluation.bounds(question).items()
+        for side, end in (("max", high), ("min", low))
+        if end is not None
+    ]
+    none = np.full(1, np.nan)
+    asked = Judged(question, (), {}, {}, dict.fromkeys(keys, math.nan), none, none, none)
+    return {evaluation.label(key, keys): asked.states(key)[0] for key in keys}

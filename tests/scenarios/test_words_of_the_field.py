@@ -1,0 +1,31 @@
+"""Other words that the field uses for our quantities are answered with ours."""
+
+import pytest
+
+import dse
+from scenarios import ScenarioError
+
+ASKED = {
+    "model": "matmul",
+    "machine": "balanced",
+    "given": {"order": 1000},
+    "decide": {"processors": {}, "memory": {}},
+    "objective": {"minimize": "energy"},
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "meant"),
+    [
+        ("given", {"matrix_size": 1000}, "order"),
+        ("given", {"n": 1000}, "order"),
+        ("decide", {"cores": {}, "memory": {}}, "processors"),
+        ("objective", {"minimize": "EDP"}, "energy_delay"),
+        ("limits", {"GFLOPS": {"min": "1 GFLOPS"}}, "performance"),
+        ("limits", {"latency": {"max": "1 s"}}, "time"),
+        ("limits", {"TCO": {"max": "1 USD"}}, "cost"),
+    ],
+)
+def test_the_name_that_was_meant_is_suggested(key: str, wrong: dict[str, object], meant: str):
+    with pytest.raises(ScenarioError, match=f"did you mean '{meant}'"):
+        dse.load(ASKED | {key: wrong})

@@ -1,0 +1,64 @@
+"""The optimal face: designs by the tie rule and ranges, of one point and of many the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+import scenarios
+from formulations import batch, over_grid
+from solvers import gp, optimal_face, ties
+
+NBODY: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e5, "flops_per_pair": 10},
+    "decide": {"processors": {"max": 65536}, "memory": {"max": 1e9}},
+    "objective": {"minimize": "energy"},
+    "limits": {"time": {"max": 1.0}},
+}
+SWEPT = {
+    "sweep": {"n": {"path": "given.bodies", "start": 1e4, "stop": 1e6, "num": 7, "spacing": "log"}},
+}
+
+
+def _chosen(extra: dict[str, Any]) -> tuple[batch.Batch, optimal_face.Chosen]:
+    grid = scenarios.grid(dse.load({**NBODY, **extra}))
+    made = batch.batch(over_grid.spread(grid), tuple(slice(0, n) for n in grid.shape))
+    assert made is not None
+    t = made.table
+    r = gp.solve(t.exponents, t.logc, t.ptr, made.low, made.high)
+    rule = ties.of_batch(made, gp.solve)
+    assert rule is not None
+    return made, optimal_face.choose(rule, np.arange(made.size), r, after=0)
+
+
+def test_ranges_of_many_points_are_those_of_each_alone():
+    made, found = _chosen(SWEPT)
+    assert found.sure.all()
+    names = [v.name for v in made.problem.variables]
+    for i, bodies in enumerate(made.question.given["bodies"].ravel()):
+        alone = dse.solve(dse.load({**NBODY, "given": {**NBODY["given"], "bodies": float(bodies)}}))
+        assert set(alone.ranges) == {
+            n for n, low in zip(names, found.low[i], strict=True) if np.isfinite(low)
+        }
+        assert alone.ranges, "any number of processors between two ends has the least energy"
+        for name, ends in alone.ranges.items():
+            k = names.index(name)
+            # the single question polishes its optimum before, which is good to 1e-6
+            assert np.exp([found.low[i, k], found.high[i, k]]) == pytest.approx(ends, rel=1e-6)
+
+
+def test_a_face_of_two_dimensions_has_a_box_of_ranges():
+    """Nothing but a row of x y is minimised: any x and y with this product are as good, and z is free."""
+    table = batch.Table(np.array([[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]]), np.zeros((2, 2)), np.array([0, 1, 2]))
+    low, high = np.full((2, 3), -1.0), np.array([[2.0, 3.0, 1.0], [0.5, 3.0, 1.0]])
+    made = batch.Batch(None, None, (2,), table, (), low, high)  # type: ignore[arg-type]
+    rule = optimal_face.stages(made, [], gp.solve)
+    r = gp.solve(table.exponents, table.logc, table.ptr, low, high)
+    found = optimal_face.choose(rule, np.arange(2), r, after=0)
+    assert found.low == pytest.approx(np.array([[-1.0, -1.0, -1.0], [-1.0, -0.5, -1.0]]), abs=1e-8)
+    assert found.high == pytest.approx(np.array([[1.0, 1.0, 1.0], [0.5, 1.0, 1.0]]), abs=1e-8)

@@ -1,0 +1,53 @@
+"""Multipliers that are not unique, at one optimum and at many: closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from formulations.evaluation import RowKey
+from solvers import gp, sensitivity
+
+KEYS = tuple(RowKey(name, "max") for name in ("x", "y", "both"))
+ROWS = np.array([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [-1.0, -1.0]])
+"""Minimise x y with x, y and x y not under some value each, in logarithms."""
+PTR = np.arange(5)
+
+
+def _weighed(least_both: list[float]) -> tuple[sensitivity.Optima, sensitivity.Duals]:
+    logc = np.zeros((len(least_both), 4))
+    logc[:, 3] = least_both
+    low, high = np.full((len(logc), 2), -5.0), np.full((len(logc), 2), 5.0)
+    r = gp.solve(ROWS, logc, PTR, low, high)
+    y = np.zeros_like(r.y)
+    o = sensitivity.optima(KEYS, (ROWS, logc, PTR), (low, high), y, r.multipliers)
+    return o, sensitivity.duals(o)
+
+
+def test_three_limits_in_one_point_share_two_multipliers():
+    """At x = y = 1 all three bind: (1, 1) = l1 (1, 0) + l2 (0, 1) + l3 (1, 1), so each l is between 0 and 1."""
+    _, d = _weighed([0.0, -1.0, 0.0])
+    assert d.known.all()
+    for i in (0, 2):
+        assert d.least[i] == pytest.approx(np.zeros(3), abs=1e-6)
+        assert d.most[i] == pytest.approx(np.ones(3), abs=1e-6)
+        assert d.one_sided[i].all()
+    # without the third the other two are worth 1 each
+    assert d.value[1] == pytest.approx([1.0, 1.0, 0.0], abs=1e-6)
+    assert not d.one_sided[1].any()
+
+
+def test_a_number_in_two_limits_is_worth_more_one_way():
+    """A number t that makes x and y at least t and x y at least 1: the optimum is max(t^2, 1)."""
+    o, d = _weighed([0.0, -1.0])
+    # slopes of goal and rows in log t: the rows x and y move by 1 each
+    slope = np.broadcast_to(np.array([0.0, 1.0, 1.0, 0.0]), (1, 2, 4))
+    falling, rising = sensitivity.both_ways(o, d, slope)
+    assert falling[0] == pytest.approx([0.0, 2.0], abs=1e-6)
+    assert rising[0] == pytest.approx([2.0, 2.0], abs=1e-6)
+
+
+def test_only_the_multipliers_that_are_asked_for_are_told_apart():
+    o, _ = _weighed([0.0])
+    d = sensitivity.duals(o, np.zeros(3, bool))
+    assert d.value == pytest.approx(o.multipliers)

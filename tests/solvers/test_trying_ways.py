@@ -1,0 +1,94 @@
+"""Which way a grid goes is decided with little work, however large its question: what is tried is counted and ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dse
+import scenarios
+from dse import chunk_work, grid_way
+from formulations.forms import Affine, Maximum
+from solvers import batched
+from solvers.batched import effort, offers, separable, sums
+from solvers.batched.criteria import TooMany, Work
+
+SEVEN = [
+    f"{name}-choi2014" for name in ("nehalem", "nuc-cpu", "nuc-gpu", "apu-cpu", "apu-gpu", "gtx580", "gtx680")
+]
+
+
+def blocks(entries: int, decided: int = 0) -> Any:
+    """Ask for blocks of so many kinds, of which the first few are each chosen among seven platforms."""
+    return dse.load(
+        {
+            "model": "blocks",
+            "machine": {f"m{i}": SEVEN[i % 7] for i in range(decided, entries)},
+            "given": {"flops": 1e15, "intensity": 4.0},
+            "decide": {f"machine.m{i}": {"values": SEVEN} for i in range(decided)},
+            "objective": {"maximize": "performance"},
+            "limits": {"block_power": {"max": 200.0}},
+            "sweep": {
+                "cap": {"path": "limits.block_power.max", "values": [140, 170, 210, 287]},
+                "intensity": {"path": "given.intensity", "start": 0.125, "stop": 512, "num": 13},
+            },
+        }
+    )
+
+
+def test_more_choices_than_can_be_gone_through_are_counted_not_gone_through():
+    choice = batched.chosen(scenarios.grid(blocks(10, decided=10)))
+    assert choice.path is None
+    assert any(f"more than {offers.CHOICES} combinations of names" in reason for reason in choice.reasons)
+
+
+def test_who_only_asks_is_told_what_was_not_tried(monkeypatch: pytest.MonkeyPatch):
+    grid = scenarios.grid(blocks(2))
+    tried = batched.chosen(grid)
+    assert isinstance(tried.path, sums.Sums)
+    assert not tried.untried
+    monkeypatch.setattr(effort, "QUICK", 1e-9)
+    with effort.quickly():
+        at = chunk_work.ready(grid)
+    assert at.choice.untried
+    assert "the sweep tries a few points first" in grid_way.words(grid_way.told(at))
+    # a sweep tries longer, and decides as before
+    assert not batched.chosen(grid).untried
+
+
+def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch: pytest.MonkeyPatch):
+    grid = scenarios.grid(blocks(2))
+    monkeypatch.setattr(effort, "_most", type("Most", (), {"get": staticmethod(lambda: 1e-9)}))
+    monkeypatch.setattr(effort, "ENOUGH", 1e-9)
+    monkeypatch.setattr(sums.Sums, "work", property(lambda self: 1e-3))
+    assert batched.chosen(grid).untried
+    monkeypatch.setattr(sums.Sums, "work", property(lambda self: 1e3))
+    choice = batched.chosen(grid)
+    assert not isinstance(choice.path, sums.Sums)
+
+
+def test_what_is_counted_ends_a_trial_and_nothing_else():
+    Work().spend(10**6)
+    with effort.trial() as trial:
+        Work().spend(10**6)
+        assert not trial.ended
+        with pytest.raises(effort.TooLong):
+            Work().spend(10**10)
+    assert trial.ended
+    Work().spend(10**6)
+
+
+def test_maxima_that_come_apart_into_too_many_forms_are_refused():
+    def largest(k: int) -> Affine:
+        both = Affine({f"a{k}": 1.0, f"b{k}": 1.0})
+        return Affine({Maximum((both, Affine({f"c{k}": 2.0}))): 1.0})
+
+    form = Affine({})
+    for k in range(3):
+        form = form.plus(largest(k))
+    assert len(separable._parts(form)) == 8
+    for k in range(3, 60):
+        form = form.plus(largest(k))
+    with pytest.raises(TooMany, match="ways in which maxima"):
+        separable._parts(form)
