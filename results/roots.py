@@ -114,18 +114,18 @@ def attributes(document: Mapping[str, Any]) -> dict[str, Any]:
     return {n: value for n, value in document[ATTRIBUTES].items() if n not in {FILES, SEAL}}
 
 
-def origin(where: Folder) -> dict[str, Any]:
-    """Return the attributes of a store's dataset, where its root is lost as they were when it was made.
+def standing(where: Folder) -> dict[str, Any]:
+    """Return the root of a store, where it is lost as it was when it was made.
 
-    Raises StoreError as ``root`` does where nothing says them.
+    Raises StoreError as ``root`` does where nothing says it.
     """
     try:
-        return attributes(root(where))
+        return root(where)
     except StoreError:
         copy, _ = _document(where, COPY)
         if not copy:
             raise
-        return attributes(copy)
+        return copy
 
 
 def identity(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -129,6 +129,14 @@ def flipped_metadata(case: Case) -> None:
     flipped(case, "metadata", "coordinates")
 
 
+def flipped_root(case: Case) -> None:
+    file = case.store / case.dice.choice([ROOT, f"{DONE}/root.copy"])
+    case.said = file.name
+    text = bytearray(file.read_bytes())
+    text[case.dice.randrange(len(text))] ^= 1 << case.dice.randrange(8)
+    file.write_bytes(bytes(text))
+
+
 def altered_marker(case: Case) -> None:
     """A number of it is another: still JSON."""
     file = case.one("marker")
@@ -194,6 +202,7 @@ KINDS: dict[str, Callable[[Case], None]] = {
         longer,
         flipped_data,
         flipped_metadata,
+        flipped_root,
         altered_marker,
         altered_metadata,
         renamed,

@@ -208,6 +208,21 @@ def test_another_question_and_other_coordinates_are_found(store: Path):
         verified(store)
 
 
+@pytest.mark.parametrize("name", ["nbody_logged_runs_sweep", "nbody_deadline_sweep"])
+def test_a_damaged_root_is_repaired_from_the_question_in_its_copy(name: str, tmp_path: Path):
+    # the rows of a table stand in arrays of the store: they are read without its root too
+    asked = dse.load(name)
+    made = tmp_path / "s.zarr"
+    dse.sweep(asked, made, workers=1, progress=False)
+    sound = (made / "zarr.json").read_bytes()
+    for broken in (sound.replace(b"_per_", b"^per_", 1), sound.replace(b"attributes", b"attributed", 1), b""):
+        (made / "zarr.json").write_bytes(broken)
+        with pytest.raises(StoreDamaged, match=r"zarr\.json"):
+            dse.verify(made, audit=0, progress=False)
+        assert not dse.verify(made, audit=0, progress=False, repair=True).wrong
+        assert (made / "zarr.json").read_bytes() == sound
+
+
 def permuted(store: Path) -> None:
     """Let a code of a status mean another status."""
     file = store / "status" / "zarr.json"
