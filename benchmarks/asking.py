@@ -17,8 +17,8 @@ from unittest import mock
 import dse
 import scenarios
 from benchmarks.harness import Bench, Result, Way
-from dse.worlds import decided_now
-from solvers import gp
+from dse.uncertain.worlds import decided_now
+from solvers.geometric import gp
 
 TITLE = "Every ready question by itself"
 

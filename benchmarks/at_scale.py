@@ -26,7 +26,7 @@ from benchmarks.harness import Bench, Result, Way, agrees
 from benchmarks.solving import INPUT
 from dse.models.model import Model
 from dse.quantities import Quantity
-from dse.workers import LocalWorkers
+from dse.sweeping.workers import LocalWorkers
 from formulations import evaluation
 from scenarios import Scenario, grid
 
@@ -137,7 +137,10 @@ def _shared(points: int) -> Bench:
 
     @contextmanager
     def workers() -> Iterator[None]:
-        with LocalWorkers(1, ("dse.chunk_work",)) as one, LocalWorkers(2, ("dse.chunk_work",)) as two:
+        with (
+            LocalWorkers(1, ("dse.sweeping.chunk_work",)) as one,
+            LocalWorkers(2, ("dse.sweeping.chunk_work",)) as two,
+        ):
             pools.update({1: one, 2: two})
             for count, pool in pools.items():
                 pool.client.wait_for_workers(count, timeout=120)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 import dse
-import results.chunks
+import results.stores.chunks
 from benchmarks import by_hand
 from benchmarks.harness import Bench, Way, agrees
 from benchmarks.solving import COUNTS, FLOATS, FREE, WHOLE, nbody
-from dse import chunk_work
+from dse.sweeping import chunk_work
 from scenarios import Scenario, grid
 from solvers.answer import answer
 
@@ -59,8 +59,8 @@ def _at_once(asked: Scenario) -> np.ndarray[Any, Any]:
     ready = chunk_work.ready(grid(asked))
     assert ready.path is not None, "this grid is solved together"
     found = np.empty(ready.plan.shape)
-    shape = results.chunks.chunk_shape(ready.plan.shape, ready.path.kind, ready.plan.width)
-    for _, region in results.chunks.chunk_slices(ready.plan.shape, shape):
+    shape = results.stores.chunks.chunk_shape(ready.plan.shape, ready.path.kind, ready.plan.width)
+    for _, region in results.stores.chunks.chunk_slices(ready.plan.shape, shape):
         found[region] = ready.path.solve(ready.plan, region)[0]["objective"]
     return found[:, 0]
 

@@ -17,14 +17,14 @@ import numpy as np
 
 from benchmarks.harness import Bench, Result, Way
 from dse import machines
-from formulations.measures import MEAN, WORST, Weighing, cvar
-from formulations.robust import posed
-from formulations.worlds import Worlds
+from formulations.uncertainty.measures import MEAN, WORST, Weighing, cvar
+from formulations.uncertainty.robust import posed
+from formulations.uncertainty.worlds import Worlds
 from scenarios import load
 from scenarios.question import Question
 from scenarios.questions import question
-from solvers.decide_now import answer_now, sampled
-from solvers.robust_geometric import minimise
+from solvers.robust.decide_now import answer_now, sampled
+from solvers.robust.robust_geometric import minimise
 
 TITLE = "One design for many worlds"
 BODIES, FLOPS, DEADLINE, MOST = 1e5, 10.0, 0.07, 4096.0

@@ -22,7 +22,7 @@ import numpy as np
 
 import dse
 import scenarios
-from dse import chunk_work
+from dse.sweeping import chunk_work
 from scenarios import Grid
 from solvers import work
 from solvers.answer import answer

@@ -10,8 +10,8 @@ from typing import Any
 
 import dse
 from benchmarks.harness import Bench, Way
+from dse.models.algorithms.nbody import NBODY
 from dse.models.model import Model
-from dse.models.nbody import NBODY
 from dse.quantities import Quantity
 from scenarios import Scenario
 

@@ -17,9 +17,9 @@ from typing import cast
 
 import numpy as np
 
-from dse.fitting.logfit import Loss
-from dse.reproduction.gemm import comparison
-from dse.reproduction.gemm.comparison import Sample
+from dse.fitting.behaviours.logfit import Loss
+from dse.papers.gemm import comparison
+from dse.papers.gemm.comparison import Sample
 
 FORMS = ("e_sheet", *comparison.BOUNDS)
 

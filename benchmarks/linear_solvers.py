@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 import dse
 import scenarios
 from results.dataset import layout
-from solvers import highs
-from solvers.batched import linear, lp
-from solvers.highs import Array
+from solvers.batched.linear_programs import linear, lp
+from solvers.linear import highs
+from solvers.linear.highs import Array
 
 POINTS = 20
 """Along each axis."""

@@ -18,11 +18,12 @@ import dse
 import scenarios
 from benchmarks import deciding_now
 from benchmarks.harness import Bench, Result, Way
-from dse import chunk_work, indices
-from formulations.worlds import of_values
-from results.indices import matrices, of
+from dse.sweeping import chunk_work
+from dse.uncertain import indices
+from formulations.uncertainty.worlds import of_values
+from results.uncertainty.indices import matrices, of
 from scenarios.questions import question
-from scenarios.uncertain import at_samples
+from scenarios.uncertainty.uncertain import at_samples
 
 TITLE = "Which uncertain number matters"
 NAMES = ("machine.energy_per_word", "machine.time_per_flop")

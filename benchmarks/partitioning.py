@@ -20,7 +20,7 @@ from benchmarks.solving import EVERY, FLOATS
 from formulations.program import program
 from scenarios import Scenario
 from scenarios.questions import question
-from solvers import milp
+from solvers.linear import milp
 
 TITLE = "Partitions and settings"
 AGREE = 1e-9

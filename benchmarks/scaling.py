@@ -20,14 +20,14 @@ from typing import Any
 import psutil
 
 import dse
-import results.chunks
-import results.store
+import results.stores.chunks
+import results.stores.store
 import scenarios
 from benchmarks import report
 from benchmarks.at_scale import METRICS, scenario
-from dse import chunk_work, dispatch
-from dse.clusters import connected
-from dse.workers import HOST
+from dse.sweeping import chunk_work, dispatch
+from dse.sweeping.clusters import connected
+from dse.sweeping.workers import HOST
 from scenarios import Scenario
 
 TINY, TIMES = 500, 8
@@ -94,10 +94,10 @@ def store_files() -> Iterator[tuple[str, str]]:
         for i in range(MARKERS):
             shutil.copyfile(markers[0], done / f"{i}-77.json")
         began = time.perf_counter()
-        found = results.store.done(store)
+        found = results.stores.store.done(store)
         yield f"seconds to find which of {len(found)} chunks are done", f"{time.perf_counter() - began:.2f}"
         began = time.perf_counter()
-        results.store.notes(store)
+        results.stores.store.notes(store)
         yield f"seconds to read what is noted of {len(found)} chunks", f"{time.perf_counter() - began:.2f}"
 
 
@@ -108,8 +108,8 @@ def largest_grid() -> Iterator[tuple[str, str]]:
         asked = scenario(SIDE)
         grid = scenarios.grid(asked)
         ready = chunk_work.ready(grid, METRICS)
-        chunks = results.chunks.chunk_shape(ready.plan.shape, "array", ready.plan.width)
-        todo = list(results.chunks.chunk_slices(ready.plan.shape, chunks))
+        chunks = results.stores.chunks.chunk_shape(ready.plan.shape, "array", ready.plan.width)
+        todo = list(results.stores.chunks.chunk_slices(ready.plan.shape, chunks))
         spent = time.perf_counter() - began
         used = (psutil.Process().memory_info().rss - before) / 1e6
         yield f"seconds to plan {SIDE**2:.0e} points in {len(todo)} chunks of {chunks}", f"{spent:.2f}"
@@ -146,13 +146,13 @@ def chunk_costs() -> Iterator[tuple[str, str]]:
 
 def _of_single_points(asked: Scenario, store: Path) -> str:
     """Create a store whose chunks have one point each."""
-    kept, results.chunks.ROOM["array"] = results.chunks.ROOM["array"], 1
+    kept, results.stores.chunks.ROOM["array"] = results.stores.chunks.ROOM["array"], 1
     try:
-        results.store.create(
+        results.stores.store.create(
             store, chunk_work.ready(scenarios.grid(asked), METRICS).plan, {"of": "one"}, "array"
         )
     finally:
-        results.chunks.ROOM["array"] = kept
+        results.stores.chunks.ROOM["array"] = kept
     return str(store)
 
 

@@ -60,7 +60,7 @@ class Station:
 
     def worth(self, kind: int, level: int, card: int, sockets: int) -> tuple[float, float]:
         """Return cost (USD) and by how much the limits are missed (0: not at all) of a design."""
-        from solvers.trials import Design, worth
+        from solvers.sampling.trials import Design, worth
 
         chosen = {"machine.socket": self.types[kind]}
         left = _fixed(self.asked, self.types[kind])
@@ -147,7 +147,7 @@ def _optuna(name: str, station: Station, worth: Worth, seed: int, budget: float)
 
     from scenarios.question import ONE_OBJECTIVE
     from scenarios.question import Search as Asked
-    from solvers import sampler
+    from solvers.sampling import sampler
 
     def cost(trial: optuna.Trial) -> float:
         places = [

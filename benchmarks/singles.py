@@ -4,8 +4,8 @@ Everything is imported before, and each question is asked once before it is meas
 time does not fall, at most ``--rounds`` times. A table that is there is gone on with: questions that stand in it are
 left out, so that a run can be broken off.
 
-Kernel calls are calls of what does the work: interior point (``solvers/gp.py``), a run of HiGHS
-(``solvers/highs.py``), SCIP, and tables of designs.
+Kernel calls are calls of what does the work: interior point (``solvers/geometric/gp.py``), a run of HiGHS
+(``solvers/linear/highs.py``), SCIP, and tables of designs.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ def _measured(name: str, rounds: int) -> tuple[Any, ...] | None:
 
 def _counted(stack: ExitStack) -> Counter[str]:
     """Count the calls of what does the work, until the stack is left."""
-    from solvers import gp_together, highs, scan, scip
+    from solvers import scan
+    from solvers.geometric import gp_together
+    from solvers.linear import highs
+    from solvers.others import scip
 
     counts: Counter[str] = Counter()
 

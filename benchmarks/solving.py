@@ -17,8 +17,9 @@ from formulations.problem import formulate
 from scenarios import load
 from scenarios.question import Question
 from scenarios.questions import question
-from solvers import branch, enumeration
+from solvers import enumeration
 from solvers.answer import answer
+from solvers.geometric import branch
 
 TITLE = "One question inside the process"
 FLOATS = "yes, in floats"

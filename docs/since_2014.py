@@ -9,7 +9,7 @@ from typing import Any
 
 from dse import machines
 from dse.machines import Machine
-from dse.models.grids import GRIDS
+from dse.models.shared.grids import GRIDS
 
 HERE = Path(__file__).parent
 PICTURE = "since-2014.svg"

@@ -13,15 +13,15 @@ from scenarios import Scenario
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.progress import Report
-    from dse.pyomo_points import By
-    from dse.ratios import Baseline
-    from dse.verifying import Verdict
-    from results.comparison import Comparison
-    from results.differences import Difference
-    from results.matters import Matters
+    from dse.comparing.ratios import Baseline
+    from dse.pyomo_door.pyomo_points import By
+    from dse.sweeping.progress import Report
+    from dse.sweeping.verifying import Verdict
+    from results.differing.differences import Difference
+    from results.side_by_side.comparison import Comparison
     from results.solution import Solution
-    from results.worlds import Worlds
+    from results.uncertainty.matters import Matters
+    from results.uncertainty.worlds import Worlds
 
 Source = Scenario | str | Path | Mapping[str, Any]
 
@@ -71,8 +71,8 @@ def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **
     (see ``front``), SolverError where there is no such solver or it takes no such question, and StoreError where
     trials are to be kept and cannot be.
     """
+    from scenarios.language.searches import searched
     from scenarios.questions import question
-    from scenarios.searches import searched
     from solvers.answer import answer
 
     asked = searched(load(scenario), search)
@@ -86,7 +86,7 @@ def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **
         raise scenarios.ScenarioError(
             [scenarios.Problem(asked.file, "search", wrong, "leave one of them out")]
         )
-    from solvers.pyomo_answers import answered
+    from solvers.others.pyomo_answers import answered
 
     return answered(question(asked), solver, seconds)
 
@@ -112,7 +112,7 @@ def pyomo(
 
     Raises ScenarioError where the question has no formulas, and says why.
     """
-    from dse import pyomo_models
+    from dse.pyomo_door import pyomo_models
 
     asked = load(scenario)
     _certain(asked, "a Pyomo model")
@@ -128,7 +128,7 @@ def read(model: Any, scenario: Source, solver: str | None = None, seconds: float
     Raises ScenarioError where the model is of another scenario or of no point of its axes, and SolverError where it
     has no values, still holds a Disjunction, or cannot be solved.
     """
-    from dse import pyomo_models
+    from dse.pyomo_door import pyomo_models
 
     return pyomo_models.read(model, load(scenario), solver, seconds)
 
@@ -136,13 +136,13 @@ def read(model: Any, scenario: Source, solver: str | None = None, seconds: float
 def _certain(asked: Scenario, what: str) -> None:
     """Refuse a question with uncertain numbers, which ``what`` is not made for."""
     if asked.uncertain is not None:
-        from scenarios.uncertain import refuse
+        from scenarios.uncertainty.uncertain import refuse
 
         refuse(asked, what)
 
 
 def _one_answer(asked: Scenario) -> None:
-    from dse import worlds
+    from dse.uncertain import worlds
 
     goal = asked.objective
     if asked.uncertain is not None:
@@ -199,9 +199,10 @@ def sweep(
     Where numbers are uncertain, the axis ``sample`` has the worlds that were drawn; each is answered by itself. With a
     measure of the objective (``measure``, ``cvar``) one design for all worlds is decided at each point instead.
 
-    Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeps.sweep``; SolverError as ``solve`` does.
+    Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeping.sweeps.sweep``; SolverError as ``solve`` does.
     """
-    from dse import sweeps, worlds
+    from dse.sweeping import sweeps
+    from dse.uncertain import worlds
 
     asked = worlds.swept(load(scenario))
     base = None if baseline is None else _baseline(load(baseline), asked)
@@ -227,7 +228,7 @@ def _by(solver: str | None, seconds: float) -> By | None:
     """Return who answers in place of our own methods; raises SolverError where there is no such solver."""
     if solver is None:
         return None
-    from dse import pyomo_points
+    from dse.pyomo_door import pyomo_points
 
     return pyomo_points.by(solver, seconds)
 
@@ -254,7 +255,7 @@ def uncertainty(
     Raises ScenarioError where nothing is uncertain, axes are swept, or there are several objectives; StoreError and
     WorkersLost as ``sweep`` does.
     """
-    from dse import uncertainties
+    from dse.uncertain import uncertainties
     from results.solution import Solution
 
     fixed = design.variables if isinstance(design, Solution) else design
@@ -281,7 +282,7 @@ def what_matters(
     Raises ScenarioError where nothing is uncertain, axes are swept, there are several objectives, or the uncertain
     numbers depend on one another.
     """
-    from dse import indices
+    from dse.uncertain import indices
     from results.solution import Solution
 
     fixed = design.variables if isinstance(design, Solution) else design
@@ -290,7 +291,7 @@ def what_matters(
 
 def _baseline(asked: Scenario, swept: Scenario) -> Baseline:
     """Answer a baseline, before what is set against it: without an answer nothing is swept."""
-    from dse import ratios
+    from dse.comparing import ratios
 
     return ratios.baseline(asked, swept)
 
@@ -318,7 +319,7 @@ def verify(
     is well, ``Verdict.troubles`` what is not. Raises StoreError where there is no store of a sweep, and StoreDamaged
     where it does not say its question.
     """
-    from dse import verifying
+    from dse.sweeping import verifying
 
     asked = None if scenario is None else load(scenario)
     if repair:
@@ -331,7 +332,7 @@ def status(store: str | Path) -> dict[str, Any]:
 
     Raises StoreError where there is no store of a sweep.
     """
-    from dse import store_status
+    from dse.sweeping import store_status
 
     return store_status.status(store)
 
@@ -352,8 +353,8 @@ def front(
     ``solve``, for a front that a sampler finds. ``solver``, ``seconds``: as in ``solve``, for every point of the front.
     Raises ScenarioError, and StoreError and SolverError as ``solve`` does.
     """
-    from dse import swept_fronts
-    from scenarios.searches import searched
+    from dse.fronts import swept_fronts
+    from scenarios.language.searches import searched
 
     asked = load(scenario)
     _certain(asked, "a front")
@@ -378,7 +379,7 @@ def evaluate(
     ``store``: a Zarr store to fill chunk by chunk instead, for grids that no memory holds; ``client``, ``workers``,
     ``progress``, ``patience`` and ``extend`` are then as in ``sweep``. Raises ScenarioError where something is decided.
     """
-    from dse import evaluating
+    from dse.sweeping import evaluating
 
     asked = load(scenario)
     _certain(asked, "an evaluation")
@@ -392,9 +393,9 @@ def open(store: str | Path) -> xr.Dataset:
     ``store``: a Zarr store of a sweep, a front or dataset written as .zarr, or a NetCDF file (.nc). Raises StoreError
     where there is none.
     """
-    import results.reading
+    import results.export.reading
 
-    return _pictured(results.reading.open(store))
+    return _pictured(results.export.reading.open(store))
 
 
 def diff(
@@ -412,7 +413,7 @@ def diff(
 
     Raises ScenarioError, and StoreError where something cannot be read or two are not of one kind.
     """
-    from dse import comparing
+    from dse.comparing import sides as comparing
 
     return comparing.diff(first, second, tolerance, ignore)
 
@@ -442,12 +443,12 @@ def compare(
 
     Raises ScenarioError.
     """
-    from dse import side_by_side
+    from dse.comparing import side_by_side
 
     asked = side_by_side.asked(questions, machines)
     if over is None:
         return side_by_side.compare(asked, baseline, progress)
-    from dse.break_even import Range
+    from dse.comparing.break_even import Range
 
     wanted = Range(over, start, stop, points)
     return side_by_side.compare_along(asked, wanted, metric, baseline, progress)
@@ -465,7 +466,7 @@ def export(
 
     Raises ScenarioError, and StoreError where something cannot be read, written, or shown in that format.
     """
-    from dse import exporting
+    from dse.reporting import exporting
 
     return exporting.export(source, path, columns)
 
@@ -478,11 +479,12 @@ def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int
     """
     import xarray as xr
 
-    from dse import exporting, reports
-    from results import answer_files, page
+    from dse.reporting import exporting, reports
+    from results import page
+    from results.export import answer_files
     from results.solution import Solution
-    from results.storage import local
-    from results.store import explained
+    from results.stores.storage import local
+    from results.stores.store import explained
 
     target = local(file)
     if isinstance(source, xr.Dataset):

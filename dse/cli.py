@@ -7,7 +7,7 @@ from dse.streams import leaving_at_once
 __all__ = ["main"]
 
 with leaving_at_once():
-    from dse.commandline import main
+    from dse.commands.commandline import main
 
 if __name__ == "__main__":
     main()

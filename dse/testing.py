@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from dse import machines, models
-from dse.models import plugins
+from dse.models.described import plugins
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity, kind, registry
 
@@ -212,7 +212,7 @@ class ModelContract:
         """Pyomo expressions of every number have the value that floats have."""
         import pyomo.environ as pyo
 
-        import formulations.pyomo_model  # noqa: F401  (teaches the helpers what a Pyomo expression is)
+        import formulations.pyomo_models.pyomo_model  # noqa: F401  (teaches the helpers what a Pyomo expression is)
 
         menus = {n for n, q in self.subject.parameters().items() if q.menu}
         for x in self.points() if self._formulas() else ():
@@ -226,7 +226,7 @@ class ModelContract:
 
     def test_posynomials_give_what_floats_give(self) -> None:
         """Where a metric is a ratio of posynomials, it has the value that floats have; elsewhere nothing fails."""
-        from formulations.posynomial import Ratio, symbol
+        from formulations.arithmetics.posynomial import Ratio, symbol
 
         for x in self.points() if self._formulas() else ():
             unknown = self._unknown(x)
@@ -239,7 +239,7 @@ class ModelContract:
 
     def test_intervals_enclose_what_floats_give(self) -> None:
         """Over a box around a point every metric lies within what interval arithmetic says."""
-        from formulations.intervals import Interval
+        from formulations.arithmetics.intervals import Interval
 
         parameters, chance = self.subject.parameters(), random.Random(self.seed)
         for x in self.points() if self._formulas() else ():
@@ -302,7 +302,7 @@ def _around(q: Quantity, value: float) -> tuple[float, float]:
 
 def _known(ratio: Any, unknown: Mapping[str, float]) -> bool:
     """Tell whether a ratio has no unknowns but those of the point (maxima are unknowns of their own)."""
-    from formulations.maxima import names_in
+    from formulations.arithmetics.maxima import names_in
 
     return names_in((ratio.numerator, ratio.denominator)) <= unknown.keys()
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from formulations import canonical as canon
 from formulations import handover, over_grid
+from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
-from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Kind, Problem, Variable, formulate, moved, symbolic
 from scenarios.decisions import halved
-from scenarios.grids import Grid
 from scenarios.question import Decision, Question
+from scenarios.sweep.grids import Grid
 
 Pair = tuple[Posynomial, Posynomial]
 Maker = Callable[[Spread, Region], object]

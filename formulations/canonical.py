@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.arithmetics.maxima import SIDE
+from formulations.arithmetics.posynomial import Posynomial
 from formulations.cuts import cuts
 from formulations.evaluation import RowKey
-from formulations.maxima import SIDE
-from formulations.posynomial import Posynomial
 from formulations.problem import Goal, Problem, Row, Variable
 
 Array = NDArray[np.float64]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from formulations import evaluation, maxima
-from formulations.differences import Difference
-from formulations.posynomial import LogMonomial, Ratio, Refused, symbol
+from formulations import evaluation
+from formulations.arithmetics import maxima
+from formulations.arithmetics.differences import Difference
+from formulations.arithmetics.posynomial import LogMonomial, Ratio, Refused, symbol
 from formulations.problem import Kind, Problem
-from scenarios.composed import definitions_of
-from scenarios.trees import names
+from scenarios.define.composed import definitions_of
+from scenarios.define.trees import names
 
 
 def culprit(problem: Problem) -> str:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from formulations.maxima import Pair, joined
-from formulations.posynomial import Key, Posynomial, Ratio
+from formulations.arithmetics.maxima import Pair, joined
+from formulations.arithmetics.posynomial import Key, Posynomial, Ratio
 
 SAME = 1e-9
 MOST = 16

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.models import arithmetic, economics
+from dse.models import arithmetic
 from dse.models.model import Model, evaluate
+from dse.models.shared import economics
 from dse.quantities import Quantity
-from formulations.differences import Difference
-from formulations.posynomial import Ratio
-from scenarios import composed
+from formulations.arithmetics.differences import Difference
+from formulations.arithmetics.posynomial import Ratio
+from scenarios.define import composed
 from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 
 # powers of the elapsed time in the metrics that idling changes

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from formulations.arithmetics.log_program import log_program
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.evaluation import RowKey
-from formulations.log_data import Swept
-from formulations.logprogram import log_program
-from formulations.posynomial import NotPosynomial
 from formulations.problem import Problem, formulate
 from formulations.program import Program, program
-from formulations.user_model import Open, Slope
-from scenarios import composed
-from scenarios.axes import Target
-from scenarios.grids import Grid
+from formulations.pyomo_models.log_data import Swept
+from formulations.pyomo_models.user_model import Open, Slope
+from scenarios.define import composed
 from scenarios.question import combinations
+from scenarios.sweep.axes import Target
+from scenarios.sweep.grids import Grid
 
 SAME = 1e-9
 

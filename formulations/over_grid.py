@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import row_order
-from scenarios.grids import Grid
+from scenarios.sweep.grids import Grid
 
 if TYPE_CHECKING:
-    from scenarios.axes import Target
     from scenarios.question import Limit, Question
+    from scenarios.sweep.axes import Target
 
 Array = np.ndarray[Any, Any]
 Arrays = dict[str, Array]

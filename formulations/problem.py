@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from formulations import evaluation, maxima, posynomial
+from formulations import evaluation
+from formulations.arithmetics import maxima, posynomial
+from formulations.arithmetics.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
 from formulations.evaluation import RowKey
-from formulations.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
 from formulations.program import Program, is_linear, program
 from formulations.stated import Run
 from scenarios.question import Decision, Question

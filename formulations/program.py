@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
-from formulations import evaluation, largest, many
-from formulations.affine import ONE, Linear, Product, symbol
+from formulations import evaluation
+from formulations.arithmetics import largest, many
+from formulations.arithmetics.affine import ONE, Linear, Product, symbol
+from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
+from formulations.arithmetics.many import Many
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.evaluation import RowKey
-from formulations.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
-from formulations.many import Many
-from formulations.posynomial import NotPosynomial
 from formulations.stated import Run, named, run, stated
 from scenarios.question import Decision, Question
 
@@ -112,8 +113,8 @@ def program(question: Question, objective: int = 0, known: Run | None = None) ->
     """Write a question as a program; raises NotPosynomial where its arithmetic is not affine.
 
     ``known``: what the model came to, where it has run already: only its ends are then made anew.
-    Where what is given are numbers of many points (``formulations.many``), arrays whose numbers differ have one more
-    dimension before the others, for the points.
+    Where what is given are numbers of many points (``formulations.arithmetics.many``), arrays whose numbers differ
+    have one more dimension before the others, for the points.
     """
     made = known or run(question)
     s = stated(question, objective, made)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulations import evaluation
-from formulations.affine import Linear, linear, symbol
+from formulations.arithmetics.affine import Linear, linear, symbol
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.evaluation import RowKey
-from formulations.posynomial import NotPosynomial
 from scenarios.question import Question
 
 

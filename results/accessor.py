@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from results import flat
+from results.export import flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,7 +92,8 @@ class Pictures:
 
 def shown(dataset: xr.Dataset) -> tuple[str, ...]:
     """Return the names of the pictures that a dataset can show, some of them only of a part chosen with isel."""
-    from results import breakdowns, rooflines
+    from results import rooflines
+    from results.telling import breakdowns
 
     dims = flat.points(dataset)
     there = bool(dims) and 0 not in [dataset.sizes[d] for d in dims]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from scenarios import Scenario
-    from scenarios.tables import Table
+    from scenarios.sweep.tables import Table
 
 
 def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
@@ -45,7 +45,7 @@ def tables(coordinates: Mapping[Any, Any], attributes: Mapping[Any, Any]) -> lis
 
 
 def _drawn_from(stored: Mapping[str, Mapping[str, list[float]]]) -> list[Table]:
-    from scenarios.tables import Cells, Table
+    from scenarios.sweep.tables import Cells, Table
 
     return [
         Table(name, {path: Cells(np.asarray(values, float)) for path, values in columns.items()})
@@ -54,7 +54,7 @@ def _drawn_from(stored: Mapping[str, Mapping[str, list[float]]]) -> list[Table]:
 
 
 def _table(numbers: Any, coordinates: Mapping[Any, Any]) -> Table:
-    from scenarios.tables import Cells, Table
+    from scenarios.sweep.tables import Cells, Table
 
     found = {}
     for name in json.loads(numbers.attrs[COLUMNS]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from results import flat
+from results.export import flat
 
 if TYPE_CHECKING:
     import xarray as xr

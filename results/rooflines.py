@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
-from dse.models import roofline
 from dse.models.model import MACHINE_PREFIX
+from dse.models.platforms import roofline
 from formulations import evaluation
 from results import designs_inside
 from results.designs_inside import Designs
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from results.facts import Facts
+    from results.telling.facts import Facts
     from scenarios.question import Question
 
 Array = np.ndarray[Any, Any]

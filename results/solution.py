@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from results.facts import Alternative, Facts, LimitState, Status
-from results.render import to_html, to_text
+from results.telling.facts import Alternative, Facts, LimitState, Status
+from results.telling.render import to_html, to_text
 
 __all__ = ["THROUGH", "Alternative", "LimitState", "Solution", "Status"]
 

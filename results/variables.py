@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from formulations.evaluation import quantity
-from results.limits import base_name
 from results.solution import Status
+from results.telling.limits import base_name
 from scenarios.question import HALVINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dse.quantities import Quantity
-    from results.families import Dimension, Family
+    from results.telling.families import Dimension, Family
     from scenarios.question import Decision, Question
 
 STATUS_CODES = {

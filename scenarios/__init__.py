@@ -10,13 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scenarios.errors import Problem, ScenarioError
-    from scenarios.grids import Grid, GridAxis
-    from scenarios.loading import from_text, load
+    from scenarios.language.errors import Problem, ScenarioError
+    from scenarios.language.loading import from_text, load
+    from scenarios.language.ready import library
+    from scenarios.language.scenario import Scenario
+    from scenarios.language.templates import json_schema, template
     from scenarios.questions import grid
-    from scenarios.ready import library
-    from scenarios.scenario import Scenario
-    from scenarios.templates import json_schema, template
+    from scenarios.sweep.grids import Grid, GridAxis
 
 __all__ = [
     "Grid",
@@ -34,17 +34,17 @@ __all__ = [
 
 # imported when first asked for: `scenarios.question` needs none of it
 _HOMES = {
-    "Grid": "grids",
-    "GridAxis": "grids",
-    "Problem": "errors",
-    "Scenario": "scenario",
-    "ScenarioError": "errors",
-    "from_text": "loading",
+    "Grid": "sweep.grids",
+    "GridAxis": "sweep.grids",
+    "Problem": "language.errors",
+    "Scenario": "language.scenario",
+    "ScenarioError": "language.errors",
+    "from_text": "language.loading",
     "grid": "questions",
-    "json_schema": "templates",
-    "library": "ready",
-    "load": "loading",
-    "template": "templates",
+    "json_schema": "language.templates",
+    "library": "language.ready",
+    "load": "language.loading",
+    "template": "language.templates",
 }
 
 

@@ -6,9 +6,9 @@ import itertools
 from dataclasses import replace
 
 from dse import models
-from dse.models.witness import refusal
-from scenarios.grids import Grid
+from dse.models.described.witness import refusal
 from scenarios.question import STRETCH, combinations
+from scenarios.sweep.grids import Grid
 
 MOST = 200
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import count, takewhile
 
 from dse.quantities import Quantity
-from scenarios.errors import shown
+from scenarios.language.errors import shown
+from scenarios.language.reading import Reader, box, choice
+from scenarios.language.schema import Decide
 from scenarios.question import Decision
-from scenarios.reading import Reader, box, choice
-from scenarios.schema import Decide
 
 MOST_HALVINGS = 500
 LEAST_POWER = 1e-30

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dse import machines, workloads
-from dse.models import validity
 from dse.models.model import MACHINE_PREFIX, Model, extended
+from dse.models.shared import validity
 from dse.names import UnknownName
-from scenarios.errors import Findings
-from scenarios.reading import Reader
-from scenarios.schema import Shape
+from scenarios.language.errors import Findings
+from scenarios.language.reading import Reader
+from scenarios.language.schema import Shape
 
 
 def of_question(model: Model, shape: Shape, findings: Findings, *, swept: bool) -> Model:

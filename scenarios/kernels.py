@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse import models, workloads
-from dse.models import kernels as composing
-from dse.models.fitted import fit_of
-from dse.models.kernels import Kernel
+from dse.models.described.fitted import fit_of
+from dse.models.described.plugins import PluginError
 from dse.models.model import Model
-from dse.models.plugins import PluginError
+from dse.models.shared import kernels as composing
+from dse.models.shared.kernels import Kernel
 from dse.names import UnknownName
-from scenarios import axes, extensions
-from scenarios.errors import Findings, meant, shown
+from scenarios import extensions
+from scenarios.language.errors import Findings, meant, shown
+from scenarios.language.schema import KernelEntry, Shape
 from scenarios.question import HALVINGS, STRETCH
-from scenarios.schema import KernelEntry, Shape
+from scenarios.sweep import axes
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORDS = frozenset({"machine", *Shape.model_fields, HALVINGS.name, STRETCH.name})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from scenarios.errors import Findings, shown
-from scenarios.schema import OWN_KEYS
+from scenarios.language.errors import Findings, shown
+from scenarios.language.schema import OWN_KEYS
 
 LONGEST = 80
 

@@ -7,17 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dse.models.model import MACHINE_PREFIX, Model
-from dse.models.validity import PREFIX
-from scenarios import axes, better
-from scenarios.axes import RESERVED, Slot, Target
-from scenarios.composed import NOT_NEGATIVE, definitions_of
-from scenarios.errors import meant, shown
-from scenarios.machine_tables import known
+from dse.models.shared.validity import PREFIX
+from scenarios import better
+from scenarios.define.composed import NOT_NEGATIVE, definitions_of
+from scenarios.define.trees import names as named
+from scenarios.language.errors import meant, shown
+from scenarios.language.reading import Reader
+from scenarios.language.schema import Shape
+from scenarios.machines.machine_tables import known
 from scenarios.question import HALVINGS, Objective
-from scenarios.reading import Reader
-from scenarios.schema import Shape
-from scenarios.tables import Tables
-from scenarios.trees import names as named
+from scenarios.sweep import axes
+from scenarios.sweep.axes import RESERVED, Slot, Target
+from scenarios.sweep.tables import Tables
 
 MOST_SHARE = 1000.0
 _AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

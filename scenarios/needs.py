@@ -7,10 +7,10 @@ from itertools import product
 from typing import Any
 
 from dse.quantities import Quantity
-from scenarios import axes
-from scenarios.errors import shown
+from scenarios.language.errors import shown
+from scenarios.language.schema import Shape
 from scenarios.names import Roles
-from scenarios.schema import Shape
+from scenarios.sweep import axes
 
 
 def one_each(shape: Shape, roles: Roles) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
-from scenarios.distributions import CONFIDENCE, Joint, Measure, Uncertain
+from scenarios.uncertainty.distributions import CONFIDENCE, Joint, Measure, Uncertain
 
 GAP = 1e-6
 """An answer is optimal where the proved bound is this near to its objective, relative; a file may ask for less."""

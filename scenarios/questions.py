@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import (
-    black_boxes,
-    clocks,
-    definitions,
-    extensions,
-    names,
-    points,
-    prices,
-    searches,
-    structure,
-    undefined,
-    weights,
-)
-from scenarios.errors import Findings, ScenarioError
-from scenarios.grids import Grid
+from scenarios import black_boxes, extensions, names, structure
+from scenarios.define import definitions, undefined, weights
+from scenarios.language import searches
+from scenarios.language.errors import Findings, ScenarioError
+from scenarios.language.scenario import Scenario
+from scenarios.language.schema import Shape
+from scenarios.machines import clocks, prices
 from scenarios.question import Question
-from scenarios.scenario import Scenario
-from scenarios.schema import Shape
-from scenarios.tables import Tables
+from scenarios.sweep import points
+from scenarios.sweep.grids import Grid
+from scenarios.sweep.tables import Tables
 
 
 def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = True) -> Grid | None:

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dse.models.structure import Column, Row, Structure, Table
+from dse.models.shared.structure import Column, Row, Structure, Table
 from dse.names import did_you_mean
 from dse.quantities import Quantity, UnitError, examples, to_si
-from scenarios.errors import Findings, meant, shown
 from scenarios.labels import is_label
+from scenarios.language.errors import Findings, meant, shown
 
 # shares may be rounded to so much
 SUM = 1e-6

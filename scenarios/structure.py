@@ -9,12 +9,14 @@ from typing import Any
 
 from dse import models
 from dse.models.model import MACHINE_PREFIX, Model
-from dse.models.structure import Parts, Structure
+from dse.models.shared.structure import Parts, Structure
 from dse.names import UnknownName
-from scenarios import axes, extensions, kernels, maps, rows
-from scenarios.errors import Findings, shown
-from scenarios.reading import Reader
-from scenarios.schema import Decide, Shape
+from scenarios import extensions, kernels, rows
+from scenarios.language.errors import Findings, shown
+from scenarios.language.reading import Reader
+from scenarios.language.schema import Decide, Shape
+from scenarios.machines import maps
+from scenarios.sweep import axes
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,21 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dse import models
-from dse.models import validity
-from formulations import evaluation, failures
+from dse.models.shared import validity
+from formulations import evaluation
+from formulations.arithmetics import failures
 from formulations.problem import Kind, Problem, formulate
 from formulations.tolerances import HOLDS
-from results import families
-from results.limits import base_name
 from results.solution import Solution, Status
-from results.trouble import StoreError
+from results.stores.trouble import StoreError
+from results.telling import families
+from results.telling.limits import base_name
 from scenarios.question import Question
-from solvers import anchors, cases, choices, designs, explanation, judgement, structured, ties, wider
+from solvers import anchors, choices, designs, judgement
+from solvers.explaining import explanation, ties, wider
+from solvers.explaining.wider import Tried
+from solvers.geometric import cases, structured
 from solvers.outcome import Conflicts, Outcome
-from solvers.wider import Tried
 
 
 def answer(question: Question, *, neighbours: bool = True, brief: bool = False) -> Solution:
@@ -34,7 +37,7 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
     """
     began = time.perf_counter()
     if question.uncertain is not None:
-        from solvers import decide_now  # it answers the worlds of a question by what is here
+        from solvers.robust import decide_now  # it answers the worlds of a question by what is here
 
         return decide_now.answer_now(question, fresh=neighbours and not brief)
     if anchors.has_anchors(question):
@@ -103,7 +106,7 @@ def _answer(
     """
     told = neighbours or not brief
     if question.decide and (question.search is not None or question.model.black_box):
-        from solvers import sampled  # slow to import, and most questions never come here
+        from solvers.sampling import sampled  # slow to import, and most questions never come here
 
         return sampled.answer(question, _checked, lambda q: answer(q, neighbours=False))
     if choices.categorical(question):
@@ -131,7 +134,7 @@ def _answer(
         return solution
     solution = _ties_told(tried.problem, solution)
     if not isinstance(tried.found, structured.Optimum):
-        from solvers import programs
+        from solvers.linear import programs
 
         assert tried.problem.program is not None, "this is how programs are settled"
         return programs.explained(tried.problem.program, tried.found, solution, neighbours)
@@ -155,7 +158,7 @@ def _tried(problem: Problem, *, brief: bool) -> Tried:
 
         return _without_structure(problem, enumeration.optimum(problem.question))
     if problem.program is not None:
-        from solvers import programs
+        from solvers.linear import programs
 
         return Tried(problem, programs.optimise(problem.program, ties=not brief), True)
     if cases.apply_to(problem):
@@ -174,10 +177,10 @@ def _without_structure(problem: Problem, outcome: Outcome) -> Tried:
 def _why(tried: Tried) -> Conflicts:
     problem = tried.problem
     if problem.program is not None and tried.structured:
-        from solvers import milp_conflicts
+        from solvers.linear import milp_conflicts
 
         return milp_conflicts.explain(problem.program, wider.ended(problem) if problem.program.open else ())
-    from solvers import conflicts, subsets
+    from solvers.explaining import conflicts, subsets
 
     return conflicts.explain(problem) if tried.structured else subsets.conflicts(problem.question)
 

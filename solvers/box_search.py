@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.divided import Indices, at
+from formulations.arithmetics.divided import Indices, at
 from scenarios.question import Question
 from solvers import boxes, interval
 from solvers.boxes import FEASIBLE, Array, Space
-from solvers.conflicts import CONFLICT, MET, UNKNOWN, Codes
+from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, Codes
 
 MOST = 4000
 """Boxes of a point, at most: what is open by then is not known."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from formulations.many import Many
+from formulations.arithmetics.many import Many
 from scenarios.question import HALVINGS, Decision, Question, combinations
 from solvers import boxes
 from solvers.boxes import Array, Space

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
+from formulations.arithmetics.many import Points, plain
 from formulations.evaluation import RowKey
-from formulations.many import Points, plain
 from formulations.tolerances import TIE
 from results.solution import Status
-from scenarios import composed
+from scenarios.define import composed
 from scenarios.question import Question
 from solvers import boxes, designs
 from solvers.boxes import FEASIBLE, Array

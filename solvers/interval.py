@@ -15,9 +15,10 @@ import numpy as np
 
 from results.solution import Status
 from scenarios.question import Question
-from solvers import boxes, descent
+from solvers import boxes
 from solvers.boxes import FEASIBLE, Array, Space
 from solvers.outcome import Outcome
+from solvers.sampling import descent
 
 BATCH = 512
 PATIENCE = 2000

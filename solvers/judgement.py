@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
+from formulations.arithmetics.many import Array, plain
 from formulations.evaluation import RowKey
-from formulations.many import Array, plain
 from formulations.problem import no_halvings
 from formulations.tolerances import BINDS, HOLDS
 from results.solution import LimitState, Solution, Status
-from scenarios.composed import definitions_of
+from scenarios.define.composed import definitions_of
 from scenarios.question import HALVINGS, Question
 
 Bools = NDArray[np.bool_]

@@ -7,15 +7,15 @@ import math
 from functools import partial
 
 from formulations import evaluation
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.evaluation import RowKey
-from formulations.posynomial import NotPosynomial
 from formulations.problem import Problem
 from formulations.program import is_linear, product
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Objective, Question
 from solvers import designs, enumeration
+from solvers.explaining.sensitivity import with_limit
 from solvers.outcome import Outcome
-from solvers.sensitivity import with_limit
 
 ENUMERATED = enumeration.LARGEST
 QUICK = 300_000
@@ -35,7 +35,8 @@ def unstructured(question: Question) -> Outcome:
     if found is not None:
         return found
     free = sum(1 for d in question.decide if not d.integer and d.values is None)
-    from solvers import interval, scip
+    from solvers import interval
+    from solvers.others import scip
 
     tried: list[Outcome] = []
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
@@ -57,7 +58,7 @@ def _product(question: Question) -> Outcome | None:
     if not is_linear(question):
         return None
     try:
-        from solvers import program_product
+        from solvers.linear import program_product
 
         p = product(question)
         return None if p is None else program_product.minimise(p)
@@ -67,7 +68,7 @@ def _product(question: Question) -> Outcome | None:
 
 def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
     """Sample as the last resort, which says so; hand out the best design that anything found, with the best bound."""
-    from solvers import sampler
+    from solvers.sampling import sampler
 
     guess = sampler.solve(question)
     found = [o for o in (*tried, guess) if o.x is not None]

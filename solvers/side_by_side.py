@@ -19,9 +19,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers import gp, gp_together
-from solvers.gp_terms import Array
-from solvers.gp_together import Programs
+from solvers.geometric import gp, gp_together
+from solvers.geometric.gp_terms import Array
+from solvers.geometric.gp_together import Programs
 
 T = TypeVar("T")
 MOST_ROWS = 2048

@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from formulations.problem import Kind, Problem, formulate
-from scenarios.grids import Grid
 from scenarios.question import Question, Search, combinations
+from scenarios.sweep.grids import Grid
 
 TABLE = "work.csv"
 OTHER = "alone other"

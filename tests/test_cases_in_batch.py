@@ -26,8 +26,12 @@ import scenarios
 from formulations import batch
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
-from solvers.batched import divided, evaluated, geometric, line, linear, sums, tables, whole
+from solvers.batched import evaluated
+from solvers.batched.counting import sums, tables, whole
+from solvers.batched.geometric_programs import geometric
+from solvers.batched.linear_programs import linear
 from solvers.batched.path import SHARE
+from solvers.batched.ratios import divided, line
 
 DATA = Path(__file__).parent / "data"
 EXACT = 1e-6

@@ -35,8 +35,8 @@ def test_the_page_names_what_the_contract_can_be_told():
 
 
 def test_the_page_on_exports_names_every_ending_and_section():
-    from dse.diff_command import SECTIONS
-    from results import formats
+    from dse.commands.diff_command import SECTIONS
+    from results.export import formats
 
     page = (ROOT / "docs" / "exporting.md").read_text(encoding="utf-8")
     assert all(f"`{ending}`" in page for ending in formats.WRITTEN - {".nc4"})

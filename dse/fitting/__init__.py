@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.fitting.behaviour import Behaviour
-from dse.fitting.behaviour import fit as fit_behaviour
+from dse.fitting.behaviours.behaviour import Behaviour
+from dse.fitting.behaviours.behaviour import fit as fit_behaviour
 from dse.fitting.errors import FittingError
-from dse.fitting.result import Estimate, Fit
+from dse.fitting.machine_fits.result import Estimate, Fit
 from dse.names import unknown
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _dvfs(
     confidence: float,
     relative: bool,
 ) -> tuple[Measurements, _Way]:
-    from dse.fitting import clocks, dvfs
+    from dse.fitting.machine_fits import clocks, dvfs
     from dse.fitting.reading import read
     from dse.fitting.table import table
 
@@ -143,7 +143,7 @@ def _dvfs(
 def _network(
     data: Any, names: Mapping[str, str], called: str, day: str, confidence: float, word: float | None
 ) -> tuple[Measurements, _Way]:
-    from dse.fitting import network
+    from dse.fitting.machine_fits import network
     from dse.fitting.reading import read
 
     runs = read(data, network.COLUMNS, names, network.check)
@@ -155,7 +155,7 @@ def _network(
 def _roofline(
     data: Any, names: Mapping[str, str], called: str, day: str, confidence: float, only_time: bool
 ) -> tuple[Measurements, _Way]:
-    from dse.fitting import roofline
+    from dse.fitting.machine_fits import roofline
     from dse.fitting.reading import read
 
     wanted = roofline.ONLY_TIME if only_time else roofline.COLUMNS

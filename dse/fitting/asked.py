@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.fitting.behaviours.forms import sum_of
 from dse.fitting.errors import FittingError
-from dse.fitting.forms import sum_of
 from dse.fitting.reading import Column, Measurements, unit_of
 from dse.fitting.table import Table
-from dse.models.fitted import HIGH, LOW, Derived, Term
-from dse.models.model_files import TAKEN
+from dse.models.described.fitted import HIGH, LOW, Derived, Term
+from dse.models.described.model_files import TAKEN
 from dse.quantities import UnitError, si_unit
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")

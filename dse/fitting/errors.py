@@ -30,8 +30,8 @@ def save(path: str | Path, text: str, source: str, distrust: str, *, force: bool
     """
     if distrust and not force:
         raise FittingError(source, [distrust, "force writes it all the same"])
-    from results.storage import local
-    from results.trouble import explained
+    from results.stores.storage import local
+    from results.stores.trouble import explained
 
     target = local(path)
     with explained(target, "write"):

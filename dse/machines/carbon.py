@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.models.grids import GRIDS
+from dse.models.shared.grids import GRIDS
 
 _PER_CM2 = 1e4
 _KWH = 3.6e6

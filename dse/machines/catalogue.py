@@ -14,7 +14,8 @@ from dse import files
 from dse.machines import derivation, held, settings, values
 from dse.machines.figures import FIGURES
 from dse.machines.values import Value
-from dse.models import machine_parameter, machine_parameters, plugins
+from dse.models import machine_parameter, machine_parameters
+from dse.models.described import plugins
 from dse.names import UnknownName, did_you_mean, unknown
 
 _SUFFIX = ".toml"

@@ -1,7 +1,8 @@
 """What a machine held at one of its settings costs, for models without settings: ``jetson-tk1-choi2016@852-924``.
 
-The setting states energies and the constant power, or voltages from which they follow (``dse.models.dvfs_energy``).
-A rate per cycle of the machine times the setting's clock is a rate, and its reciprocal a time.
+The setting states energies and the constant power, or voltages from which they follow
+(``dse.models.platforms.dvfs_energy``). A rate per cycle of the machine times the setting's clock is a rate, and its
+reciprocal a time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from dse.machines.values import Value
 from dse.models import machine_parameter
-from dse.models.dvfs_energy import LEAKAGE, OPERATIONS, constant_power, energies
+from dse.models.platforms.dvfs_energy import LEAKAGE, OPERATIONS, constant_power, energies
 
 MARK = "@"
 _CIRCUIT_SOURCE = "from the voltages of the setting, Choi et al. 2016 (6)-(8)"

@@ -12,7 +12,7 @@ from dse.machines.figures import FIGURES
 from dse.machines.settings import QUANTITIES
 from dse.machines.values import Value
 from dse.models import machine_parameters
-from dse.models.economics import ACCOUNTS
+from dse.models.shared.economics import ACCOUNTS
 from dse.quantities import show
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]

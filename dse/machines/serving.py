@@ -8,7 +8,7 @@ from itertools import product
 from dse import models
 from dse.machines.catalogue import Machine
 from dse.models.model import Model
-from dse.models.structure import Parts, Row
+from dse.models.shared.structure import Parts, Row
 
 
 def lacking(machine: Machine, model: Model) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dse.models.dvfs_energy import SETTING
+from dse.models.platforms.dvfs_energy import SETTING
 from dse.quantities import to_si
 
 QUANTITIES = {q.name: q for q in SETTING}

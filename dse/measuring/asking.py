@@ -8,20 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dse import files
-from dse.measuring import cpu, gpu, writing
+from dse.measuring import writing
 from dse.measuring.conditions import Conditions
+from dse.measuring.energy.meters import Meter, first_of
+from dse.measuring.energy.nvml import Nvml
+from dse.measuring.energy.perf import Perf
+from dse.measuring.energy.power import logged, stated, with_energy
+from dse.measuring.energy.rapl import POWERCAP, Rapl
 from dse.measuring.errors import MeasuringError
-from dse.measuring.gpu_libraries import library
 from dse.measuring.hardware import Hardware, look, processors
-from dse.measuring.meters import Meter, first_of
-from dse.measuring.nvml import Nvml
-from dse.measuring.perf import Perf
-from dse.measuring.power import logged, stated, with_energy
-from dse.measuring.rapl import POWERCAP, Rapl
-from dse.measuring.repetition import FULL, QUICK, Effort
+from dse.measuring.loops import cpu, gpu
+from dse.measuring.loops.gpu_libraries import library
+from dse.measuring.loops.repetition import FULL, QUICK, Effort
 from dse.measuring.runs import read_runs
 from dse.measuring.session import Measured, Place, measure
-from dse.progress import Report, announce, reporting
+from dse.sweeping.progress import Report, announce, reporting
 
 RUNS = "runs.csv"
 Ways = list[Callable[[], Meter]]
@@ -58,7 +59,7 @@ def numbers(text: str | None) -> tuple[int, ...]:
 
 
 def take(asked: Asked, progress: bool | Report | None = None) -> Measured:
-    """Measure; ``progress`` as of ``dse.progress.reporting``.
+    """Measure; ``progress`` as of ``dse.sweeping.progress.reporting``.
 
     Raises MeasuringError for a device, a number of threads or a power that cannot be. Ctrl-C ends it with
     what there is by then.

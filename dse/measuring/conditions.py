@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dse.measuring.hardware import PROC, SYS, text
-from dse.measuring.repetition import Busy
+from dse.measuring.loops.repetition import Busy
 
 MOST_OTHERS = 0.05
 """Share of the processors that others may take."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dse import fitting
+from dse.measuring.loops.tasks import OUTER
 from dse.measuring.runs import Run
-from dse.measuring.tasks import OUTER
 from dse.models import machine_parameters
 
 _FIT_OF = {"single": "", "double": "_double"}

@@ -12,10 +12,10 @@ from typing import Any
 from dse.measuring import costs as energies
 from dse.measuring import figures as rates
 from dse.measuring.conditions import Conditions, Watch
-from dse.measuring.meters import Meter, Unavailable
-from dse.measuring.repetition import Effort, repeat
+from dse.measuring.energy.meters import Meter, Unavailable
+from dse.measuring.loops.repetition import Effort, repeat
 from dse.measuring.runs import Run
-from dse.progress import Report
+from dse.sweeping.progress import Report
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from dse.measuring.runs import csv_text
 from dse.measuring.session import Measured
 from dse.quantities import show
 from dse.version import VERSION
-from results.storage import local
-from results.trouble import explained
-from scenarios.toml_text import to_toml
+from results.stores.storage import local
+from results.stores.trouble import explained
+from scenarios.language.toml_text import to_toml
 
 NOISY = "measured on a noisy machine"
 _NOTE = "dse measure"

@@ -3,6 +3,6 @@
 import sys
 from pathlib import Path
 
-from dse.models.pages import write
+from dse.models.described.pages import write
 
 write(Path(*(sys.argv[1:] or ["docs/models"])))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dse.models.spaces import Space
-from dse.models.structure import Parts, Structure
-from dse.models.sums import Held, Sum
+from dse.models.shared.spaces import Space
+from dse.models.shared.structure import Parts, Structure
+from dse.models.shared.sums import Held, Sum
 from dse.quantities import Quantity
 
 MACHINE_PREFIX = "machine."
@@ -59,9 +59,9 @@ class Model:
     ``further``: optional parameters ("bytes_L2", "machine.torus_dimensions") with which it is another model, of other
     metrics, that may need more of a machine; ``extend`` takes the model and those of them that a question states, and
     returns the model of this question. It raises ValueError ("wrong; right") where they do not go together.
-    ``hardware``: what a run keeps busy, on which its cost and its carbon rest (``dse.models.economics``); empty: not
-    said so. ``valid``: the range in which it was derived, as limits that are in force only where a question asks for
-    it (``dse.models.validity``); each is called like a metric that is a ratio <= 1 inside.
+    ``hardware``: what a run keeps busy, on which its cost and its carbon rest (``dse.models.shared.economics``);
+    empty: not said so. ``valid``: the range in which it was derived, as limits that are in force only where a
+    question asks for it (``dse.models.shared.validity``); each is called like a metric that is a ratio <= 1 inside.
     """
 
     name: str
@@ -117,7 +117,7 @@ def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[
     floats, or arrays that are gone through one design after another. ``labels``: flop, word, message, instruction.
     """
     if model.black_box:
-        from dse.models import pointwise  # with NumPy, which listing models does without
+        from dse.models.described import pointwise  # with NumPy, which listing models does without
 
         return pointwise.run(lambda at: _run(model, at, labels), values)
     return _run(model, values, labels)

@@ -1,6 +1,6 @@
 """The models by name; a model's module is imported when it is first asked for.
 
-Our own models, those of installed packages (``dse.models.plugins``) and those registered by a running program
+Our own models, those of installed packages (``dse.models.described.plugins``) and those registered by a running program
 are found in the same way: an offer says where a model is, ``get`` imports it.
 """
 
@@ -10,26 +10,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import chain
 
-from dse.models import clock, economics, fitted, model_files, plugins
-from dse.models.dvfs_energy import CIRCUIT
+from dse.models.described import fitted, model_files, plugins
+from dse.models.described.plugins import Offer, PluginError
 from dse.models.model import Model
-from dse.models.plugins import Offer, PluginError
+from dse.models.platforms import clock
+from dse.models.platforms.dvfs_energy import CIRCUIT
+from dse.models.shared import economics
 from dse.names import unknown
 from dse.quantities import Quantity
 
 _BUILT_IN = {
-    "nbody": "dse.models.nbody:NBODY",
-    "matmul": "dse.models.matmul:MATMUL",
-    "strassen": "dse.models.matmul:STRASSEN",
-    "lu": "dse.models.matmul:LU",
-    "fft": "dse.models.fft:FFT",
-    "matmul_two_level": "dse.models.two_level:MATMUL_TWO_LEVEL",
-    "nbody_two_level": "dse.models.two_level:NBODY_TWO_LEVEL",
-    "roofline": "dse.models.roofline:ROOFLINE",
-    "sockets": "dse.models.sockets:SOCKETS",
-    "partition": "dse.models.partition:PARTITION",
-    "blocks": "dse.models.blocks:BLOCKS",
-    "dvfs": "dse.models.dvfs:DVFS",
+    "nbody": "dse.models.algorithms.nbody:NBODY",
+    "matmul": "dse.models.algorithms.matmul:MATMUL",
+    "strassen": "dse.models.algorithms.matmul:STRASSEN",
+    "lu": "dse.models.algorithms.matmul:LU",
+    "fft": "dse.models.algorithms.fft:FFT",
+    "matmul_two_level": "dse.models.algorithms.two_level:MATMUL_TWO_LEVEL",
+    "nbody_two_level": "dse.models.algorithms.two_level:NBODY_TWO_LEVEL",
+    "roofline": "dse.models.platforms.roofline:ROOFLINE",
+    "sockets": "dse.models.platforms.sockets:SOCKETS",
+    "partition": "dse.models.partitions.partition:PARTITION",
+    "blocks": "dse.models.platforms.blocks:BLOCKS",
+    "dvfs": "dse.models.platforms.dvfs:DVFS",
     "exabounds": "dse.models.exabounds:EXABOUNDS",
 }
 _COMMON = (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import along, axes, segments
+from results import axes
+from results.along_fronts import along, segments
 from results.dataset import objectives
 
 if TYPE_CHECKING:

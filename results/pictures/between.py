@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes, segments
+from results import axes
+from results.along_fronts import segments
 from results.dataset import objectives
 
 if TYPE_CHECKING:

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes, flat
-from results.breakdowns import REST, Breakdown
-from results.breakdowns import breakdown as taken_apart
+from results import axes
 from results.dataset import objectives
-from results.facts import Facts
+from results.export import flat
 from results.pictures import forbidden
 from results.pictures.canvas import (
     BLUE,
@@ -27,6 +25,9 @@ from results.pictures.canvas import (
     sheet,
     title_of,
 )
+from results.telling.breakdowns import REST, Breakdown
+from results.telling.breakdowns import breakdown as taken_apart
+from results.telling.facts import Facts
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dse.streams import visible
 from results import axes
-from results.storage import local
-from results.trouble import StoreError, explained
+from results.stores.storage import local
+from results.stores.trouble import StoreError, explained
 
 if TYPE_CHECKING:
     import os

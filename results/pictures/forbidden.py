@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes, flat
+from results import axes
 from results.dataset import CONFLICTING, LIMIT, STATUS_CODES
-from results.facts import Status
+from results.export import flat
 from results.pictures.canvas import GREY, HATCHES
+from results.telling.facts import Status
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import along, axes
+from results import axes
+from results.along_fronts import along
 from results.dataset import BINDING, LIMIT, objectives
-from results.limits import base_name
 from results.pictures import several_fronts
 from results.pictures.between import draw_between
 from results.pictures.canvas import (
@@ -23,6 +23,7 @@ from results.pictures.canvas import (
     sheet,
     title_of,
 )
+from results.telling.limits import base_name
 
 if TYPE_CHECKING:
     import xarray as xr

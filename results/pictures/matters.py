@@ -8,15 +8,15 @@ import numpy as np
 
 from dse.quantities import show
 from results import axes
-from results.indices import ranked
 from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL, VERMILLION, sheet
+from results.uncertainty.indices import ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from results.indices import Indices
-    from results.matters import Losses, Matters
+    from results.uncertainty.indices import Indices
+    from results.uncertainty.matters import Losses, Matters
 
 MOST = 10
 FIRST, TOTAL, CHANCE = "first order", "total", "by chance"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results import axes, rooflines
-from results.facts import Facts
 from results.pictures.canvas import GREY, LINES, MEDIUM, SMALL, sheet, title_of
+from results.telling.facts import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes, flat
+from results import axes
 from results.dataset import LIMIT, objectives
-from results.facts import Facts
-from results.limits import base_name
+from results.export import flat
 from results.pictures.canvas import BLUE, MEDIUM, SMALL, VERMILLION, sheet, title_of
-from results.words import NOTICEABLE
+from results.telling.facts import Facts
+from results.telling.limits import base_name
+from results.telling.words import NOTICEABLE
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes, flat
+from results import axes
 from results.axes import ANSWERED
+from results.export import flat
 from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL, VERMILLION, sheet
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from results.worlds import Number, Share, Worlds
+    from results.uncertainty.worlds import Number, Share, Worlds
 
 MOST_DECIDED, MOST_CHOICES, MOST_BARS = 4, 2, 8
 MOST_BINS = 60

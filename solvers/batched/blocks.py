@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations import handover
-from formulations.many import Differ, Many, Points
+from formulations.arithmetics.many import Differ, Many, Points
 from results.dataset import layout
-from scenarios.axes import Target
-from scenarios.grids import Change, Grid
 from scenarios.question import Decision, Limit, Question
+from scenarios.sweep.axes import Target
+from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.batched import effort
 from solvers.batched.offers import Offer, Path

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import handover
-from formulations.many import Array, Points
+from formulations.arithmetics.many import Array, Points
 from results.dataset import STATUS_CODES, Arrays, Layout, blank
 from results.solution import Status
-from scenarios.grids import Grid
 from scenarios.question import Question, combinations, fixed
+from scenarios.sweep.grids import Grid
 from solvers.batched import blocks
 from solvers.batched.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.batched.told import Designs, Told

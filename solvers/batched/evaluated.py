@@ -19,11 +19,11 @@ from formulations.handover import ARITHMETIC
 from formulations.over_grid import Region, Spread
 from formulations.tolerances import BINDS, HOLDS
 from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout
-from results.limits import base_name
 from results.solution import Status
+from results.telling.limits import base_name
 from results.variables import Variable
-from scenarios.grids import Grid
 from scenarios.question import Question
+from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.batched.offers import OTHER_KIND, Offer
 

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from results.dataset import Arrays, Layout
-from scenarios.grids import Grid
 from scenarios.question import Question
+from scenarios.sweep.grids import Grid
 
 
 class Path(Protocol):
     """A way to answer many points of a grid at once.
 
     ``method``: how, in words for the dataset. ``kind``: how the grid is cut into chunks (see
-    ``results.chunks.chunk_shape``). A way that several threads may use at once has ``threads = True`` too: their
+    ``results.stores.chunks.chunk_shape``). A way that several threads may use at once has ``threads = True`` too: their
     chunks are then computed side by side in one process.
     """
 

@@ -7,19 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from formulations import handover
-from scenarios.grids import Grid
-from solvers.batched import (
-    by_choice,
-    divided,
-    evaluated,
-    geometric,
-    line,
-    linear,
-    sums,
-    tables,
-    whole,
-)
+from scenarios.sweep.grids import Grid
+from solvers.batched import by_choice, evaluated
+from solvers.batched.counting import sums, tables, whole
+from solvers.batched.geometric_programs import geometric
+from solvers.batched.linear_programs import linear
 from solvers.batched.offers import OTHER_KIND, Choice, Offer, Path
+from solvers.batched.ratios import divided, line
 from solvers.designs import LISTED
 
 Way = Callable[[Grid], Offer]

@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import divided
+from formulations.arithmetics import divided
+from formulations.arithmetics.divided import Divided, Indices
 from formulations.batch import Batch
 from formulations.canonical import Array, Canonical
-from formulations.divided import Divided, Indices
 from scenarios.question import Decision, Question
-from solvers import gp
-from solvers.batched import branching, would_do
-from solvers.batched.geometric_conflicts import neighbours
-from solvers.optimal_face import Solver
+from solvers.batched import would_do
+from solvers.batched.geometric_programs.geometric_conflicts import neighbours
+from solvers.batched.ratios import branching
+from solvers.explaining.optimal_face import Solver
+from solvers.geometric import gp
 
 Bools = NDArray[np.bool_]
 

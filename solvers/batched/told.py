@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.many import Array, Points
+from formulations.arithmetics.many import Array, Points
 from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout, blank
-from results.limits import base_name
 from results.solution import Status
+from results.telling.limits import base_name
 from results.variables import Variable
 from scenarios.question import Question
-from solvers.conflicts import FEW, Codes, by_set, minimal_conflicts
+from solvers.explaining.conflicts import FEW, Codes, by_set, minimal_conflicts
 from solvers.judgement import Judged, judge
 
 Mask = NDArray[np.bool_]

@@ -18,13 +18,16 @@ from formulations import handover
 from formulations.evaluation import RowKey
 from formulations.problem import formulate
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
-from results.limits import base_name
 from results.solution import Status
-from scenarios.grids import Grid
+from results.telling.limits import base_name
 from scenarios.question import Question
-from solvers import cases, choices, conflicts, designs, milp_conflicts, subsets, wider
+from scenarios.sweep.grids import Grid
+from solvers import choices, designs
 from solvers.answer import answer
-from solvers.gp_terms import Array
+from solvers.explaining import conflicts, subsets, wider
+from solvers.geometric import cases
+from solvers.geometric.gp_terms import Array
+from solvers.linear import milp_conflicts
 
 Bools = NDArray[np.bool_]
 Factor = Callable[[int], Array]

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import dse
-import results.store
+import results.stores.store
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo", "munged", "unmunge")
 PACKAGES = ("slurm-wlm", "munge")
@@ -91,7 +91,7 @@ spacing = "log"
 # a model that takes its time: 300 points of 20 ms, 15 chunks
 SLOW = """
 import sys, time, dse
-from dse.clusters import submitted
+from dse.sweeping.clusters import submitted
 from dse.models.model import Model
 from dse.quantities import Quantity
 
@@ -197,7 +197,7 @@ def wait_for(what: str, so: Callable[[], object], seconds: float = 90) -> None:
 
 def done(store: Path) -> int:
     """Return how many chunks of a store are done."""
-    return len(results.store.done(store)) if store.exists() else 0
+    return len(results.stores.store.done(store)) if store.exists() else 0
 
 
 def right(store: Path) -> None:
@@ -205,7 +205,7 @@ def right(store: Path) -> None:
     found = dse.open(store).load()
     assert (found["status"].values == 6).all(), "every point is answered"
     np.testing.assert_array_equal(found["time"].values, 2 * found["size"].values)
-    assert results.store.verify(store) == {}, "every chunk is what was written"
+    assert results.stores.store.verify(store) == {}, "every chunk is what was written"
 
 
 def start_slow(folder: Path, store: Path) -> subprocess.Popen[bytes]:

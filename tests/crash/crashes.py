@@ -25,8 +25,8 @@ import psutil
 import xarray as xr
 
 import dse
-import results.locks
-import results.store
+import results.stores.locks
+import results.stores.store
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 2
@@ -128,7 +128,7 @@ class Place:
         time.sleep(self.dice.random() * 0.3)
 
     def done(self) -> int:
-        return len(results.store.done(self.store)) if results.store.exists(self.store) else 0
+        return len(results.stores.store.done(self.store)) if results.stores.store.exists(self.store) else 0
 
     def end(self) -> None:
         for process in self.started:
@@ -321,7 +321,7 @@ def unwritable(store: Path) -> Iterator[None]:
 def two_sweeps(place: Place) -> None:
     first = place.sweep()
     place.moment(first)
-    assert results.locks.holder(place.store)
+    assert results.stores.locks.holder(place.store)
     place.is_over(place.sweep(), 1, f"is being filled by process {first.pid}")
     place.ended(first, 0)
 
@@ -444,15 +444,15 @@ def tried(kind: str, folder: Path, seed: int, expected: xr.Dataset) -> int:
         place.end()
     found = dse.open(place.store).load()
     xr.testing.assert_identical(expected.drop_vars("seconds"), found.drop_vars("seconds"))
-    assert results.store.verify(place.store) == {}
-    assert results.locks.holder(place.store) is None
+    assert results.stores.store.verify(place.store) == {}
+    assert results.stores.locks.holder(place.store) is None
     verdict = dse.verify(place.store, audit=0, progress=False)
     assert verdict.passed, verdict.troubles
     left = [p.name for p in folder.rglob("*") if p.name.endswith((".partial", ".building"))]
     assert not left, left
     begun = [line.split()[0] for line in place.journal.read_text().splitlines()]
     again = len(begun) - len(set(begun))
-    assert len(set(begun)) == len(results.store.done(place.store))
+    assert len(set(begun)) == len(results.stores.store.done(place.store))
     assert again <= WORKERS, begun
     return again
 

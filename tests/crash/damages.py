@@ -21,7 +21,7 @@ from unittest import mock
 from click.testing import CliRunner
 
 import dse
-import results.seals
+import results.stores.seals
 from dse.cli import main as dse_command
 
 # nothing is decided in it and little computed: a grid of six chunks in a blink
@@ -224,7 +224,7 @@ def sound(folder: Path) -> Path:
 @contextlib.contextmanager
 def few_points_a_chunk() -> Iterator[None]:
     """Cut the grid into several chunks, small as it is."""
-    with mock.patch("results.chunks.ROOM", {"point": 8, "search": 8, "batch": 8, "array": 8}):
+    with mock.patch("results.stores.chunks.ROOM", {"point": 8, "search": 8, "batch": 8, "array": 8}):
         yield
 
 
@@ -262,7 +262,7 @@ def contents(store: Path) -> dict[str, object]:
             continue
         text = file.read_bytes()
         if kind(name) == "marker":
-            told = results.seals.loaded(text)
+            told = results.stores.seals.loaded(text)
             files = {n: r for n, r in told["files"].items() if not n.startswith("seconds")}
             found[str(name)] = {n: v for n, v in told.items() if n not in TIMES} | {"files": files}
         else:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import dse
-import results.store
+import results.stores.store
 import scenarios
-from dse import checking
-from results import identities
-from scenarios import axes
-from solvers import studies
+from dse.checks import checking
+from results.stores import identities
+from scenarios.sweep import axes
+from solvers.sampling import studies
 
 
 def elsewhere(steps: Callable[..., tuple[float, ...]]) -> Callable[..., tuple[float, ...]]:
@@ -33,7 +33,7 @@ def test_a_sweep_begun_on_one_processor_is_continued_on_another(
 ) -> None:
     file, store = grid_file(30), tmp_path / "s.zarr"
     first = dse.sweep(file, store, workers=1, progress=False).load()
-    results.store.forget(store, max(results.store.done(store)))
+    results.stores.store.forget(store, max(results.stores.store.done(store)))
     monkeypatch.setattr(axes, "_steps", elsewhere(axes._steps))
     deadlines = scenarios.grid(scenarios.load(file)).axes[0].values
     assert (first.deadline.values != deadlines).sum() == 28
@@ -53,7 +53,7 @@ def test_numbers_that_differ_by_more_are_another_sweep(
     steps = axes._steps
     monkeypatch.setattr(axes, "_steps", lambda *told: tuple(v * (1 + 1e-9) for v in steps(*told)))
     with pytest.raises(
-        results.store.StoreError, match=r"grid\.deadline\.first: asked 0\.001\d+, stored 0\.001"
+        results.stores.store.StoreError, match=r"grid\.deadline\.first: asked 0\.001\d+, stored 0\.001"
     ):
         dse.sweep(file, store, workers=1, progress=False)
 

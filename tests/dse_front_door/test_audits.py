@@ -10,11 +10,11 @@ from click.testing import CliRunner
 
 import dse
 import results.dataset
-import results.store
+import results.stores.store
 import scenarios
-from dse import audits, chunk_work, targets
-from dse.chunk_work import Study
 from dse.cli import main
+from dse.sweeping import audits, chunk_work, targets
+from dse.sweeping.chunk_work import Study
 from solvers import batched
 
 
@@ -67,7 +67,7 @@ def test_a_wrong_answer_of_a_fast_way_fails_the_sweep(grid_file: Any, tmp_path: 
 
 def test_what_was_left_over_is_counted(grid_file: Any, tmp_path: Path, rightly: None):
     found = dse.sweep(grid_file(8), tmp_path / "s.zarr", workers=1, progress=False)
-    chunks = len(results.store.done(tmp_path / "s.zarr"))
+    chunks = len(results.stores.store.done(tmp_path / "s.zarr"))
     assert found.attrs["points_solved_singly"] == chunks
     assert dse.status(tmp_path / "s.zarr")["points_solved_singly"] == chunks
     # this way keeps no reason, and that is told
@@ -182,7 +182,7 @@ def test_the_status_of_a_store_without_reading_its_numbers(grid_file: Any, tmp_p
     assert told["pending"] == told["failed"] == 0
     assert sum(told["statuses"].values()) == 42
     assert told["running"] is None
-    results.store.forget(store, (0, 0))
+    results.stores.store.forget(store, (0, 0))
     told = dse.status(store)
     assert told["pending"] == 42 - told["done"] > 0
     assert told["chunks_done"] == told["chunks"] - 1
@@ -202,9 +202,12 @@ def test_another_machine_or_other_equations_are_another_sweep(
     dse.sweep(grid_file(8), store, workers=1, progress=False)
     real = targets.fingerprints
     monkeypatch.setattr(
-        "dse.targets.fingerprints", lambda model: real(model) | {"dse.models.nbody": "changed"}
+        "dse.sweeping.targets.fingerprints",
+        lambda model: real(model) | {"dse.models.algorithms.nbody": "changed"},
     )
-    with pytest.raises(results.store.StoreError) as refusal:
+    with pytest.raises(results.stores.store.StoreError) as refusal:
         dse.sweep(grid_file(8), store, workers=1, progress=False)
-    assert "the equations in dse.models.nbody are not those of the stored sweep" in str(refusal.value)
+    assert "the equations in dse.models.algorithms.nbody are not those of the stored sweep" in str(
+        refusal.value
+    )
     assert "belongs to another sweep (" in str(refusal.value)

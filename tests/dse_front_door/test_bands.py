@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse import bands
-from dse.bands import Band, Corner, Line, Measure
+from dse.fronts import bands
+from dse.fronts.bands import Band, Corner, Line, Measure
 
 PLAIN = (Measure(), Measure())
 LOGS = (Measure(log=True), Measure(log=True))

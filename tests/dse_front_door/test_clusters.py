@@ -17,11 +17,12 @@ from dask.config import set as configured
 from distributed import Client, LocalCluster
 
 import dse
-import results.store
-from dse import chunk_work, clusters, credentials, dispatch
+import results.stores.store
+from dse import credentials
 from dse.cli import main
-from dse.workers import WorkersLost
-from results.trouble import explained
+from dse.sweeping import chunk_work, clusters, dispatch
+from dse.sweeping.workers import WorkersLost
+from results.stores.trouble import explained
 
 EVALUATED = """
 model   = "nbody"
@@ -49,7 +50,7 @@ spacing = "log"
 # a model of the caller's own that takes plain numbers only: chunks of 20 points; the second half waits for a file
 SLOW = """
 import os, sys, time, dse
-from dse.clusters import connected
+from dse.sweeping.clusters import connected
 from dse.models.model import Model
 from dse.quantities import Quantity
 
@@ -64,7 +65,7 @@ asked = {"model": "slow", "sweep": {"size": {"path": "given.size", "start": 1, "
 try:
     with connected(sys.argv[1]) as client:
         dse.sweep(asked, "s.zarr", client=client, progress=False)
-except dse.workers.WorkersLost as problem:
+except dse.sweeping.workers.WorkersLost as problem:
     print("lost:", problem)
 """
 
@@ -129,12 +130,12 @@ def evaluated(tmp_path: Path) -> Path:
 
 
 def done(store: Path) -> int:
-    return len(results.store.done(store)) if store.exists() else 0
+    return len(results.stores.store.done(store)) if store.exists() else 0
 
 
 def whole(store: Path) -> bool:
     found = dse.open(store).load()
-    assert results.store.verify(store) == {}
+    assert results.stores.store.verify(store) == {}
     return bool((found.time.values == 2 * found["size"].values).all() and (found.status.values == 6).all())
 
 
@@ -203,7 +204,7 @@ def test_a_killed_scheduler_takes_its_workers_along_and_the_sweep_says_so(
     kept = done(tmp_path / "s.zarr")
     # that another cluster goes on where this one was: tests/crash
     assert 1 <= kept < 15
-    assert results.store.verify(tmp_path / "s.zarr") == {}
+    assert results.stores.store.verify(tmp_path / "s.zarr") == {}
 
 
 def certificates(folder: Path) -> dict[str, Path]:
@@ -502,8 +503,8 @@ def test_what_a_worker_says_of_a_store_that_is_gone_arrives_whole(
 
     monkeypatch.setattr(chunk_work, "solved", gone_meanwhile)
     asked = dse.load(evaluated)
-    with pytest.raises(results.store.StoreError) as raised:
+    with pytest.raises(results.stores.store.StoreError) as raised:
         chunk_work.solve_chunk(chunk_work.Study(asked.text, asked.file, (10, 10)), (0, 0))
     arrived = pickle.loads(error_message(raised.value)["exception"].data)
-    assert isinstance(arrived, results.store.StoreError)
+    assert isinstance(arrived, results.stores.store.StoreError)
     assert "gone.zarr" in str(arrived)

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 import dse
 import scenarios
-from dse import terminal
 from dse.cli import main
+from dse.terminal import printing as terminal
 
 
 def dse_(*arguments: object) -> Result:

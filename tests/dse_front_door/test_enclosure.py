@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.enclosure import LEAST_A, SAME, Box, Enclosure, Place, Probe, Probes, efficient, spread
+from dse.fronts.enclosure import LEAST_A, SAME, Box, Enclosure, Place, Probe, Probes, efficient, spread
 
 
 def of_curve(power: float):

@@ -6,7 +6,7 @@ import pytest
 import dse
 import scenarios
 from formulations.evaluation import metrics
-from scenarios.grids import Grid
+from scenarios.sweep.grids import Grid
 
 GIVEN = {"bodies": 1e5, "flops_per_pair": 10, "processors": 1000, "memory": 1000}
 FILE = {

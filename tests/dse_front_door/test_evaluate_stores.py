@@ -13,11 +13,11 @@ import xarray as xr
 from click.testing import CliRunner
 
 import dse
-import results.chunks
-import results.store
+import results.stores.chunks
+import results.stores.store
 from dse.cli import main
 from dse.names import UnknownName
-from results.store import StoreError
+from results.stores.store import StoreError
 from scenarios import ScenarioError
 
 PEAK = """
@@ -41,20 +41,20 @@ def asked(side: int, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of 400 points, so that small grids have many."""
-    monkeypatch.setitem(results.chunks.ROOM, "array", 400)
+    monkeypatch.setitem(results.stores.chunks.ROOM, "array", 400)
 
 
 @pytest.mark.usefixtures("small_chunks")
 def test_a_store_holds_what_memory_holds(tmp_path: Path):
     found = dse.evaluate(asked(50), tmp_path / "s.zarr", progress=False).load()
-    assert len(results.store.done(tmp_path / "s.zarr")) == 9
+    assert len(results.stores.store.done(tmp_path / "s.zarr")) == 9
     here = dse.evaluate(asked(50))
     assert list(found.data_vars) == list(here.data_vars)
     for name in here:
         # pieces and whole grids may take a power by another routine: an ulp or two
         np.testing.assert_allclose(found[name].values, here[name].values, rtol=1e-14)
         assert found[name].attrs == here[name].attrs
-    assert results.store.verify(tmp_path / "s.zarr") == {}
+    assert results.stores.store.verify(tmp_path / "s.zarr") == {}
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -64,7 +64,7 @@ def test_only_the_metrics_asked_for_are_stored_and_only_missing_chunks_computed(
     first = dse.evaluate(asked(50), store, names, progress=False).load()
     assert sorted(first.data_vars) == ["energy", "time"]
     assert not (store / "power").exists()
-    results.store.forget(store, (1, 1))
+    results.stores.store.forget(store, (1, 1))
     told: list[tuple[int, int]] = []
     again = dse.evaluate(asked(50), store, names, progress=lambda *at: told.append(at)).load()
     assert told[0] == (2500 - 17 * 17, 2500)
@@ -165,17 +165,17 @@ def test_control_c_says_how_to_continue(start: Any, waiting: Any, tmp_path: Path
     ask = ("evaluate", "e.toml", "-o", "e.zarr", "--metrics", "time")
     store = tmp_path / "e.zarr"
     process = start(*ask, pause=0.5)
-    waiting(lambda: store.exists() and len(results.store.done(store)) >= 1)
+    waiting(lambda: store.exists() and len(results.stores.store.done(store)) >= 1)
     process.send_signal(signal.SIGINT)
     _, complaints = process.communicate(timeout=240)
     assert process.returncode == 130, complaints
     assert "the same command continues" in complaints
     assert "Traceback" not in complaints
-    kept = len(results.store.done(store))
+    kept = len(results.stores.store.done(store))
     assert 1 <= kept < 25
     again = start(*ask)
     _, complaints = again.communicate(timeout=240)
     assert again.returncode == 0, complaints
     # the first line says which way the grid goes
     assert int(complaints.splitlines()[1].split()[0]) == kept * 1_000_000
-    assert results.store.verify(store) == {}
+    assert results.stores.store.verify(store) == {}

@@ -10,10 +10,10 @@ import pytest
 import xarray as xr
 
 import dse
-import results.chunks
-import results.store
-from dse import chunk_work, extending
-from results import grown
+import results.stores.chunks
+import results.stores.store
+from dse.sweeping import chunk_work, extending
+from results.stores import grown
 
 BASE: dict[str, Any] = {
     "model": "nbody",
@@ -136,10 +136,10 @@ def test_anything_else_is_refused_with_what_differs(
 ):
     store = tmp_path / "s.zarr"
     before = swept(SMALL, store)
-    with pytest.raises(results.store.StoreError, match=words):
+    with pytest.raises(results.stores.store.StoreError, match=words):
         swept(axes, store, extend=True, **changes)
     same(before, dse.open(store).load())
-    with pytest.raises(results.store.StoreError, match="--extend keeps its points"):
+    with pytest.raises(results.stores.store.StoreError, match="--extend keeps its points"):
         swept(LARGE, store)
 
 
@@ -147,15 +147,15 @@ def test_an_unfinished_sweep_is_extended_by_what_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solved: list[int]
 ):
     # several chunks of so few points, whichever way they go
-    for kind in results.chunks.ROOM:
-        monkeypatch.setitem(results.chunks.ROOM, kind, 8)
+    for kind in results.stores.chunks.ROOM:
+        monkeypatch.setitem(results.stores.chunks.ROOM, kind, 8)
     store = tmp_path / "s.zarr"
     axes = {"T": SMALL["T"] | {"num": 20}, "e": SMALL["e"]}
     before = swept(axes, store)
-    done = sorted(results.store.done(store))
+    done = sorted(results.stores.store.done(store))
     assert len(done) > 1
-    results.store.forget(store, done[1])
-    lost = int(np.prod(results.store.chunks_of(store)))
+    results.stores.store.forget(store, done[1])
+    lost = int(np.prod(results.stores.store.chunks_of(store)))
     solved.clear()
     after = swept(axes | {"e": {**LARGE["e"], "factors": [1, 0.5, 0.25]}}, store, extend=True)
     assert sum(solved) == 20 + lost
@@ -216,7 +216,9 @@ def test_what_is_left_of_an_extension_is_in_nobodys_way(tmp_path: Path, monkeypa
         with pytest.raises(KeyboardInterrupt):
             swept(LARGE, store, extend=True)
     other = {"T": SMALL["T"], "e": {**SMALL["e"], "factors": [4, 2, 1, 0.5, 0.25]}}
-    with pytest.raises(results.store.StoreError, match="to other values was cut off, and what it computed"):
+    with pytest.raises(
+        results.stores.store.StoreError, match="to other values was cut off, and what it computed"
+    ):
         swept(other, store, extend=True)
     assert swept(LARGE, store, extend=True).sizes["T"] == 5
 
@@ -244,7 +246,7 @@ def test_a_damaged_chunk_is_computed_again_by_workers_too(tmp_path: Path):
     swept(axes, store)
     piece = next(p for p in sorted((store / "energy").rglob("*")) if p.is_file() and p.name != "zarr.json")
     piece.write_bytes(piece.read_bytes()[:-1])
-    assert results.store.damaged_chunks(store)
+    assert results.stores.store.damaged_chunks(store)
     question = BASE | {"sweep": axes | {"e": {**SMALL["e"], "factors": [1, 0.5, 0.25]}}}
     after = dse.sweep(question, store, workers=2, progress=False, audit=0, extend=True).load()
     assert np.isfinite(after.energy.values[(after.status == 1).values]).all()
@@ -264,14 +266,14 @@ def test_where_nothing_is_decided_and_where_only_metrics_are_asked_for(tmp_path:
         assert sum(solved) == 4
         same(before, after.isel(I=slice(0, None, 2)))
         np.testing.assert_array_equal(after["time"], dse.evaluate(large, metrics=["time"])["time"])
-        with pytest.raises(results.store.StoreError, match="cannot be extended"):
+        with pytest.raises(results.stores.store.StoreError, match="cannot be extended"):
             command(
                 question | {"sweep": more}, store, workers=1, progress=False, metrics=["time"], extend=True
             )
         # one kind of store is not extended by the other
         other = dse.evaluate if command is dse.sweep else dse.sweep
         wider = question | {"sweep": {"I": {**intensity, "num": 17}}}
-        with pytest.raises(results.store.StoreError, match="variables"):
+        with pytest.raises(results.stores.store.StoreError, match="variables"):
             other(wider, store, workers=1, progress=False, metrics=["time"], extend=True)
 
 
@@ -287,14 +289,16 @@ def test_a_killed_extension_continues(grid_file: Any, start: Any, waiting: Any, 
     file.write_text(file.read_text().replace("num     = 12", "num     = 23"))
     process = start(*command, "--workers", "2", hold=2)
     beside = Path(grown.beside(str(store)))
-    waiting(lambda: beside.exists() and len(results.store.done(beside)) >= 2)
+    waiting(lambda: beside.exists() and len(results.stores.store.done(beside)) >= 2)
     process.kill()
     process.communicate()
     same(before, dse.open(store).load())
-    done = {i: results.store.notes(beside, [i])[i]["written"] for i in results.store.done(beside)}
+    done = {
+        i: results.stores.store.notes(beside, [i])[i]["written"] for i in results.stores.store.done(beside)
+    }
     after = dse.sweep(file, store, workers=1, progress=False, extend=True).load()
     same(before, after.isel(deadline=slice(0, None, 2)))
-    notes = results.store.notes(store)
+    notes = results.stores.store.notes(store)
     assert all(notes[i]["written"] == when for i, when in done.items())
-    assert results.store.verify(store) == {}
+    assert results.stores.store.verify(store) == {}
     assert not beside.exists()

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 import dse
 from dse.cli import main
-from results.jsonable import to_json
-from results.trouble import StoreError
+from results.export.jsonable import to_json
+from results.stores.trouble import StoreError
 from scenarios import ScenarioError
 
 STEP = {

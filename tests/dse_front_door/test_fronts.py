@@ -13,8 +13,8 @@ import xarray as xr
 from click.testing import CliRunner
 
 import dse
-from dse import fronts
 from dse.cli import main
+from dse.fronts import front as fronts
 from scenarios import ScenarioError
 
 NBODY: dict[str, Any] = {

@@ -68,10 +68,10 @@ def test_an_answer_does_not_load_the_models_that_it_does_not_use() -> None:
     """Nor the commands, the ways of other classes, and what installed packages offer."""
     theirs = (
         "dse.models.exabounds",
-        "dse.models.partition",
-        "dse.sweep_command",
-        "results.store",
-        "solvers.milp",
+        "dse.models.partitions.partition",
+        "dse.commands.sweep_command",
+        "results.stores.store",
+        "solvers.linear.milp",
         "solvers.interval",
         "importlib.metadata",
     )

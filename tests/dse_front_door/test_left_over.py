@@ -13,12 +13,16 @@ import pytest
 
 import dse
 import scenarios
-from dse import chunk_work
 from dse.cli import main
 from dse.models.arithmetic import CannotTake
-from formulations import evaluation, handover, posynomial
-from solvers import batched, enumeration, gp
-from solvers.batched import branching, geometric_answers, line, tables, whole
+from dse.sweeping import chunk_work
+from formulations import evaluation, handover
+from formulations.arithmetics import posynomial
+from solvers import batched, enumeration
+from solvers.batched.counting import tables, whole
+from solvers.batched.geometric_programs import geometric_answers
+from solvers.batched.ratios import branching, line
+from solvers.geometric import gp
 
 WRONG = "nonsense is not defined"
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"

@@ -15,9 +15,9 @@ from dse.cli import main
 from results.solution import Status
 from scenarios import ScenarioError
 from scenarios.questions import grid
-from solvers import pyomo_solvers
 from solvers.answer import answer
-from solvers.solver_errors import SolverError
+from solvers.others import pyomo_solvers
+from solvers.others.solver_errors import SolverError
 
 DEADLINE = "nbody_deadline_few_processors"  # a geometric program of processors and memory
 DESIGN = {"processors": 120.0, "memory": 9000.0}

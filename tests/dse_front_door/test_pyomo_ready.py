@@ -10,7 +10,7 @@ import pytest
 import dse
 from scenarios import ScenarioError
 from scenarios.questions import grid
-from solvers import pyomo_solvers
+from solvers.others import pyomo_solvers
 
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
 # limits and integers to 1e-9, gaps to 1e-7, and the figures of the oracles to 1e-6

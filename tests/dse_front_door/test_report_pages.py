@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import dse
-from dse import reports
 from dse.cli import main
+from dse.reporting import reports
 from results import page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

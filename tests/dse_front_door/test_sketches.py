@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dse import sketch
-from dse.sketch import Series, Sketch, Terminal
+from dse.terminal import sketch
+from dse.terminal.sketch import Series, Sketch, Terminal
 
 TWO = Sketch(
     "time (µs) over energy (J)",

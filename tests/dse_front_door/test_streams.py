@@ -34,7 +34,7 @@ def test_control_c_while_importing_is_quiet():
         "import sys, signal\n"
         "class Here:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'dse.commandline': signal.raise_signal(signal.SIGINT)\n"
+        "        if name == 'dse.commands.commandline': signal.raise_signal(signal.SIGINT)\n"
         "sys.meta_path.insert(0, Here())\n"
         "from dse.cli import main\n"
     )

@@ -10,7 +10,7 @@ import xarray as xr
 from click.testing import CliRunner
 
 import dse
-import results.store
+import results.stores.store
 from dse.cli import main
 
 pytestmark = pytest.mark.slow
@@ -32,13 +32,13 @@ def same_as_undisturbed(undisturbed: list[xr.Dataset], file: Path, store: Path) 
         undisturbed.append(dse.sweep(file, store.with_name("undisturbed.zarr"), workers=1).load())
     found = dse.open(store).load()
     xr.testing.assert_identical(undisturbed[0].drop_vars("seconds"), found.drop_vars("seconds"))
-    assert results.store.verify(store) == {}
+    assert results.stores.store.verify(store) == {}
     left = [p for p in store.rglob("*") if "partial" in p.name]
     assert not left
 
 
 def some_done(store: Path, least: int = 2) -> Callable[[], bool]:
-    return lambda: store.exists() and len(results.store.done(store)) >= least
+    return lambda: store.exists() and len(results.stores.store.done(store)) >= least
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -62,7 +62,7 @@ def test_control_c_says_how_to_continue(
     assert "the same command continues" in complaints
     assert "Traceback" not in complaints
     assert not any(p.is_running() for p in helpers)
-    assert results.store.verify(store) == {}
+    assert results.stores.store.verify(store) == {}
     if workers == "2":
         again = start(*command)
         _, complaints = again.communicate(timeout=240)
@@ -108,9 +108,9 @@ def test_a_full_disk_ends_the_sweep_and_what_is_stored_stays(
     """A limit on the size of files stands for a full disk."""
     file, store = grid_file(20), tmp_path / "s.zarr"
     dse.sweep(file, store, workers=1)
-    for index in sorted(results.store.done(store))[1:]:
-        results.store.forget(store, index)
-    kept = results.store.done(store)
+    for index in sorted(results.stores.store.done(store))[1:]:
+        results.stores.store.forget(store, index)
+    kept = results.stores.store.done(store)
     assert len(kept) == 1
     limited = (
         "import resource, sys\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))\n"
@@ -120,5 +120,5 @@ def test_a_full_disk_ends_the_sweep_and_what_is_stored_stays(
     assert found.returncode == 1, found.stderr
     assert "stays valid" in found.stderr
     assert "Traceback" not in found.stderr
-    assert results.store.done(store) == kept
-    assert results.store.verify(store) == {}
+    assert results.stores.store.done(store) == kept
+    assert results.stores.store.verify(store) == {}

@@ -12,14 +12,14 @@ import xarray as xr
 from click.testing import CliRunner
 
 import dse
-import results.store
+import results.stores.store
 import scenarios
-from dse import chunk_work
 from dse.cli import main
 from dse.models import registry
+from dse.sweeping import chunk_work
 from results.dataset import Arrays, Layout, to_arrays
 from results.solution import Solution, Status
-from results.store import StoreError
+from results.stores.store import StoreError
 from scenarios import ScenarioError
 
 
@@ -55,17 +55,17 @@ def test_memory_and_store_and_helpers_agree(grid_file: Callable[[int], Path], tm
     stored = dse.sweep(asked, tmp_path / "one.zarr", workers=1)
     helped = dse.sweep(asked, tmp_path / "two.zarr", workers=2)
     handed_back = dse.sweep(asked, workers=2)
-    assert len(results.store.done(tmp_path / "two.zarr")) > 1
+    assert len(results.stores.store.done(tmp_path / "two.zarr")) > 1
     for other in (stored, helped, handed_back):
         xr.testing.assert_identical(without_clock(plain), without_clock(other))
-    assert results.store.verify(tmp_path / "two.zarr") == {}
+    assert results.stores.store.verify(tmp_path / "two.zarr") == {}
 
 
 def test_only_what_is_missing_is_computed_again(grid_file: Callable[[int], Path], tmp_path: Path):
     asked, store = dse.load(grid_file(15)), tmp_path / "s.zarr"
     first = dse.sweep(asked, store, workers=1).load()
-    done = sorted(results.store.done(store))
-    results.store.forget(store, done[1])
+    done = sorted(results.stores.store.done(store))
+    results.stores.store.forget(store, done[1])
     told: list[tuple[int, int]] = []
     again = dse.sweep(asked, store, workers=1, progress=lambda *at: told.append(at)).load()
     size = told[0][1] - told[0][0]

@@ -12,13 +12,14 @@ from click.testing import CliRunner, Result
 
 import dse
 import scenarios
-from dse import chunk_work, pyomo_models, pyomo_points
 from dse.cli import main
+from dse.pyomo_door import pyomo_models, pyomo_points
+from dse.sweeping import chunk_work
 from results.solution import Status
 from scenarios import ScenarioError
-from scenarios.toml_text import to_toml
-from solvers import pyomo_solvers
-from solvers.solver_errors import SolverError
+from scenarios.language.toml_text import to_toml
+from solvers.others import pyomo_solvers
+from solvers.others.solver_errors import SolverError
 
 OPTIMAL, FEASIBLE, NONE = 1, 2, 3
 SAME = 5e-6

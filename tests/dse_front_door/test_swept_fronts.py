@@ -12,11 +12,13 @@ import xarray as xr
 from click.testing import CliRunner
 
 import dse
-from dse import fronts, swept_fronts
 from dse.cli import main
-from results import formats, front_places
+from dse.fronts import front as fronts
+from dse.fronts import swept_fronts
+from results.along_fronts import front_places
+from results.export import formats
 from scenarios import ScenarioError
-from scenarios.toml_text import to_toml
+from scenarios.language.toml_text import to_toml
 
 REGIONS = [("a", 35, 3), ("b", 8, 32), ("c", 57, 187), ("d", 455, 84), ("e", 7, 19)]
 DEADLINES = [1.0, 12.0, 100.0]

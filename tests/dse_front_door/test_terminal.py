@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from dse.streams import visible
-from dse.terminal import say
+from dse.terminal.printing import say
 
 TITLE = "\x1b[1mbold\x1b[0m \x1b]0;window\x07 back\x08 \x9b31m \u202eturned"
 

@@ -16,12 +16,12 @@ from click.testing import CliRunner
 from scipy.stats import binom, norm
 
 import dse
-from dse import worlds
-from dse.commandline import main
-from results import estimates
-from results.worlds import LEVELS
+from dse.commands.commandline import main
+from dse.uncertain import worlds
+from results.uncertainty import estimates
+from results.uncertainty.worlds import LEVELS
 from scenarios import ScenarioError
-from scenarios.toml_text import to_toml
+from scenarios.language.toml_text import to_toml
 
 # B/M + D M: what is left of n-body's energy beside a constant is least at M = sqrt(B/D), and 2 sqrt(B D) there
 NBODY: dict[str, Any] = {

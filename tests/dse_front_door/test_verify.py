@@ -14,11 +14,11 @@ import zarr
 from click.testing import CliRunner
 
 import dse
-import results.seals
-import results.store
+import results.stores.seals
+import results.stores.store
 from dse.cli import main
-from dse.verifying import Verdict
-from results.trouble import StoreDamaged
+from dse.sweeping.verifying import Verdict
+from results.stores.trouble import StoreDamaged
 from solvers.batched import Choice
 
 GRID = """
@@ -59,7 +59,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     (folder / "grid.toml").write_text(GRID)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dse.chunk_work.batched.chosen", lambda grid: Choice())
+        patch.setattr("dse.sweeping.chunk_work.batched.chosen", lambda grid: Choice())
         dse.sweep(folder / "grid.toml", folder / "s.zarr", workers=1, progress=False)
     return folder / "s.zarr"
 
@@ -76,11 +76,11 @@ def verified(store: Path) -> Verdict:
 def change(store: Path, name: str, place: tuple[int, ...], value: Callable[[Any], Any]) -> None:
     """Store another number, with checksums that fit it: as somebody would who wants it believed."""
     array = zarr.open_group(str(store), mode="r+")[name]
-    index = tuple(i // c for i, c in zip(place, results.store.chunks_of(store), strict=False))
-    results.store.forget(store, index)
+    index = tuple(i // c for i, c in zip(place, results.stores.store.chunks_of(store), strict=False))
+    results.stores.store.forget(store, index)
     array[place] = value(array[place])
-    arrays = results.store.read_chunk(store, index)
-    results.store.write_chunk(store, index, arrays)
+    arrays = results.stores.store.read_chunk(store, index)
+    results.stores.store.write_chunk(store, index, arrays)
 
 
 def optimal(store: Path) -> tuple[int, ...]:
@@ -95,7 +95,7 @@ def test_a_sound_store_passes(whole: Path):
     verdict = dse.verify(whole, audit=2, progress=False)
     assert verdict.passed, verdict.troubles
     assert verdict.points == 60
-    assert verdict.chunks == len(results.store.done(whole)) > 1
+    assert verdict.chunks == len(results.stores.store.done(whole)) > 1
     assert 0 < verdict.found.gap <= 1e-6
     assert verdict.again is not None
     # two of all, two of those that are infeasible
@@ -126,7 +126,9 @@ def test_a_changed_number_is_found_whatever_its_checksum(
     told = [t for t in verdict.troubles if word in t.what]
     assert told, verdict.troubles
     assert told[0].point in {place, None}
-    assert told[0].chunk == tuple(i // c for i, c in zip(place, results.store.chunks_of(store), strict=True))
+    assert told[0].chunk == tuple(
+        i // c for i, c in zip(place, results.stores.store.chunks_of(store), strict=True)
+    )
 
 
 def test_a_design_that_breaks_a_limit_is_found(store: Path):
@@ -154,14 +156,14 @@ def test_an_infeasible_point_that_is_none_is_found_by_answering_again(store: Pat
         change(store, name, place, lambda _, name=name: arrays[name][clash])
     verdict = verified(store)
     assert verdict.passed, "every number of it is that of an infeasible point"
-    monkeypatch.setattr("dse.audits.drawn", lambda at, count: [place])
+    monkeypatch.setattr("dse.sweeping.audits.drawn", lambda at, count: [place])
     verdict = dse.verify(store, audit=1, progress=False)
     assert [t.point for t in verdict.troubles] == [place]
     assert "finds a design" in verdict.troubles[0].what
 
 
 def test_flipped_bytes_are_found(store: Path):
-    index = sorted(results.store.done(store))[1]
+    index = sorted(results.stores.store.done(store))[1]
     for name in ("energy", "seconds"):
         file = store / name / "c" / "/".join(map(str, index))
         data = bytearray(file.read_bytes())
@@ -176,15 +178,15 @@ def test_flipped_bytes_are_found(store: Path):
 
 
 def test_a_lost_file_is_found(store: Path):
-    index = sorted(results.store.done(store))[0]
+    index = sorted(results.stores.store.done(store))[0]
     (store / "memory" / "c" / "/".join(map(str, index))).unlink()
     assert [(t.chunk, t.variable) for t in verified(store).troubles] == [(index, "memory")]
 
 
 def test_a_lost_marker_and_a_torn_one_are_found(store: Path):
-    first, second = sorted(results.store.done(store))[:2]
-    (store / results.store.DONE / f"{'-'.join(map(str, first))}.json").unlink()
-    (store / results.store.DONE / f"{'-'.join(map(str, second))}.json").write_text("{")
+    first, second = sorted(results.stores.store.done(store))[:2]
+    (store / results.stores.store.DONE / f"{'-'.join(map(str, first))}.json").unlink()
+    (store / results.stores.store.DONE / f"{'-'.join(map(str, second))}.json").write_text("{")
     verdict = verified(store)
     assert verdict.pending == 1
     assert [t.chunk for t in verdict.troubles] == [first, second]
@@ -201,7 +203,7 @@ def test_another_question_and_other_coordinates_are_found(store: Path):
         "flops_per_pair = 10", "flops_per_pair = 11"
     )
     # as somebody would who wants it believed
-    (store / "zarr.json").write_bytes(results.seals.dumped(told))
+    (store / "zarr.json").write_bytes(results.stores.seals.dumped(told))
     assert "scenario" in {t.variable for t in verified(store).troubles}
     (store / "zarr.json").write_text(json.dumps(told))
     with pytest.raises(StoreDamaged, match=r"zarr\.json is not what was written"):
@@ -232,11 +234,11 @@ def permuted(store: Path) -> None:
 def test_metadata_that_are_changed_and_sealed_anew_are_held_against_the_question(store: Path):
     permuted(store)
     told = json.loads((store / "zarr.json").read_text())
-    told["attributes"]["files"]["status/zarr.json"] = results.seals.record(
+    told["attributes"]["files"]["status/zarr.json"] = results.stores.seals.record(
         (store / "status" / "zarr.json").read_bytes()
     )
     for name in ("zarr.json", "chunks_done/root.copy"):
-        (store / name).write_bytes(results.seals.dumped(told))
+        (store / name).write_bytes(results.stores.seals.dumped(told))
     assert [(t.variable, t.what) for t in verified(store).troubles] == [
         ("status", "its attributes are not those of the question")
     ]
@@ -282,9 +284,9 @@ def test_the_command_names_what_is_wrong_and_ends_with_1(store: Path):
 
 
 def test_repair_computes_again_what_is_lost_and_nothing_else(store: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dse.chunk_work.batched.chosen", lambda grid: Choice())
-    lost, kept = sorted(results.store.done(store))[:2]
-    marker = store / results.store.DONE / f"{'-'.join(map(str, kept))}.json"
+    monkeypatch.setattr("dse.sweeping.chunk_work.batched.chosen", lambda grid: Choice())
+    lost, kept = sorted(results.stores.store.done(store))[:2]
+    marker = store / results.stores.store.DONE / f"{'-'.join(map(str, kept))}.json"
     before, expected = marker.read_bytes(), dse.open(store).load()
     (store / "memory" / "c" / "/".join(map(str, lost))).unlink()
     (store / "energy" / "zarr.json").write_text("")
@@ -307,7 +309,7 @@ def test_outputs_and_stores_at_addresses_are_refused_before_anything_is_solved(
 ):
     (tmp_path / "grid.toml").write_text(GRID)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dse.chunk_work.ready", lambda *asked: pytest.fail("it began"))
+    monkeypatch.setattr("dse.sweeping.chunk_work.ready", lambda *asked: pytest.fail("it began"))
     before = sorted(tmp_path.iterdir())
     for command in (
         ("sweep", "grid.toml", "-o", "s3://"),

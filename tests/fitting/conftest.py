@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dse import machines
-from dse.models.dvfs_energy import CIRCUIT, energy
+from dse.models.platforms.dvfs_energy import CIRCUIT, energy
 
 Columns = dict[str, np.ndarray]
 

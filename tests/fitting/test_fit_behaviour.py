@@ -17,9 +17,9 @@ import dse
 from dse import fitting, models
 from dse.cli import main
 from dse.fitting import FittingError, fit_behaviour
-from dse.fitting.lattice import candidates, coefficients, found
-from dse.fitting.logfit import Free, fitted, form_of, log_value
-from dse.models.fitted import fit_of
+from dse.fitting.behaviours.lattice import candidates, coefficients, found
+from dse.fitting.behaviours.logfit import Free, fitted, form_of, log_value
+from dse.models.described.fitted import fit_of
 
 NOISE = 0.03
 Data = Mapping[str, Any]

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import dse
 from dse.cli import main
-from dse.models.dvfs_energy import OPERATIONS, constant_power, energies
+from dse.models.platforms.dvfs_energy import OPERATIONS, constant_power, energies
 
 Make = Callable[..., dict[str, Any]]
 

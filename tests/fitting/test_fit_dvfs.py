@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 import dse
 from dse import machines
 from dse.fitting import FittingError
-from dse.fitting.counters import counters
-from dse.models.dvfs_energy import OPERATIONS, energy
+from dse.fitting.machine_fits.counters import counters
+from dse.models.platforms.dvfs_energy import OPERATIONS, energy
 
 Make = Callable[..., dict[str, list]]
 KINDS = {o.count: o.energy for o in OPERATIONS}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.fitting import FittingError
-from dse.fitting.forms import parse, sum_of
+from dse.fitting.behaviours.forms import parse, sum_of
 
 COLUMNS = ("m", "n", "k")
 

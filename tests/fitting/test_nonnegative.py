@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from dse.fitting.nonnegative import nonnegative_least_squares
+from dse.fitting.behaviours.nonnegative import nonnegative_least_squares
 from dse.fitting.statistics import dependent
 
 

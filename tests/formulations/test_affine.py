@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.models.arithmetic import differs, exp, log, maximum, per, pick, reaches, some
-from formulations.affine import Linear, constant, linear, picker, symbol
-from formulations.forms import Affine, Differs, Entry, Maximum, Some, atoms, number
-from formulations.posynomial import NotPosynomial, Refused
+from formulations.arithmetics.affine import Linear, constant, linear, picker, symbol
+from formulations.arithmetics.forms import Affine, Differs, Entry, Maximum, Some, atoms, number
+from formulations.arithmetics.posynomial import NotPosynomial, Refused
 from scenarios.question import Decision
 
 MENU = (1.0, 2.0, 3.0, 4.0)

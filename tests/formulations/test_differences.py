@@ -7,8 +7,8 @@ import pytest
 
 import dse
 from dse.models import arithmetic
-from formulations.differences import Difference
-from formulations.posynomial import Ratio, Refused, symbol
+from formulations.arithmetics.differences import Difference
+from formulations.arithmetics.posynomial import Ratio, Refused, symbol
 
 NAMES = ("x", "y")
 

@@ -10,8 +10,8 @@ from method_questions import fft, nbody
 
 from dse.models import arithmetic
 from formulations import evaluation
-from formulations.intervals import Interval
-from formulations.slopes import Slope
+from formulations.arithmetics.intervals import Interval
+from formulations.arithmetics.slopes import Slope
 from scenarios.question import Question
 
 NUMBERS = st.floats(-1e3, 1e3).map(lambda x: round(x, 6))

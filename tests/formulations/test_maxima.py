@@ -11,11 +11,12 @@ from oracle_roofline_search import metrics as true_metrics
 from dse import machines, models
 from dse.models import arithmetic
 from formulations import canonical as canon
-from formulations import evaluation, maxima
-from formulations.explain import explain
-from formulations.maxima import DOWN, SIDE, UP
-from formulations.posynomial import NotPosynomial, Ratio, Refused, symbol
+from formulations import evaluation
+from formulations.arithmetics import maxima
+from formulations.arithmetics.maxima import DOWN, SIDE, UP
+from formulations.arithmetics.posynomial import NotPosynomial, Ratio, Refused, symbol
 from formulations.problem import Kind, Problem, Row, formulate, moved
+from formulations.pyomo_models.explain import explain
 from scenarios.question import Decision, Limit, Objective, Question
 
 TITAN = dict(machines.get("gtx-titan-choi2014").parameters)

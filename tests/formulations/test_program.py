@@ -12,9 +12,9 @@ from program_questions import kinds, regions, toy
 from dse.models import arithmetic
 from dse.models.arithmetic import differs, maximum, per, pick, some
 from formulations import evaluation
+from formulations.arithmetics.forms import Differs, Entry, Maximum, Some
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.evaluation import RowKey
-from formulations.forms import Differs, Entry, Maximum, Some
-from formulations.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
 from formulations.program import Program, branch_count, branches, is_linear, program
 from scenarios.question import Decision, Limit, Objective, Question

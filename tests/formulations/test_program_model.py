@@ -16,14 +16,14 @@ from program_questions import kinds, regions, toy
 from pyomo.contrib.solver.common.factory import SolverFactory
 
 from dse.models.arithmetic import differs, maximum, per, pick, some
-from formulations.model_files import NotLinear, write, written_goal
 from formulations.problem import formulate
 from formulations.program import Program, branch_count, program
-from formulations.program_model import goal_in_si, is_ratio, labels, pyomo_program
-from formulations.user_model import user_model
+from formulations.pyomo_models.model_files import NotLinear, write, written_goal
+from formulations.pyomo_models.program_model import goal_in_si, is_ratio, labels, pyomo_program
+from formulations.pyomo_models.user_model import user_model
 from results.solution import Status
 from scenarios.question import Decision, Limit, Objective, Question
-from solvers import programs
+from solvers.linear import programs
 
 SEED = st.integers(0, 10**6)
 

@@ -8,10 +8,10 @@ from program_questions import kinds, regions, toy
 
 from dse.models.arithmetic import differs, maximum, per, pick, some
 from formulations.evaluation import RowKey
-from formulations.explain import explain
 from formulations.problem import formulate
 from formulations.program import program
-from formulations.program_text import Formulas, method
+from formulations.pyomo_models.explain import explain
+from formulations.pyomo_models.program_text import Formulas, method
 from scenarios.question import Decision, Limit, Question
 
 

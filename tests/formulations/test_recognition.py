@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dse import models
 from formulations import canonical as canon
-from formulations.explain import explain
-from formulations.posynomial import LogMonomial, NotPosynomial, Ratio, Refused, ratio, symbol
+from formulations.arithmetics.posynomial import LogMonomial, NotPosynomial, Ratio, Refused, ratio, symbol
 from formulations.problem import Kind, Problem, formulate
+from formulations.pyomo_models.explain import explain
 from scenarios.question import Decision, Limit, Objective, Question
 
 NBODY = {**BALANCED, "bodies": 1e5, "flops_per_pair": 10.0}

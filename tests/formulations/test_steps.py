@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import formulations.pyomo_model  # noqa: F401  (teaches the helpers what a Pyomo expression is)
+import formulations.pyomo_models.pyomo_model  # noqa: F401  (teaches the helpers what a Pyomo expression is)
 from dse.models.arithmetic import maximum, reaches
-from formulations.intervals import Interval
-from formulations.logprogram import log_program
-from formulations.model_files import write
-from formulations.posynomial import NotPosynomial, Refused, symbol
+from formulations.arithmetics.intervals import Interval
+from formulations.arithmetics.log_program import log_program
+from formulations.arithmetics.posynomial import NotPosynomial, Refused, symbol
+from formulations.arithmetics.slopes import Slope
 from formulations.problem import formulate
-from formulations.slopes import Slope
+from formulations.pyomo_models.model_files import write
 from scenarios import load
 from scenarios.questions import question
 

@@ -25,8 +25,8 @@ from typing import Any
 import dse
 import scenarios
 from dse import machines
-from dse.worlds import decided_late
-from results.jsonable import to_json
+from dse.uncertain.worlds import decided_late
+from results.export.jsonable import to_json
 from solvers.answer import answer
 
 HERE = Path(__file__).resolve().parent

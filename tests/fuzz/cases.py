@@ -183,7 +183,7 @@ def _measured(dice: random.Random) -> tuple[Files, str, list[Words]]:
 def _answered() -> bytes:
     """Return an answer as JSON."""
     import dse
-    from results.jsonable import to_json
+    from results.export.jsonable import to_json
 
     return json.dumps(to_json(dse.solve("nbody_deadline"))).encode()
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import speak
 
-from scenarios.toml_text import to_toml
+from scenarios.language.toml_text import to_toml
 
 Tree = dict[str, Any]
 Bytes = bytes

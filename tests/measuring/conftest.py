@@ -12,7 +12,7 @@ import pytest
 
 from dse.measuring.asking import Asked, take
 from dse.measuring.hardware import Cache, Hardware, processors
-from dse.measuring.repetition import Effort
+from dse.measuring.loops.repetition import Effort
 from dse.measuring.session import Measured
 
 SMALL = Hardware("Small", processors(), (Cache(1, 32 << 10, 1), Cache(2, 128 << 10, 1)), 1 << 30, 1 << 30)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.measuring import gpu
 from dse.measuring.errors import MeasuringError
 from dse.measuring.figures import PARAMETERS, find
-from dse.measuring.gpu_libraries import library
-from dse.measuring.repetition import Effort
+from dse.measuring.loops import gpu
+from dse.measuring.loops.gpu_libraries import library
+from dse.measuring.loops.repetition import Effort
 from dse.measuring.session import Measured, measure
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.measuring import kernels, tasks
 from dse.measuring.errors import MeasuringError
 from dse.measuring.hardware import Cache, Hardware, look
-from dse.measuring.repetition import Effort, repeat
+from dse.measuring.loops import kernels, tasks
+from dse.measuring.loops.repetition import Effort, repeat
 from dse.measuring.runs import Run
 
 

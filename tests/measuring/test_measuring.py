@@ -11,14 +11,15 @@ import pytest
 
 import dse
 from dse.machines import get
-from dse.measuring import asking, conditions, costs, cpu, writing
+from dse.measuring import asking, conditions, costs, writing
 from dse.measuring.asking import Asked
+from dse.measuring.energy.meters import Unavailable
+from dse.measuring.energy.rapl import Rapl
 from dse.measuring.errors import MeasuringError
-from dse.measuring.meters import Unavailable
-from dse.measuring.rapl import Rapl
+from dse.measuring.loops import cpu
 from dse.measuring.runs import Run, grouped, read_runs, spread
 from dse.measuring.session import Measured
-from scenarios.errors import ScenarioError
+from scenarios.language.errors import ScenarioError
 
 TIMES = {
     "time_per_flop",

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.measuring import meters
+from dse.measuring.energy import meters
+from dse.measuring.energy.meters import Log, Unavailable, first_of
+from dse.measuring.energy.nvml import Nvml
+from dse.measuring.energy.perf import Perf
+from dse.measuring.energy.power import logged, stated, with_energy
+from dse.measuring.energy.rapl import Rapl, Zone
 from dse.measuring.errors import MeasuringError
-from dse.measuring.meters import Log, Unavailable, first_of
-from dse.measuring.nvml import Nvml
-from dse.measuring.perf import Perf
-from dse.measuring.power import logged, stated, with_energy
-from dse.measuring.rapl import Rapl, Zone
 from dse.measuring.runs import Run
 
 SPAN = 2_000_001

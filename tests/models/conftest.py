@@ -10,10 +10,10 @@ import pytest
 from hypothesis import strategies as st
 
 from dse import models
-from dse.models import roofline_levels
-from dse.models.dvfs_energy import SETTING
 from dse.models.model import Model, extended
-from dse.models.structure import Parts, Row
+from dse.models.platforms import roofline_levels
+from dse.models.platforms.dvfs_energy import SETTING
+from dse.models.shared.structure import Parts, Row
 from dse.quantities import Quantity
 
 # wide enough for every term of every sum to count somewhere

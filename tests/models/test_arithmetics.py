@@ -11,11 +11,11 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import formulations.pyomo_model  # noqa: F401  (teaches log what a Pyomo expression is)
+import formulations.pyomo_models.pyomo_model  # noqa: F401  (teaches log what a Pyomo expression is)
 from dse import models
 from dse.models.model import Model
 from dse.quantities import registry
-from formulations.posynomial import Ratio, symbol
+from formulations.arithmetics.posynomial import Ratio, symbol
 
 # other orders of multiplication and powers of the libraries: a few units in the last place
 RTOL = 1e-12

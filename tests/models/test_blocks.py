@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse import machines, models
-from dse.models.blocks import BLOCKS
 from dse.models.model import Model
-from dse.models.structure import Parts
+from dse.models.platforms.blocks import BLOCKS
+from dse.models.shared.structure import Parts
 from dse.quantities import registry
 
 PLATFORMS = [n.removesuffix("-choi2014") for n in machines.names() if n.endswith("-choi2014")]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import dse
 from dse import machines, models
-from dse.models.dvfs import DVFS
 from dse.models.model import Model
-from dse.models.structure import Parts, Row
+from dse.models.platforms.dvfs import DVFS
+from dse.models.shared.structure import Parts, Row
 from dse.quantities import registry
 
 JETSON = machines.get("jetson-tk1")

@@ -13,11 +13,11 @@ import yaml
 
 import dse
 from dse import machines, models
-from dse.models.economics import ACCOUNTS, CARBON, COST, priced, quantities, refusal
-from dse.models.grids import GRIDS
-from dse.models.kernels import Kernel, composed
 from dse.models.model import Model
-from dse.models.structure import Parts, Row
+from dse.models.shared.economics import ACCOUNTS, CARBON, COST, priced, quantities, refusal
+from dse.models.shared.grids import GRIDS
+from dse.models.shared.kernels import Kernel, composed
+from dse.models.shared.structure import Parts, Row
 from dse.testing import ModelContract
 
 SOURCES = Path(str(files("dse.machines"))) / "sources" / "act"

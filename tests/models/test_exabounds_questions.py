@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse import machines
 from dse.quantities import show, to_si
-from scenarios.errors import ScenarioError
+from scenarios.language.errors import ScenarioError
 
 CONTRIVED = dict(machines.get("contrived-exabounds").parameters)
 GIVEN = {"instructions": 120e12, "overhead_work.rack": 1e9, "lifetime": 1.5e8, "miss_rate.L1D": 0.05}

@@ -15,8 +15,8 @@ import dse
 from dse import models
 from dse.models.exabounds import EXABOUNDS, reuse
 from dse.models.model import evaluate
-from dse.models.structure import Parts, Row
-from scenarios.errors import ScenarioError
+from dse.models.shared.structure import Parts, Row
+from scenarios.language.errors import ScenarioError
 
 KIB = 1024.0
 DIE = {

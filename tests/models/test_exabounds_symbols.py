@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dse import machines, models
 from dse.models.exabounds import EXABOUNDS, reuse
 from dse.models.model import evaluate
-from dse.models.structure import Parts, Row
-from dse.reproduction.sources import table
+from dse.models.shared.structure import Parts, Row
+from dse.papers.sources import table
 
 System = Callable[..., dict[str, Any]]
 MACHINE = {f"machine.{k}": v for k, v in machines.get("contrived-exabounds").parameters.items()}

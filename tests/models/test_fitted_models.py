@@ -13,21 +13,21 @@ import pyomo.environ as pyo
 import pytest
 
 import dse
-import formulations.pyomo_model  # noqa: F401  (teaches maximum what a Pyomo expression is)
+import formulations.pyomo_models.pyomo_model  # noqa: F401  (teaches maximum what a Pyomo expression is)
 from dse import models
-from dse.models.fitted import Column, Derived, Facet, Fitted, Term, fit_of
-from dse.models.fitted import model as model_of
-from dse.models.model_files import ModelFileError, read, shipped
-from dse.models.model_text import written
-from dse.reproduction import clock_model
+from dse.models.described.fitted import Column, Derived, Facet, Fitted, Term, fit_of
+from dse.models.described.fitted import model as model_of
+from dse.models.described.model_files import ModelFileError, read, shipped
+from dse.models.described.model_text import written
+from dse.papers import clock_model
 from formulations import batch
+from formulations.arithmetics.intervals import Interval
+from formulations.arithmetics.posynomial import Ratio, symbol
 from formulations.evaluation import RowKey
-from formulations.intervals import Interval
-from formulations.posynomial import Ratio, symbol
 from formulations.problem import formulate
 from scenarios import from_text, grid, load
-from scenarios.errors import ScenarioError
-from scenarios.scenario import Scenario
+from scenarios.language.errors import ScenarioError
+from scenarios.language.scenario import Scenario
 from solvers.answer import answer
 
 TERMS = (
@@ -303,8 +303,8 @@ def test_a_model_that_is_not_there_is_one_clear_message(text: str, said: str):
 
 def test_what_ships_is_the_fit_of_the_sample_that_ships():
     """To a percent: a search from several starts ends elsewhere in the last digits on another processor."""
-    from dse.reproduction.gemm import comparison
-    from dse.reproduction.gemm.shipped import made
+    from dse.papers.gemm import comparison
+    from dse.papers.gemm.shipped import made
 
     fit = fit_of(models.get("gemm-a100"))
     assert fit is not None
@@ -330,7 +330,7 @@ def test_what_ships_can_be_asked_and_says_where_it_comes_from(name: str):
 
 def test_the_clock_model_that_ships_is_the_fit_of_its_runs_and_near_them():
     """Every run within 4 % of power, time and energy by the model; least energy within a step of where theirs is."""
-    lines = (files("dse.reproduction") / "data" / "clocks_a4000_fp32.csv").read_text().splitlines()[1:]
+    lines = (files("dse.papers") / "data" / "clocks_a4000_fp32.csv").read_text().splitlines()[1:]
     clock, time, power = np.array([line.split(",") for line in lines], float).T * [[1e6], [1e-3], [1.0]]
     made = fit_of(models.get("fp32-a4000"))
     again = clock_model.made().fitted

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import pytest
 
 from dse import machines, models
-from dse.models.kernels import Kernel, composed, held_together, leaks, refusal
 from dse.models.model import Model
+from dse.models.shared.kernels import Kernel, composed, held_together, leaks, refusal
 from dse.testing import ModelContract
 
 MACHINE = {f"machine.{n}": v for n, v in machines.get("balanced").parameters.items()}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse import models
-from dse.models import lower_bounds as low
+from dse.models.algorithms import lower_bounds as low
 
 EXPONENTS = [3.0, float(np.log2(7.0))]
 

@@ -10,7 +10,7 @@ from pages import as_made
 
 from dse import models
 from dse.models import registry
-from dse.models.pages import documented, page
+from dse.models.described.pages import documented, page
 from dse.quantities import Quantity, kind
 
 ROOT = Path(__file__).parents[2]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dse import machines, models
-from dse.models import network
 from dse.models.model import extended
-from formulations.posynomial import Ratio, symbol
+from dse.models.platforms import network
+from formulations.arithmetics.posynomial import Ratio, symbol
 
 # the same products in another order
 CLOSE = 1e-12

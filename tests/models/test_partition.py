@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 from dse import machines, models
 from dse.models.model import Model
-from dse.models.structure import Parts, Row
+from dse.models.shared.structure import Parts, Row
 
 DATA_DIR = Path(__file__).parents[1] / "data"
 ESTIMATES = list(csv.DictReader((DATA_DIR / "peapaw_estimates.csv").open(encoding="utf-8")))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse import machines, models
-from dse.models.structure import Parts, Row
+from dse.models.shared.structure import Parts, Row
 
 CLOSE = 1e-12
 TRIO = ("cpu", "gpu", "npu")

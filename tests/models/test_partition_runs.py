@@ -16,12 +16,12 @@ from oracle_schedules import Asked, Link
 import dse
 import scenarios
 from dse import models
-from dse.models.structure import Parts, Row
+from dse.models.shared.structure import Parts, Row
 from dse.quantities import registry
-from formulations.forms import Largest
+from formulations.arithmetics.forms import Largest
 from formulations.problem import formulate
-from formulations.program_model import labels, pyomo_program
-from solvers import programs
+from formulations.pyomo_models.program_model import labels, pyomo_program
+from solvers.linear import programs
 
 NAMES = ("time_per_flop", "time_per_byte", "energy_per_flop", "energy_per_byte", "constant_power")
 TRIO = ("cpu", "gpu", "npu")

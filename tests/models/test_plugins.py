@@ -280,7 +280,7 @@ def test_the_contract_finds_what_is_broken(own: Callable[..., Any]):
 
     from dse import models
     from dse.models import registry
-    from dse.models.sums import sum_of
+    from dse.models.shared.sums import sum_of
 
     nbody = models.get("nbody")
 

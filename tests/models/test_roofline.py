@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse import machines, models
-from dse.models.roofline import DATA, FLOP
+from dse.models.platforms.roofline import DATA, FLOP
 
 DATA_DIR = Path(__file__).parents[1] / "data"
 ROWS = list(csv.DictReader((DATA_DIR / "choi2014_derived.csv").open(encoding="utf-8")))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dse import machines, models
 from dse.models.model import extended
-from dse.models.roofline_levels import LEVELS, NAMES
+from dse.models.platforms.roofline_levels import LEVELS, NAMES
 
 # the same sums in another order
 CLOSE = 1e-12
@@ -78,7 +78,7 @@ def test_flops_of_double_precision_alone_are_those_of_a_run_in_it():
 @given(platform=st.sampled_from(PLATFORMS), work=amounts)
 def test_a_block_is_such_a_roofline(platform: str, work: dict[str, float]):
     """One block of a kind does the work in the time and with the power of the roofline."""
-    from dse.models.structure import Parts
+    from dse.models.shared.structure import Parts
 
     expand = models.get("blocks").expand
     assert expand is not None

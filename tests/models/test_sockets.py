@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import dse
 from dse import machines, models
 from dse.models.model import Model
-from dse.models.sockets import SOCKETS
-from dse.models.structure import Parts, Row
+from dse.models.platforms.sockets import SOCKETS
+from dse.models.shared.structure import Parts, Row
 
 LIBRARY = reading.ROOT / "scenarios" / "library"
 SINGLE = sorted(

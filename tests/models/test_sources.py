@@ -7,20 +7,24 @@ from typing import Any
 
 import dse.models
 from dse.models import Model
-from dse.models.sources import _hash, _statements, fingerprints
+from dse.models.described.sources import _hash, _statements, fingerprints
 from dse.quantities import Quantity
 
 
 def test_a_model_is_its_module_and_what_that_imports():
     found = fingerprints(dse.models.get("nbody"))
-    assert {"dse.models.nbody", "dse.models.distributed", "dse.models.arithmetic"} <= set(found)
-    assert "dse.models.fft" not in found
+    assert {
+        "dse.models.algorithms.nbody",
+        "dse.models.algorithms.distributed",
+        "dse.models.arithmetic",
+    } <= set(found)
+    assert "dse.models.algorithms.fft" not in found
     assert found == fingerprints(dse.models.get("nbody"))
 
 
 def test_models_that_are_expanded_are_what_expands_them():
-    assert "dse.models.partition" in fingerprints(dse.models.get("partition"))
-    assert "dse.models.dvfs_phases" in fingerprints(dse.models.get("dvfs"))
+    assert "dse.models.partitions.partition" in fingerprints(dse.models.get("partition"))
+    assert "dse.models.platforms.dvfs_phases" in fingerprints(dse.models.get("dvfs"))
 
 
 def test_only_statements_count():

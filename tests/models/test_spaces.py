@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from dse.models.families import entry, row
-from dse.models.spaces import Space, grouped
+from dse.models.shared.families import entry, row
+from dse.models.shared.spaces import Space, grouped
 
 
 def test_names_are_grouped_by_everything_before_a_dot():

@@ -9,8 +9,8 @@ import pytest
 
 from dse import models
 from dse.models import arithmetic as arith
+from dse.models.described.witness import refusal
 from dse.models.model import Model, evaluate
-from dse.models.witness import refusal
 from dse.quantities import Quantity
 
 Equations = Callable[[Any], dict[str, Any]]

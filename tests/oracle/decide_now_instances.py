@@ -151,11 +151,11 @@ def _least(q: Instance, u: np.ndarray) -> np.ndarray:
 
 def asked(q: Instance) -> Any:
     """The same question for the engine."""
-    from formulations.measures import MEAN, WORST, cvar
-    from formulations.worlds import of_values
+    from formulations.uncertainty.measures import MEAN, WORST, cvar
+    from formulations.uncertainty.worlds import of_values
     from scenarios import load
     from scenarios.questions import question
-    from solvers.decide_now import Asked
+    from solvers.robust.decide_now import Asked
 
     weighing = {"mean": MEAN, "worst": WORST, "cvar": cvar(q.level)}[q.measure]
     text = {
@@ -172,7 +172,7 @@ def asked(q: Instance) -> Any:
 
 def wrong(q: Instance, near: float = 2e-6) -> str:
     """What is wrong with the engine's answer to a question; empty where it agrees with the grid."""
-    from solvers.decide_now import answered
+    from solvers.robust.decide_now import answered
 
     told, grid = answered(asked(q)), brute_force(q)
     if told.status.value == "infeasible":

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dse.models.blocks import BLOCKS
 from dse.models.model import Model, ModelLimit
-from dse.models.partition import PARTITION
-from dse.models.structure import Parts, Row
+from dse.models.partitions.partition import PARTITION
+from dse.models.platforms.blocks import BLOCKS
+from dse.models.shared.structure import Parts, Row
 from dse.quantities import Quantity
 from scenarios.question import Decision, Limit, Objective, Question
 

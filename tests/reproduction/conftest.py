@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import dse.reproduction
-from dse.reproduction import Report, Row
+import dse.papers
+from dse.papers import Report, Row
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Repo
 def _made(paper: str, shared: Path) -> Report:
     file = shared / f"{paper}.pickle"
     if not file.exists():
-        report = dse.reproduction.run(paper, shared / paper / "new" / "folder")
+        report = dse.papers.run(paper, shared / paper / "new" / "folder")
         file.write_bytes(pickle.dumps(report))
     found: Report = pickle.loads(file.read_bytes())
     return found

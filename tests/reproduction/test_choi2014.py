@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dse.reproduction import Report, Row, Verdict
-from dse.reproduction.choi2014 import platforms, table_one
-from dse.reproduction.choi2014.formulas import platform
+from dse.papers import Report, Row, Verdict
+from dse.papers.choi2014 import platforms, table_one
+from dse.papers.choi2014.formulas import platform
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ import pytest
 from scipy.optimize import nnls
 
 from dse import machines
-from dse.reproduction import Report, Row, Verdict
-from dse.reproduction.choi2016 import autotuning, jetson, multipole, table_one
+from dse.papers import Report, Row, Verdict
+from dse.papers.choi2016 import autotuning, jetson, multipole, table_one
 
 pytestmark = pytest.mark.slow
 

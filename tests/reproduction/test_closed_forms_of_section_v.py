@@ -12,11 +12,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import dse.reproduction
-from dse.reproduction.demmel2013 import costs, nbody
-from dse.reproduction.demmel2013.symbols import Setting
+import dse.papers
+from dse.papers.demmel2013 import costs, nbody
+from dse.papers.demmel2013.symbols import Setting
 
-PACKAGE = Path(dse.reproduction.__file__).parent / "demmel2013"
+PACKAGE = Path(dse.papers.__file__).parent / "demmel2013"
 
 
 def _factor() -> st.SearchStrategy[float]:
@@ -41,7 +41,7 @@ def test_formulas_of_the_paper_know_nothing_of_our_models(module: str):
             [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
         )
     }
-    own = {"dse.reproduction.demmel2013.symbols"}
+    own = {"dse.papers.demmel2013.symbols"}
     assert {
         n for n in imported if n.split(".")[0] in {"dse", "scenarios", "formulations", "results", "solvers"}
     } <= own

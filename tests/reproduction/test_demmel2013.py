@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dse.reproduction import Report
+from dse.papers import Report
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,9 @@ import pytest
 from matplotlib.image import imread
 from rich.console import Console
 
-import dse.reproduction
-from dse.reproduction import Report, Verdict
-from dse.reproduction.sources import statements
+import dse.papers
+from dse.papers import Report, Verdict
+from dse.papers.sources import statements
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ SHOWN = {
 }
 
 
-@pytest.fixture(params=dse.reproduction.papers())
+@pytest.fixture(params=dse.papers.papers())
 def report(request: pytest.FixtureRequest, reproduced: Callable[[str], Report]) -> Report:
     return reproduced(request.param)
 
@@ -87,5 +87,5 @@ def test_the_terminal_shows_places_verdicts_and_where_the_files_are(report: Repo
 
 
 def test_json_has_no_numbers_that_json_lacks(report: Report):
-    told = json.loads(json.dumps(dse.reproduction.to_json(report), allow_nan=False))
+    told = json.loads(json.dumps(dse.papers.to_json(report), allow_nan=False))
     assert len(told["rows"]) == len(report.rows)

@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import quad
 
 from dse.models.exabounds import workloads
-from dse.reproduction import Report
-from dse.reproduction.exabounds2012 import correlator, formulas, table_one
-from dse.reproduction.exabounds2012.systems import cell, exa, idle_cell, processors
-from dse.reproduction.sources import statements, table
+from dse.papers import Report
+from dse.papers.exabounds2012 import correlator, formulas, table_one
+from dse.papers.exabounds2012.systems import cell, exa, idle_cell, processors
+from dse.papers.sources import statements, table
 
 pytestmark = pytest.mark.slow
 

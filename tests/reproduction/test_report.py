@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import dse.reproduction
+import dse.papers
 from dse.cli import main
-from dse.reproduction.report import Report, Row, Statement, Verdict
-from dse.reproduction.sources import rounding
+from dse.papers.report import Report, Row, Statement, Verdict
+from dse.papers.sources import rounding
 
 PLAIN = Statement("a", "I", "a claim")
 WRONG = Statement("b", "I", "a wrong claim", "misprint", "what holds")
@@ -56,13 +56,13 @@ def test_rounding_allows_half_a_unit_of_the_last_printed_digit(printed: str, exa
 
 def test_an_unknown_paper_is_refused_with_the_list_of_known_ones(tmp_path: Path):
     with pytest.raises(KeyError, match="demmel2013"):
-        dse.reproduction.run("demmel2031", tmp_path)
-    assert "demmel2013" in dse.reproduction.papers()
+        dse.papers.run("demmel2031", tmp_path)
+    assert "demmel2013" in dse.papers.papers()
 
 
 def test_help_names_every_paper():
     text = CliRunner().invoke(main, ["reproduce", "--help"]).stdout
-    assert [paper for paper in dse.reproduction.papers() if paper not in text] == []
+    assert [paper for paper in dse.papers.papers() if paper not in text] == []
 
 
 def test_papers_reproduced_together_have_a_folder_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -72,8 +72,8 @@ def test_papers_reproduced_together_have_a_folder_each(tmp_path: Path, monkeypat
         written.append(out)
         return Report(paper, "t", "c", ())
 
-    monkeypatch.setattr(dse.reproduction, "papers", lambda: ("a2001", "b2002"))
-    monkeypatch.setattr(dse.reproduction, "run", run)
+    monkeypatch.setattr(dse.papers, "papers", lambda: ("a2001", "b2002"))
+    monkeypatch.setattr(dse.papers, "run", run)
     for arguments in (["-o", str(tmp_path)], ["a2001", "-o", str(tmp_path)], []):
         assert CliRunner().invoke(main, ["reproduce", *arguments]).exit_code == 0
     assert written == [tmp_path / "a2001", tmp_path / "b2002", tmp_path, None, None]

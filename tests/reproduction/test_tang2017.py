@@ -8,12 +8,12 @@ import itertools
 import numpy as np
 import pytest
 
-from dse.reproduction import Report
-from dse.reproduction.sources import statements
-from dse.reproduction.tang2017 import comparisons
-from dse.reproduction.tang2017.formulas import PLATFORMS, platform, sides
-from dse.reproduction.tang2017.platforms import CASES, estimate, intensities
-from dse.reproduction.tang2017.surfaces import axis, surface
+from dse.papers import Report
+from dse.papers.sources import statements
+from dse.papers.tang2017 import comparisons
+from dse.papers.tang2017.formulas import PLATFORMS, platform, sides
+from dse.papers.tang2017.platforms import CASES, estimate, intensities
+from dse.papers.tang2017.surfaces import axis, surface
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.along import exchange_rates, knee
+from results.along_fronts.along import exchange_rates, knee
 
 
 @given(st.floats(0.2, 5.0), st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import dse
-from dse.models.sums import sum_of
-from results import breakdowns, designs_inside, rooflines
+from dse.models.shared.sums import sum_of
+from results import designs_inside, rooflines
 from results.solution import Solution
+from results.telling import breakdowns
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 import xarray as xr
 
 import dse
-from results.facts import same
-from results.jsonable import to_json
+from results.export.jsonable import to_json
 from results.solution import Solution, Status
+from results.telling.facts import same
 
 ASKED = ["nbody_deadline", "nbody_deadline_out_of_reach", "partition_twelve_regions_whole", "dvfs_deadline"]
 SCRIPT = "<script>alert('x')</script>"

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
-from results.checksums import checksum
+from results.stores.checksums import checksum
 
 
 @pytest.mark.parametrize("shape", [(1,), (3, 4)])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.chunks import chunk_shape, chunk_slices
+from results.stores.chunks import chunk_shape, chunk_slices
 
 shapes = st.lists(st.integers(1, 40), min_size=1, max_size=4).map(tuple)
 

@@ -12,8 +12,8 @@ from dse.models.model import Model
 from dse.quantities import Quantity
 from results import dataset
 from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, Layout
-from results.limits import limit_names
 from results.solution import Solution, Status
+from results.telling.limits import limit_names
 from scenarios.question import Decision, Limit, Question
 
 

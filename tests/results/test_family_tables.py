@@ -8,11 +8,11 @@ from xml.etree import ElementTree as Tree
 import pytest
 
 import dse
-from results.family_tables import decided, reported
-from results.jsonable import to_json
-from results.parts import Part, cut
-from results.render import parts, to_html, to_text
+from results.export.jsonable import to_json
 from results.solution import Solution, Status
+from results.telling.family_tables import decided, reported
+from results.telling.parts import Part, cut
+from results.telling.render import parts, to_html, to_text
 
 PROCESSORS = ("cpu", "gpu")
 SHARES = {"a": (0.25, 0.75), "b": (0.0, 1.0), "c": (1.0, 1e-17)}

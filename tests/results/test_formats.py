@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from results import dataset, flat, formats, netcdf, parquet, reading, store
+from results import dataset
 from results.dataset import Arrays, Layout
-from results.trouble import StoreError
+from results.export import flat, formats, netcdf, parquet, reading
+from results.stores import store
+from results.stores.trouble import StoreError
 
 Fill = Callable[[tuple[slice, ...]], Arrays]
 # by the CF conventions, 2.3: letters, digits and underscores, beginning with a letter
@@ -38,7 +40,7 @@ def stored(plan: Layout, arrays_of: Fill, tmp_path: Path) -> xr.Dataset:
     """The same dataset as a sweep's store, in chunks of 20 points."""
     path = tmp_path / "stored.zarr"
     chunks = store.create(path, plan, {"scenario": "x"})
-    from results.chunks import chunk_slices
+    from results.stores.chunks import chunk_slices
 
     for index, region in chunk_slices(plan.shape, chunks):
         store.write_chunk(path, index, arrays_of(region))

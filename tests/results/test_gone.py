@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import zarr
 
-from results.checked import Standing, Written
+from results.stores.checked import Standing, Written
 
 
 def test_no_folder_is_made_again_for_a_store_that_is_gone(tmp_path: Path):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from results import hypervolume
-from results.hypervolume import Growth
+from results.along_fronts import hypervolume
+from results.along_fronts.hypervolume import Growth
 
 
 def counted(values: np.ndarray, corner: np.ndarray) -> float:

@@ -11,9 +11,11 @@ import pytest
 import xarray as xr
 
 import dse
-from results import axes, dataset, plot, store, table
-from results.families import dimensions, family_name, given_of, index_of, menus_of
-from scenarios.grids import Grid
+from results import axes, dataset, plot
+from results.export import table
+from results.stores import store
+from results.telling.families import dimensions, family_name, given_of, index_of, menus_of
+from scenarios.sweep.grids import Grid
 from solvers.answer import answer
 
 MACHINE = {"cpu": "i7-2600k-tang2017", "gpu": "gtx-titan-tang2017"}

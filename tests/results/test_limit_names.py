@@ -9,7 +9,7 @@ import pytest
 import dse
 import scenarios
 from formulations import evaluation
-from results import limits
+from results.telling import limits
 from scenarios.question import Question, combinations, fixed
 
 MACHINES = (

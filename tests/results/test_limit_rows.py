@@ -2,10 +2,10 @@
 
 import pytest
 
-from results import limit_rows
-from results.jsonable import to_json
-from results.render import parts, to_text
+from results.export.jsonable import to_json
 from results.solution import LimitState, Solution, Status
+from results.telling import limit_rows
+from results.telling.render import parts, to_text
 
 
 def own(value: float, **more: float) -> LimitState:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from results import locks, store
 from results.dataset import Layout
-from results.store import StoreBusy
+from results.stores import locks, store
+from results.stores.store import StoreBusy
 
 ROOT = Path(__file__).parents[2]
 HOLD = "from results import locks; import time\nwith locks.held({!r}):\n    print('held', flush=True); time.sleep(600)"

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from results import dataset, grown, locks, store
-from results.chunks import chunk_slices
+from results import dataset
 from results.dataset import Arrays, Layout
-from results.object_storage import MAKING, ObjectFolder
-from results.store import StoreBusy, StoreError
+from results.stores import grown, locks, store
+from results.stores.chunks import chunk_slices
+from results.stores.object_storage import MAKING, ObjectFolder
+from results.stores.store import StoreBusy, StoreError
 
 pytest.importorskip("s3fs", reason="the extra s3 is not installed")
 server = pytest.importorskip("moto.server", reason="the extra test is not installed")
@@ -251,7 +252,7 @@ def extended(place: str, count: int) -> xr.Dataset:
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many points were computed."""
-    from dse import chunk_work
+    from dse.sweeping import chunk_work
 
     counts: list[int] = []
     real = chunk_work._computed

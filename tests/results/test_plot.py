@@ -11,7 +11,7 @@ import xarray as xr
 
 from results import axes, dataset, plot
 from results.dataset import CONFLICTING, Layout
-from results.store import StoreError
+from results.stores.store import StoreError
 
 
 def swept(plan: Layout, machines: int) -> xr.Dataset:

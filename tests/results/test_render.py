@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from results import words
-from results.jsonable import to_json
-from results.render import show, to_html, to_text
+from results.export.jsonable import to_json
 from results.solution import Alternative, LimitState, Solution, Status
+from results.telling import words
+from results.telling.render import show, to_html, to_text
 
 NAN = float("nan")
 UNITS = {"energy": "J", "time": "s", "power": "W", "efficiency": "flop/J", "memory": "word", "processors": ""}

@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from results import dataset, roots, seals, storage, store
-from results.chunks import chunk_slices
+from results import dataset
 from results.dataset import Arrays, Layout
-from results.memory import Memory
-from results.store import StoreDamaged, StoreError
+from results.stores import roots, seals, storage, store
+from results.stores.chunks import chunk_slices
+from results.stores.memory import Memory
+from results.stores.store import StoreDamaged, StoreError
 
 IDENTITY = {"scenario": "abc123", "dse": "0.1.0"}
 ROOT = Path(__file__).parents[2]
@@ -339,7 +340,7 @@ def start(code: str, plan: Layout, tmp_path: Path) -> subprocess.Popen[str]:
 WRITER = """
     import numpy as np
     from results import dataset, roots, seals, storage, store
-    from results.chunks import chunk_slices
+    from results.stores.chunks import chunk_slices
     chunks = store.create(PATH, plan, {"scenario": "big"})
     for index, region in chunk_slices(plan.shape, chunks):
         points = tuple(s.stop - s.start for s in region)
@@ -387,7 +388,7 @@ def test_kill_in_the_middle_of_writing_leaves_what_was_stored(
 
 
 def dataset_block(plan: Layout, path: Path, index: tuple[int, ...]) -> tuple[slice, ...]:
-    from results.chunks import block
+    from results.stores.chunks import block
 
     return block(plan.shape, store.identity(path)["chunks"], index)
 

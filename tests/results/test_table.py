@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from results import dataset, flat, table
+from results import dataset
 from results.dataset import Arrays, Layout
-from results.store import StoreError
+from results.export import flat, table
+from results.stores.store import StoreError
 
 Fill = Callable[[tuple[slice, ...]], Arrays]
 

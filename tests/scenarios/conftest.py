@@ -9,11 +9,11 @@ import pytest
 
 from dse.models import registry
 from dse.models.model import Model, Unknown
-from dse.models.structure import Column, Parts, Structure, Table
+from dse.models.shared.structure import Column, Parts, Structure, Table
 from dse.quantities import Quantity
 from scenarios import Problem, ScenarioError, load
-from scenarios.grids import Grid
 from scenarios.questions import grid
+from scenarios.sweep.grids import Grid
 
 JOBS = Table(
     "jobs",

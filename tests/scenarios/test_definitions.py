@@ -10,9 +10,9 @@ import pytest
 
 import dse
 import scenarios
-from dse.commandline import main
+from dse.commands.commandline import main
 from scenarios import ScenarioError
-from scenarios.errors import Problem
+from scenarios.language.errors import Problem
 
 # the example of the documentation, as a file
 EXAMPLE = """
@@ -466,8 +466,8 @@ def test_explain_shows_definitions_as_written_and_in_what_is_decided(tmp_path: P
 
 
 def formulations_explained(folder: Path, text: str) -> str:
-    from formulations.explain import explain
     from formulations.problem import formulate
+    from formulations.pyomo_models.explain import explain
     from scenarios.questions import question
 
     (folder / "told.toml").write_text(text)

@@ -7,9 +7,9 @@ import pytest
 
 import dse
 from scenarios import ScenarioError
-from scenarios.compiling import compiled
-from scenarios.errors import Problem
-from scenarios.expressions import MOST_CHARACTERS, MOST_LEVELS, MOST_TOKENS, ExpressionError, parse
+from scenarios.define.compiling import compiled
+from scenarios.define.expressions import MOST_CHARACTERS, MOST_LEVELS, MOST_TOKENS, ExpressionError, parse
+from scenarios.language.errors import Problem
 
 BASE = {
     "model": "nbody",

@@ -9,7 +9,7 @@ import pytest
 import dse
 from dse import files
 from scenarios import Scenario, ScenarioError
-from scenarios.errors import MOST
+from scenarios.language.errors import MOST
 
 HEAD = 'model = "nbody"\nmachine = "jaketown"\n[given]\nflops_per_pair = 20\nprocessors = 100\nmemory = 1e6\n'
 

@@ -15,7 +15,7 @@ from dse.models.model import Model
 from dse.testing import ModelContract
 from formulations.problem import formulate
 from scenarios import ScenarioError, from_text
-from scenarios.machine_files import pins
+from scenarios.machines.machine_files import pins
 
 # latency = 5 us + 4 fs m n k + 2 ps n m^0.5, by two columns that count and one in seconds
 GEMM = """

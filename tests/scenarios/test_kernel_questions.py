@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 import dse
 import scenarios
 from dse import models, workloads
-from dse.commandline import main
+from dse.commands.commandline import main
 from dse.models import registry
 from dse.workloads import catalogue
 from formulations.problem import Kind, formulate
-from results import breakdowns
-from results.store import StoreError
+from results.stores.store import StoreError
+from results.telling import breakdowns
 from scenarios import ScenarioError
-from scenarios.schema import KernelEntry
+from scenarios.language.schema import KernelEntry
 
 FORCES = {"name": "forces", "model": "nbody", "given": {"bodies": 1e5, "flops_per_pair": 10}}
 PRODUCT = {"name": "product", "model": "matmul", "given": {"order": 1000}, "repeat": 20}

@@ -15,10 +15,10 @@ import pytest
 
 import dse
 import scenarios
-from dse.worlds import decided_late
+from dse.uncertain.worlds import decided_late
 from results.solution import Solution
-from solvers import gp
 from solvers.answer import answer
+from solvers.geometric import gp
 
 LIBRARY = make_expected.LIBRARY
 MOST_CALLS = 25

@@ -7,8 +7,8 @@ import pickle
 
 import pytest
 
-from scenarios.parts import Mistakes
-from scenarios.schema import Bounds, Decide, Goal, Shape
+from scenarios.language.parts import Mistakes
+from scenarios.language.schema import Bounds, Decide, Goal, Shape
 
 
 def test_every_mistake_is_found_with_its_place() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 import dse
 import scenarios
-from dse.models.economics import is_priced
 from dse.models.model import Model
+from dse.models.shared.economics import is_priced
 from formulations import evaluation
 from scenarios.questions import question
 

@@ -250,5 +250,7 @@ def test_machine_files_of_a_ready_question_stand_beside_it(
     text = Path(str(library()["nbody_least_energy"])).read_text()
     (tmp_path / "there" / "ready.toml").write_text(re.sub('machine = ".*"', 'machine = "./own.toml"', text))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("scenarios.ready.library", lambda: {"ready": tmp_path / "there" / "ready.toml"})
+    monkeypatch.setattr(
+        "scenarios.language.ready.library", lambda: {"ready": tmp_path / "there" / "ready.toml"}
+    )
     assert str(tmp_path / "there" / "own.toml") in load("ready").text

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios import Scenario, ScenarioError, from_text, grid, library, load
+from scenarios.language.toml_text import to_toml
 from scenarios.question import Question
 from scenarios.questions import question
-from scenarios.toml_text import to_toml
 
 TEXT = """
 title   = "A question"

@@ -12,9 +12,9 @@ import dse
 import scenarios
 from dse import machines, models
 from scenarios import ScenarioError, from_text, json_schema, load, template
+from scenarios.language.scenario import Scenario
 from scenarios.question import HALVINGS, Decision, Limit, Objective, Question
 from scenarios.questions import question
-from scenarios.scenario import Scenario
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

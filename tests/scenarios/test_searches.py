@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import scenarios
+from scenarios.language.searches import searched
 from scenarios.question import SAMPLERS, Search
 from scenarios.questions import question
-from scenarios.searches import searched
 
 NBODY = {
     "model": "nbody",

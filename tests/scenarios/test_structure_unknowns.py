@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dse.models import registry
-from dse.models.structure import Parts, Row
+from dse.models.shared.structure import Parts, Row
 from scenarios import ScenarioError, load
 from scenarios.question import Decision, Limit, Question, fixed, settled
 from scenarios.questions import question

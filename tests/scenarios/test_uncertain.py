@@ -11,7 +11,7 @@ import pytest
 
 import scenarios
 from scenarios.questions import grid, question
-from scenarios.uncertain import at_samples, box, draw, nominal, uncertain_of
+from scenarios.uncertainty.uncertain import at_samples, box, draw, nominal, uncertain_of
 
 BASE: dict[str, Any] = {
     "model": "nbody",

@@ -10,16 +10,16 @@ import pytest
 
 import dse
 import scenarios
-from dse import reports
-from dse.commandline import main
+from dse.commands.commandline import main
 from dse.models import registry
 from dse.models.model import ModelLimit
-from results import outside
-from results.limits import limit_names
+from dse.reporting import reports
 from results.solution import Solution
+from results.telling import outside
+from results.telling.limits import limit_names
 from scenarios import ScenarioError
-from scenarios.toml_text import to_toml
-from solvers import studies
+from scenarios.language.toml_text import to_toml
+from solvers.sampling import studies
 
 SHARE = "valid.message_share"
 QUESTION: dict[str, Any] = {

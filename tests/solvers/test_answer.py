@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dse import models
-from results.render import to_text
 from results.solution import Status
+from results.telling.render import to_text
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer
 

@@ -13,16 +13,18 @@ import pytest
 import dse
 import results.dataset
 import scenarios
-from formulations import batch, divided, handover
+from formulations import batch, handover
 from formulations import canonical as canon
+from formulations.arithmetics import divided
 from formulations.canonical import Canonical, Divisor
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
-from scenarios.grids import Grid
-from solvers import gp
+from scenarios.sweep.grids import Grid
 from solvers.answer import answer
-from solvers.batched import branching, would_do
-from solvers.batched.divided import Divided
+from solvers.batched import would_do
+from solvers.batched.ratios import branching
+from solvers.batched.ratios.divided import Divided
+from solvers.geometric import gp
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE = {"processors": {"max": 65536}, "memory": {}}

@@ -12,9 +12,10 @@ import scenarios
 from formulations import batch, handover
 from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
-from scenarios.grids import Grid
+from scenarios.sweep.grids import Grid
 from solvers.answer import answer
-from solvers.batched import geometric, would_do
+from solvers.batched import would_do
+from solvers.batched.geometric_programs import geometric
 
 NBODY = "bodies = 1e5\nflops_per_pair = 10"
 FREE = "processors = { max = 65536 }\nmemory = {}"

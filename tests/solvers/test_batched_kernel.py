@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solvers import gp
-from solvers.batched import kernel
+from solvers.batched.geometric_programs import kernel
+from solvers.geometric import gp
 
 TERMS = 5
 

@@ -17,9 +17,10 @@ import scenarios
 from formulations import handover
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
-from scenarios.grids import Grid
+from scenarios.sweep.grids import Grid
 from solvers.answer import answer
-from solvers.batched import line, would_do
+from solvers.batched import would_do
+from solvers.batched.ratios import line
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE, WHOLE, POWERS = ({"processors": d} for d in ({}, {"integer": True, "max": 1e6}, {"powers_of": 2}))

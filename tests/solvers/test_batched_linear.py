@@ -11,9 +11,10 @@ import dse
 import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers import batched, highs
-from solvers.batched import linear, lp
-from solvers.batched.ends import FOUND, INFEASIBLE
+from solvers import batched
+from solvers.batched.geometric_programs.ends import FOUND, INFEASIBLE
+from solvers.batched.linear_programs import linear, lp
+from solvers.linear import highs
 
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 

@@ -10,13 +10,14 @@ import pytest
 import results.dataset
 import scenarios
 from formulations import batch
-from results.chunks import chunk_slices
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers import gp, ties
-from solvers.batched import geometric, geometric_near
-from solvers.batched.geometric_answers import answered
-from solvers.optimal_face import Stages
+from results.stores.chunks import chunk_slices
+from solvers.batched.geometric_programs import geometric, geometric_near
+from solvers.batched.geometric_programs.geometric_answers import answered
+from solvers.explaining import ties
+from solvers.explaining.optimal_face import Stages
+from solvers.geometric import gp
 
 TEXT = """
 model = "nbody"

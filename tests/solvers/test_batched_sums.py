@@ -14,7 +14,9 @@ import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import batched
-from solvers.batched import by_choice, criteria, geometric, sums, tables, undominated
+from solvers.batched import by_choice
+from solvers.batched.counting import criteria, sums, tables, undominated
+from solvers.batched.geometric_programs import geometric
 
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 KINDS = {

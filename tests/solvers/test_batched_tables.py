@@ -15,7 +15,7 @@ import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import batched
-from solvers.batched import tables, whole
+from solvers.batched.counting import tables, whole
 
 LIBRARY = Path(scenarios.__file__).parent / "library"
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]

@@ -18,8 +18,9 @@ from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import batched
 from solvers.answer import answer
-from solvers.batched import blocks, least, whole
-from solvers.batched.least import NotLeast, Row
+from solvers.batched import blocks
+from solvers.batched.counting import least, whole
+from solvers.batched.counting.least import NotLeast, Row
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 AXES = {
@@ -167,7 +168,7 @@ def test_least_designs_are_those_of_enumeration(seed: int):
 
 
 def many(values: Any) -> Any:
-    from formulations.many import Many
+    from formulations.arithmetics.many import Many
 
     return Many(values)
 

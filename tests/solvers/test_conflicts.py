@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dse
-from solvers import conflicts
-from solvers.conflicts import Bools, Indices
+from solvers.explaining import conflicts
+from solvers.explaining.conflicts import Bools, Indices
 
 Family = list[frozenset[int]]
 

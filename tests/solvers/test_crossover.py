@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from formulations.batch import Table
-from solvers import gp
-from solvers.crossover import crossover, doubtful
+from solvers.geometric import gp
+from solvers.linear.crossover import crossover, doubtful
 
 
 def corner(forces: tuple[float, float], heights: np.ndarray) -> tuple[Table, np.ndarray, np.ndarray]:

@@ -15,15 +15,15 @@ import pytest
 import dse
 from dse import machines
 from dse.cli import main
-from formulations.measures import MEAN, WORST, Weighing, cvar
-from formulations.worlds import Worlds, judged, of_values
-from scenarios.drawing import draw
+from formulations.uncertainty.measures import MEAN, WORST, Weighing, cvar
+from formulations.uncertainty.worlds import Worlds, judged, of_values
 from scenarios.question import Limit
 from scenarios.questions import question
-from solvers import robust_program, robust_scan
+from scenarios.uncertainty.drawing import draw
 from solvers.answer import answer
-from solvers.decide_now import answer_now
-from solvers.robust_answers import Asked, answered
+from solvers.robust import robust_program, robust_scan
+from solvers.robust.decide_now import answer_now
+from solvers.robust.robust_answers import Asked, answered
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

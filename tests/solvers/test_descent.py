@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from method_questions import fft, nbody
 
 from scenarios.question import Decision
-from solvers import boxes, descent
+from solvers import boxes
+from solvers.sampling import descent
 
 QUESTION = nbody(
     "time", p=Decision("processors", maximum=1330000), energy=(None, 42.1555), power=(None, 806.281)

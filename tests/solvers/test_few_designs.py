@@ -6,10 +6,11 @@ import pytest
 
 import dse
 import scenarios
-from formulations.explain import explain
 from formulations.problem import formulate
+from formulations.pyomo_models.explain import explain
 from results.solution import Solution
-from solvers import boxes, designs, highs
+from solvers import boxes, designs
+from solvers.linear import highs
 
 REGIONS = [("a", 35, 3), ("b", 8, 32), ("c", 57, 187), ("d", 455, 84), ("e", 7, 19)]
 # HiGHS closes its gap to 1e-9

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from solvers import highs
-from solvers.highs import End, Numbers
+from solvers.linear import highs
+from solvers.linear.highs import End, Numbers
 
 
 def polytope(seed: int, columns: int, rows: int) -> tuple[Numbers, np.ndarray]:

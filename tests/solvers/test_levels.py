@@ -14,9 +14,9 @@ from results.solution import Solution
 from scenarios.question import Question
 from scenarios.questions import question
 from solvers.answer import answer
-from solvers.batched import restated
-from solvers.batched.levels import Found, levels, small
-from solvers.front_points import limited
+from solvers.batched.geometric_programs import restated
+from solvers.batched.geometric_programs.levels import Found, levels, small
+from solvers.linear.front_points import limited
 
 CHIP = Path(__file__).parents[2] / "docs" / "examples" / "multicore" / "src"
 # differenced numerically, and multipliers of two interior points

@@ -14,9 +14,9 @@ from dse.models.arithmetic import differs, maximum, per, pick, some
 from formulations.program import program
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
-from solvers import milp
 from solvers.answer import answer
-from solvers.highs import End
+from solvers.linear import milp
+from solvers.linear.highs import End
 
 SEED = st.integers(0, 10**6)
 

@@ -15,8 +15,8 @@ from dse.models.arithmetic import maximum
 from formulations.program import program
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
-from solvers import milp_conflicts, programs
 from solvers.answer import answer
+from solvers.linear import milp_conflicts, programs
 
 SEED = st.integers(0, 10**6)
 

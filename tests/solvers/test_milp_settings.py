@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.models.dvfs import DVFS
-from dse.models.structure import Parts, Row
+from dse.models.platforms.dvfs import DVFS
+from dse.models.shared.structure import Parts, Row
 from results.solution import Status
 from scenarios.question import Decision, Limit, Objective, Question
 from solvers.answer import answer

@@ -8,10 +8,11 @@ import pytest
 
 import dse
 import scenarios
-from dse import chunk_work
+from dse.sweeping import chunk_work
 from results.solution import Status
-from solvers import box_search, conflicts, enumeration, judgement, optimal_face, sensitivity, subsets
+from solvers import box_search, enumeration, judgement
 from solvers.answer import answer
+from solvers.explaining import conflicts, optimal_face, sensitivity, subsets
 
 GONE = "the one home of this idea is gone"
 MANY = 1000

@@ -10,7 +10,8 @@ import pytest
 import dse
 import scenarios
 from formulations import batch, over_grid
-from solvers import gp, optimal_face, ties
+from solvers.explaining import optimal_face, ties
+from solvers.geometric import gp
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

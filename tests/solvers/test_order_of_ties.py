@@ -12,7 +12,7 @@ import dse
 import scenarios
 from scenarios import ScenarioError
 from solvers import batched
-from solvers.batched import line
+from solvers.batched.ratios import line
 
 NBODY = {
     "model": "nbody",

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from oracle_fronts import Processor, Region, least_energy, placements, schedules, systems, undominated
 
-from dse.models.blocks import BLOCKS
-from dse.models.dvfs import DVFS
 from dse.models.model import Model
-from dse.models.partition import PARTITION
-from dse.models.structure import Parts, Row
+from dse.models.partitions.partition import PARTITION
+from dse.models.platforms.blocks import BLOCKS
+from dse.models.platforms.dvfs import DVFS
+from dse.models.shared.structure import Parts, Row
 from scenarios.question import Decision, Limit, Objective, Question
-from solvers import program_enumeration, program_front
-from solvers.front_points import lookup, solution
-from solvers.program_front import ProgramFront
+from solvers.linear import program_enumeration, program_front
+from solvers.linear.front_points import lookup, solution
+from solvers.linear.program_front import ProgramFront
 
 ENERGY_TIME = (Objective("energy"), Objective("time"))
 NAMES = ("time_per_flop", "time_per_byte", "energy_per_flop", "energy_per_byte", "constant_power")

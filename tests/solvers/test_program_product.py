@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 from program_questions import kinds, regions, toy
 
 from dse.models.arithmetic import differs, log, maximum, per, pick, reaches, some
-from formulations.affine import Product, symbol
-from formulations.posynomial import Refused
+from formulations.arithmetics.affine import Product, symbol
+from formulations.arithmetics.posynomial import Refused
 from formulations.program import product
 from results.solution import Status
 from scenarios.question import Decision, Limit
-from solvers import boxes, designs, interval, program_product, sampler, scip
+from solvers import boxes, designs, interval
 from solvers.answer import answer
-from solvers.program_product import Line, Stretch
+from solvers.linear import program_product
+from solvers.linear.program_product import Line, Stretch
+from solvers.others import scip
+from solvers.sampling import sampler
 
 SEED = st.integers(0, 10**6)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dse
-from results.render import parts
 from results.solution import Solution, Status
+from results.telling.render import parts
 
 TITAN = dict(dse.machines.get("gtx-titan-choi2014").parameters)
 # the gap asked of a search

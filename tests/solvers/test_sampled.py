@@ -14,14 +14,14 @@ from method_questions import fft, nbody
 import dse
 from dse.models.model import Model
 from dse.quantities import Quantity
-from formulations.explain import explain
 from formulations.problem import Kind, formulate
+from formulations.pyomo_models.explain import explain
 from results.solution import Status
 from scenarios.question import SAMPLERS, Decision, Limit, Objective, Question, Search
 from scenarios.questions import question as question_of
-from solvers import sampler, trials
 from solvers.answer import answer
-from solvers.sampled import distance
+from solvers.sampling import sampler, trials
+from solvers.sampling.sampled import distance
 
 WHOLE = {"max": 4096, "integer": True}
 NBODY = {

@@ -5,7 +5,7 @@ from method_questions import fft, nbody
 
 from results.solution import Status
 from scenarios.question import Decision
-from solvers import sampler
+from solvers.sampling import sampler
 
 
 def test_a_good_design_without_a_claim() -> None:

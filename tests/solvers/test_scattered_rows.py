@@ -13,8 +13,8 @@ from formulations import batch, over_grid, row_order
 from scenarios import Grid
 from solvers import batched
 from solvers.answer import answer
-from solvers.batched import geometric_near
-from solvers.batched.geometric import Geometric
+from solvers.batched.geometric_programs import geometric_near
+from solvers.batched.geometric_programs.geometric import Geometric
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
 
-from formulations.logprogram import log_program
+from formulations.arithmetics.log_program import log_program
 from results.solution import Status
 from scenarios.question import Decision, Question
-from solvers import boxes, scip
+from solvers import boxes
+from solvers.others import scip
 from solvers.outcome import Outcome
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from formulations.evaluation import RowKey
-from solvers import gp, sensitivity
+from solvers.explaining import sensitivity
+from solvers.geometric import gp
 
 KEYS = tuple(RowKey(name, "max") for name in ("x", "y", "both"))
 ROWS = np.array([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [-1.0, -1.0]])

@@ -12,9 +12,10 @@ from formulations.evaluation import RowKey
 from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.questions import question
-from solvers import batched, series
+from solvers import batched
 from solvers.answer import answer
-from solvers.sensitivity import with_limit
+from solvers.explaining.sensitivity import with_limit
+from solvers.geometric import series
 
 REGIONS = ((0.0, 6e8), (1.2e9, 1.44e10), (3.5e9, 7e9), (2e10, 2.5e9), (6.4e10, 1e9), (8e8, 6.4e9))
 # both are solved to 1e-9 or better

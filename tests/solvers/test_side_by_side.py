@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import dse
-from solvers import gp, gp_together, side_by_side
-from solvers.gp_together import Programs
+from solvers import side_by_side
+from solvers.geometric import gp, gp_together
+from solvers.geometric.gp_together import Programs
 
 
 def program(random: np.random.Generator, variables: int, limits: int, count: int) -> Programs:

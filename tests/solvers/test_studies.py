@@ -23,11 +23,11 @@ from dse.models.model import Model
 from dse.processes import environment
 from dse.quantities import Quantity
 from results.solution import Status
-from results.store import StoreError
+from results.stores.store import StoreError
 from scenarios.question import Decision, Objective, Question, Search
-from solvers import sampler, studies, study_workers
-from solvers.studies import Pace, StudyError
-from solvers.trials import Designs
+from solvers.sampling import sampler, studies, study_workers
+from solvers.sampling.studies import Pace, StudyError
+from solvers.sampling.trials import Designs
 
 NBODY = {
     "title": "n-body in 50 ms",

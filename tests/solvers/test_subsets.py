@@ -4,7 +4,7 @@ import pytest
 from method_questions import fft, nbody
 
 from scenarios.question import Decision
-from solvers import subsets
+from solvers.explaining import subsets
 
 
 def test_static_power_alone_refuses_a_power_cap() -> None:

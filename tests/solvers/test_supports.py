@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import highs, supports
-from solvers.highs import End, Numbers
+from solvers.linear import highs, supports
+from solvers.linear.highs import End, Numbers
 
 MOST = 5000.0
 

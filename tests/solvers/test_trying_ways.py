@@ -8,11 +8,12 @@ import pytest
 
 import dse
 import scenarios
-from dse import chunk_work, grid_way
-from formulations.forms import Affine, Maximum
+from dse.sweeping import chunk_work, grid_way
+from formulations.arithmetics.forms import Affine, Maximum
 from solvers import batched
-from solvers.batched import effort, offers, separable, sums
-from solvers.batched.criteria import TooMany, Work
+from solvers.batched import effort, offers
+from solvers.batched.counting import separable, sums
+from solvers.batched.counting.criteria import TooMany, Work
 
 SEVEN = [
     f"{name}-choi2014" for name in ("nehalem", "nuc-cpu", "nuc-gpu", "apu-cpu", "apu-gpu", "gtx580", "gtx680")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import dse
-from formulations.many import Array
-from solvers.batched import undominated
-from solvers.batched.criteria import Ratio, Stage, Sums, TooMany
+from formulations.arithmetics.many import Array
+from solvers.batched.counting import undominated
+from solvers.batched.counting.criteria import Ratio, Stage, Sums, TooMany
 
 # what a cap grants beyond the widest limit: rounding of sums of a few numbers below 100 is far less
 ROOM = 1e-6

@@ -15,19 +15,23 @@ from method_questions import FFT
 import dse
 import results.dataset
 import scenarios
-from dse import chunk_work
 from dse.quantities import show
+from dse.sweeping import chunk_work
 from formulations import batch, handover, over_grid
-from formulations.divided import divided
-from results import flat
+from formulations.arithmetics.divided import divided
 from results.dataset import CONFLICTING, STATUS_CODES, layout
+from results.export import flat
 from results.page import columns
 from results.solution import Status
-from solvers import gp
 from solvers.answer import answer
-from solvers.batched import geometric, line, linear, relaxed_limits, tables, whole, would_do
-from solvers.batched.divided import Divided
-from solvers.batched.geometric_answers import answered
+from solvers.batched import relaxed_limits, would_do
+from solvers.batched.counting import tables, whole
+from solvers.batched.geometric_programs import geometric
+from solvers.batched.geometric_programs.geometric_answers import answered
+from solvers.batched.linear_programs import linear
+from solvers.batched.ratios import line
+from solvers.batched.ratios.divided import Divided
+from solvers.geometric import gp
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import sobol_indices
 
-from results import indices
+from results.uncertainty import indices
 
 Function = Callable[[np.ndarray], np.ndarray]
 

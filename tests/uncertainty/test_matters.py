@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import dse
-from dse.commandline import main
+from dse.commands.commandline import main
 from results import plot
 from scenarios import ScenarioError
 

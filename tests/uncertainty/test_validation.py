@@ -11,8 +11,8 @@ from scipy.special import ndtr, ndtri
 
 import dse
 import scenarios
-from formulations import worlds
-from solvers import validation
+from formulations.uncertainty import worlds
+from solvers.robust import validation
 
 
 class Promise(NamedTuple):

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 import dse
-from formulations.measures import MEAN, WORST, cvar
-from formulations.worlds import judged, of_values
-from results import estimates
+from formulations.uncertainty.measures import MEAN, WORST, cvar
+from formulations.uncertainty.worlds import judged, of_values
 from results.solution import Status
-from scenarios.distributions import Marginal, Uncertain
-from scenarios.drawing import listed
+from results.uncertainty import estimates
 from scenarios.questions import question
-from solvers import chances, robust_scan
-from solvers.decide_now import answer_now
-from solvers.robust_answers import Asked, answered
+from scenarios.uncertainty.distributions import Marginal, Uncertain
+from scenarios.uncertainty.drawing import listed
+from solvers.promises import chances
+from solvers.robust import robust_scan
+from solvers.robust.decide_now import answer_now
+from solvers.robust.robust_answers import Asked, answered
 
 
 def roofline(uncertain: dict[str, Any]) -> Any:

@@ -28,9 +28,9 @@ from dse.models.exabounds import (
 from dse.models.exabounds.levels import LEVELS, SOURCE, of, product, units
 from dse.models.exabounds.metrics import LIMITS, METRICS, SUMS
 from dse.models.exabounds.quantities import INPUTS, MACHINE
-from dse.models.families import nothing, row_inputs
 from dse.models.model import Model
-from dse.models.structure import Parts, Structure
+from dse.models.shared.families import nothing, row_inputs
+from dse.models.shared.structure import Parts, Structure
 
 __all__ = ["EXABOUNDS", "equations"]
 

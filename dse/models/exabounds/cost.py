@@ -24,7 +24,7 @@ from typing import Any
 
 from dse.models.exabounds.levels import LEVELS, below, of, total, units
 from dse.models.exabounds.reliability import failures
-from dse.models.families import nothing
+from dse.models.shared.families import nothing
 
 
 def hardware(m: Any, transistors: Any) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from operator import add, mul
 from typing import Any
 
 from dse.models.arithmetic import maximum
-from dse.models.families import nothing
+from dse.models.shared.families import nothing
 from dse.quantities import Quantity
 
 SOURCE = "Stanley-Marbell 2012"

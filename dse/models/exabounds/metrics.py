@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, SOURCE, by_level
 from dse.models.model import ModelLimit
-from dse.models.sums import sum_of
+from dse.models.shared.sums import sum_of
 from dse.quantities import Quantity
 
 _PARTS = {

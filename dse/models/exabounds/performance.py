@@ -35,7 +35,7 @@ from dse.models.arithmetic import maximum, per
 from dse.models.exabounds import reuse
 from dse.models.exabounds.levels import ABOVE_CORE, CACHES, LEVELS, largest, of, product, total
 from dse.models.exabounds.work import share
-from dse.models.families import nothing
+from dse.models.shared.families import nothing
 
 # whose link leads to memory
 MEMORY = "socket"

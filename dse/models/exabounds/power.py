@@ -23,7 +23,7 @@ from dse.models.arithmetic import per
 from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, below, of, product, total, units
 from dse.models.exabounds.performance import bandwidth, demand
 from dse.models.exabounds.technology import leakage, pin_energy
-from dse.models.families import nothing
+from dse.models.shared.families import nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from typing import Any
 from dse.models.arithmetic import per
 from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, below, of, total, units
 from dse.models.exabounds.work import down
-from dse.models.families import nothing
+from dse.models.shared.families import nothing
 
 
 def failures(m: Any) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ import numpy as np
 
 from dse.models.arithmetic import maximum, reaches
 from dse.models.exabounds.levels import SOURCE, of, total
-from dse.models.structure import Table
+from dse.models.shared.structure import Table
 from dse.quantities import Quantity
 
 SUM = 1e-6

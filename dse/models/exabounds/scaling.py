@@ -25,7 +25,7 @@ from dse.models.arithmetic import maximum, per, reaches
 from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, below, largest, of, product
 from dse.models.exabounds.performance import cycles, duration, waits
 from dse.models.exabounds.work import down, share
-from dse.models.families import nothing
+from dse.models.shared.families import nothing
 
 
 def metrics(g: Any, parts: Mapping[str, Any], time: Any, extra: Any) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ from typing import Any
 
 from dse.models.arithmetic import exp, maximum, per
 from dse.models.exabounds.levels import CACHES, of, total
-from dse.models.families import nothing
+from dse.models.shared.families import nothing
 
 KINDS = ("INT", "SFP", "DFP")
 

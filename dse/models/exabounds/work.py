@@ -19,7 +19,7 @@ from typing import Any
 
 from dse.models.arithmetic import maximum, per
 from dse.models.exabounds.levels import ABOVE_CORE, below, of, total
-from dse.models.families import nothing
+from dse.models.shared.families import nothing
 
 
 def down(machine: Any, level: str) -> Any:

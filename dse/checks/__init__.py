@@ -1,0 +1,1 @@
+"""Answers re-evaluated by the model as arrays, independently of the solver."""

@@ -1,0 +1,1 @@
+"""Commands of the program: what each reads, calls and prints."""

@@ -1,0 +1,313 @@
+"""Commands that answer: solve, front, reproduce."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from dse.streams import INTERRUPTED
+from dse.terminal import sketch
+from dse.terminal.door import ANSWERED, FAILED, NO_ANSWER, WRONG, complain, folder_for
+from dse.terminal.machine_option import MACHINE
+from dse.terminal.printing import say_json, show
+from dse.terminal.search_options import searching
+from dse.terminal.solver_options import solving
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.pyomo_door.pyomo_points import By
+    from results.solution import Solution
+    from scenarios import Scenario
+    from scenarios.language.errors import ScenarioError
+
+CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
+CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
+PICTURES = frozenset({".png", ".svg", ".pdf"})
+FRONT_HELP = (
+    "A .json file, or what `dse export` writes: .csv, .parquet, .md, .nc, .zarr, .png, ...; may be repeated."
+)
+RECORD = ".json"
+
+POINTS_HELP = "Number of points along the front; fewer where there are no more designs."
+TOLERANCE_HELP = (
+    "Instead of --points, for two objectives: refine until what is proved encloses the front everywhere within this "
+    "(relative, in the one objective or the other)."
+)
+
+SCENARIO = click.argument("scenario", metavar="FILE")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
+
+
+Answer = TypeVar("Answer", bound=Callable[..., int])
+
+
+def mistakes_as_json(command: Answer) -> Answer:
+    """Let a command that is asked for JSON print the mistakes of a scenario as JSON too."""
+
+    @functools.wraps(command)
+    def answer(*arguments: Any, as_json: bool, **options: Any) -> int:
+        from scenarios.language.errors import ScenarioError
+
+        try:
+            return command(*arguments, as_json=as_json, **options)
+        except ScenarioError as problem:
+            if not as_json:
+                raise
+            say_json(mistakes(problem))
+            return WRONG
+
+    return cast("Answer", answer)
+
+
+def mistakes(problem: ScenarioError) -> dict[str, Any]:
+    """Return the mistakes of a scenario as values that JSON has."""
+    from scenarios.language.errors import MOST
+
+    more = len(problem.problems) - MOST
+    told = {"ok": False, "problems": [p._asdict() for p in problem.problems[:MOST]]}
+    return told | ({"more": more} if more > 0 else {})
+
+
+@click.command()
+@SCENARIO
+@MACHINE
+@solving
+@searching
+@AS_JSON
+@mistakes_as_json
+def solve(
+    scenario: str,
+    machine: str | None,
+    by: dict[str, Any],
+    as_json: bool,
+    search: dict[str, Any],
+) -> int:
+    """Answer one question.
+
+    Shows the best design, what limits it, what relaxing a limit would buy, and a certificate.
+
+    FILE is a scenario file, or the name of a ready scenario (`dse scenarios` lists them). --sampler and the options
+    after it stand in for its [search]: the answer is then feasible, never optimal. With --solver the answer is
+    optimal only where our own bound confirms it.
+    """
+    from dse import api
+
+    solution = api.solve(api.load(scenario, machine), **by, **search)
+    _show_solution(solution, as_json)
+    if solution.fresh is not None and solution.fresh.broken:
+        for kept in solution.fresh.broken:
+            click.echo(kept.words, err=True)
+        return NO_ANSWER
+    return CODES[solution.status.value]
+
+
+def _show_solution(solution: Solution, as_json: bool) -> None:
+    if as_json:
+        from results.export.jsonable import to_json
+
+        say_json(to_json(solution))
+    else:
+        from results.telling.render import renderable
+
+        show(renderable(solution))
+
+
+@click.command()
+@SCENARIO
+@MACHINE
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    help=FRONT_HELP,
+)
+@click.option("--points", type=click.IntRange(2), help=POINTS_HELP)
+@click.option("--tolerance", type=click.FloatRange(0, min_open=True), help=TOLERANCE_HELP)
+@solving
+@searching
+@AS_JSON
+@mistakes_as_json
+def front(
+    scenario: str,
+    machine: str | None,
+    outputs: tuple[str, ...],
+    points: int | None,
+    tolerance: float | None,
+    by: dict[str, Any],
+    as_json: bool,
+    search: dict[str, Any],
+) -> int:
+    """Find the Pareto front of several objectives; with [sweep] in the file one at each place of the grid.
+
+    --sampler and the options after it stand in for the [search] of the file: every point is then feasible, and
+    nothing proves that no design is better. With --solver every point is a question of its own to that solver, which is
+    slow.
+    """
+    from dse import api
+    from dse.fronts import front as fronts
+    from dse.terminal import front_records
+    from results.export import formats
+    from results.stores.storage import local
+    from scenarios.language.searches import searched
+
+    for output in outputs:
+        if local(output).suffix != RECORD:
+            formats.check(output)
+    asked = searched(api.load(scenario, machine), search)
+    who = _by(**by) if by else None
+    if asked.sweep:
+        return _fronts(asked, scenario, outputs, points, tolerance, who, as_json)
+    found = fronts.find(asked, points, tolerance, by=who)
+    if found.refusal is not None:
+        _show_solution(found.refusal, as_json)
+        return CODES[found.refusal.status.value]
+    dataset = fronts.to_dataset(found)
+    record = front_records.record(found)
+
+    def shown(written: tuple[str, ...]) -> None:
+        from dse.terminal.front_page import show_front
+
+        show_front(found, scenario, written)
+
+    _write_fronts(dataset, record, outputs, None if as_json else shown)
+    return ANSWERED
+
+
+def _by(solver: str, seconds: float) -> By:
+    from dse.pyomo_door import pyomo_points
+
+    return pyomo_points.by(solver, seconds)
+
+
+def _fronts(
+    asked: Scenario,
+    scenario: str,
+    outputs: tuple[str, ...],
+    points: int | None,
+    tolerance: float | None,
+    by: By | None,
+    as_json: bool,
+) -> int:
+    """Find, write and show the fronts over the axes of a scenario; of an interrupted run those it came to."""
+    from dse.fronts import swept_fronts
+    from dse.terminal import front_records
+
+    if any(Path(output).suffix in PICTURES for output in outputs):
+        _check_picture(asked)
+    interrupted = False
+    try:
+        found = swept_fronts.find(asked, points, tolerance, progress=True, by=by)
+    except swept_fronts.Interrupted as stopped:
+        found, interrupted = stopped.fronts, True
+        complain(f"interrupted after {len(found.found)} of {found.grid.size} fronts")
+        if not found.found:
+            return INTERRUPTED
+    dataset = swept_fronts.to_dataset(found)
+    record = front_records.of_places(found, dataset)
+
+    def shown(written: tuple[str, ...]) -> None:
+        from dse.terminal.swept_front_page import show_fronts
+
+        show_fronts(found, dataset, scenario, written)
+
+    _write_fronts(dataset, record, outputs, None if as_json else shown)
+    refused = {CODES[f.refusal.status.value] for f in found.found.values() if f.refusal}
+    if interrupted or FAILED in refused:
+        return INTERRUPTED if interrupted else FAILED
+    return ANSWERED if any(f.points for f in found.found.values()) else NO_ANSWER
+
+
+def _write_fronts(
+    dataset: xr.Dataset,
+    record: dict[str, Any],
+    outputs: tuple[str, ...],
+    told: Callable[[tuple[str, ...]], None] | None,
+) -> None:
+    """Write the files and print what was found, as JSON without ``told``.
+
+    Where a file cannot be written it is printed all the same: it took time to find.
+    """
+    written: list[str] = []
+    try:
+        for output in outputs:
+            _write_front(dataset, record, Path(output))
+            written.append(output)
+    finally:
+        if told is None:
+            say_json(record)
+        else:
+            told(tuple(written))
+            sketch.show(sketch.front, dataset)
+
+
+def _check_picture(asked: Scenario) -> None:
+    """Refuse to draw, before anything is solved, more fronts than a picture tells apart; raises UsageError."""
+    import scenarios
+    from results.pictures.several_fronts import undrawable
+
+    swept = scenarios.grid(asked).axes
+    refusal = undrawable({a.name: len(a.values) for a in swept}, [a.name for a in swept if a.numeric])
+    if refusal:
+        raise click.UsageError(
+            f"{refusal}; write a dataset (.nc, .zarr), and draw parts of it in Python: "
+            "dse.open(FILE).isel(NAME=0).dse.front()"
+        )
+
+
+def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:
+    from results.export import formats
+    from results.stores.trouble import explained
+
+    folder_for(file)
+    if file.suffix != RECORD:
+        formats.write(dataset, file)
+        return
+    with explained(file, "write"):
+        file.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+@click.command()
+@click.argument("paper", required=False)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    help="Where pictures and tables go (default: reproduce-PAPER); of all papers, FOLDER/PAPER.",
+)
+@click.option("--rows", is_flag=True, help="Print every row, not only how many of each part came out how.")
+@AS_JSON
+def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) -> int:
+    """Set a paper's results beside our own.
+
+    PAPER is demmel2013, choi2014, choi2016, tang2017, exabounds2012, act (carbon) or gemm (measurements);
+    without it all are reproduced.
+    """
+    from dse import papers as reproduction
+    from dse.names import unknown
+    from dse.sweeping.progress import reporting
+    from results.stores.storage import local
+
+    known = reproduction.papers()
+    if paper is not None and paper not in known:
+        raise unknown("paper", paper, known)
+    reports = []
+    for name in [paper] if paper else known:
+        folder = local(output) if output else None
+        if folder:
+            folder_for(folder)
+        with reporting(None, "parts") as report:
+            reports.append(reproduction.run(name, folder if paper or not folder else folder / name, report))
+        if not as_json:
+            show(reproduction.terminal(reports[-1]) if rows else reports[-1])
+    if as_json:
+        found = [reproduction.to_json(r) for r in reports]
+        say_json(found[0] if paper else found)
+    return max(r.exit_code for r in reports)

@@ -1,0 +1,64 @@
+"""The command that tells what differs between two questions, two answers or two stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dse.terminal.door import ANSWERED
+from dse.terminal.printing import say, say_json, show, table
+
+if TYPE_CHECKING:
+    from results.differing.differences import Difference
+
+DIFFERENT = 1
+SECTIONS = ("question", "grid", "statuses", "answer", "values", "provenance")
+
+
+@click.command()
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0),
+    default=1e-9,
+    show_default=True,
+    help="Numbers this close are the same: relative; of gaps, elasticities and room as such.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    type=click.Choice(SECTIONS),
+    help="Leave out what differs there; may be repeated.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
+def diff(first: str, second: str, tolerance: float, ignore: tuple[str, ...], as_json: bool) -> int:
+    """Tell what differs between two scenarios, two answers or two stores.
+
+    A and B are both scenarios (files, or names of ready ones), both answers that `dse solve --json` printed into .json
+    files, or both datasets (sweep stores, .zarr, .nc). Scenarios are compared by what they mean, numbers in SI units,
+    not by their text. How long something took and what it is titled makes no difference.
+
+    Exit code 0: nothing differs; 1: something does; 2: they cannot be compared.
+    """
+    from dse.comparing import sides as comparing
+
+    found = comparing.diff(first, second, tolerance, ignore)
+    if as_json:
+        say_json({"same": not found.rows, "kind": found.kind, "differences": found.records()})
+    elif not found.rows:
+        say(f"{Path(first).name} and {Path(second).name}: {found.same()}")
+    else:
+        _show(found)
+    return DIFFERENT if found.rows else ANSWERED
+
+
+def _show(found: Difference) -> None:
+    for section in dict.fromkeys(row.section for row in found.rows):
+        say(section)
+        rows = [(r.name, r.first, r.second, r.note) for r in found.rows if r.section == section]
+        head = ("what", "A", "B", "remark")
+        wide = 4 if any(r[3] for r in rows) else 3
+        show(table(head[:wide], [r[:wide] for r in rows]))

@@ -1,0 +1,373 @@
+"""Commands that look at a question without answering it: check, explain."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dse.commands.answering import AS_JSON, SCENARIO, mistakes
+from dse.terminal.door import ANSWERED, WRONG, folder_for
+from dse.terminal.machine_option import MACHINE
+from dse.terminal.printing import say, say_json
+
+if TYPE_CHECKING:
+    from formulations.problem import Problem
+    from formulations.program import Program
+    from scenarios import Grid, Scenario
+    from scenarios.question import Question
+
+MOST_KINDS = 50
+MOST_NAMES = 12
+MOST_FILES = 100
+
+
+@click.command()
+@SCENARIO
+@MACHINE
+@AS_JSON
+def check(scenario: str, machine: str | None, as_json: bool) -> int:
+    """Check a scenario, and say what it asks."""
+    from dse import api
+    from scenarios import ScenarioError
+
+    try:
+        asked = api.load(scenario, machine)
+        told = _described(asked)
+    except ScenarioError as problem:
+        if not as_json:
+            raise
+        say_json(mistakes(problem))
+        return WRONG
+    if as_json:
+        say_json({"ok": True, **told})
+        return ANSWERED
+    say(f"{asked.file}: no mistakes")
+    rows = [(name, value) for name, value in _facts(told, scenario) if value]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        say(f"  {name:{width}}  {value}")
+    return ANSWERED
+
+
+def _described(asked: Scenario) -> dict[str, Any]:
+    """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
+    import scenarios
+    from dse.uncertain import worlds
+    from formulations.arithmetics import failures
+    from formulations.culprits import culprit
+    from formulations.problem import formulate
+    from results.telling.limits import limit_names
+    from scenarios.uncertainty import uncertain_words
+    from solvers.choices import combinations
+
+    grid = scenarios.grid(asked)
+    question = grid.question((0,) * len(grid.axes))
+    asked_about = list(itertools.islice(_kinds(grid), MOST_KINDS))
+    classes: dict[str, None] = {}
+    because: dict[str, None] = {}
+    trouble = ""
+    for q in asked_about:
+        first = next(combinations(q))[1]
+        try:
+            problem = formulate(first)
+            classes[problem.kind.value] = None
+            because.update(dict.fromkeys(filter(None, [culprit(problem)])))
+        except ArithmeticError as failure:
+            # at other numbers of the axes the question may be answered
+            if not grid.axes:
+                raise failures.refused(asked.file, first, failure) from failure
+            trouble = failures.in_words(first, failure)
+    choices = max(math.prod(len(d.choices) for d in q.decide if d.choices is not None) for q in asked_about)
+    several = len(question.objectives) > 1
+    command = "front" if several else "sweep" if grid.axes else "solve"
+    unsure = uncertain_words.record(question)
+    if (
+        unsure
+        and not several
+        and not grid.axes
+        and not (worlds.decided_now(asked) and worlds.has_measure(asked))
+    ):
+        command = "uncertainty"
+    swept = scenarios.grid(worlds.decided_late(asked)) if command == "sweep" else grid
+    return {
+        "title": question.title,
+        "model": question.model.name,
+        "fitted": _fitted(question),
+        "class": " or ".join(classes) or "unknown",
+        "because": list(because),
+        "trouble": f"at the first point: {trouble}" if trouble else "",
+        "choices": choices if choices > 1 else 0,
+        **_decided(grid),
+        "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
+        "limits": list(limit_names(question)),
+        "uncertain": unsure,
+        "axes": {a.name: len(a.values) for a in swept.axes},
+        "points": swept.size,
+        **_way(swept, command),
+        "command": command + " FILE" + (" -o STORE" if command == "sweep" else ""),
+    }
+
+
+def _fitted(question: Question) -> str:
+    """Say what forms fitted models have and what these permit; nothing of a model that was written."""
+    from dse.models.described.fitted import fit_of, told
+    from scenarios.define.composed import definitions_of
+    from scenarios.define.functions import ranges
+
+    fit = fit_of(question.model)
+    asked = {
+        r.function.family: r.function.fit for r in ranges(d.tree for d in definitions_of(question.model))
+    }
+    alone = [told(fit)] if fit is not None else []
+    return "\n".join(alone + [f"{name}: {told(fit)}" for name, fit in asked.items()])
+
+
+def _way(grid: Grid, command: str) -> dict[str, Any]:
+    """Say which way a sweep goes; nothing where nothing is swept."""
+    if command != "sweep":
+        return {}
+    from dse.sweeping import chunk_work, grid_way
+    from solvers.batched import effort
+
+    with effort.quickly():
+        return {"way": grid_way.told(chunk_work.ready(grid))}
+
+
+def _kinds(grid: Grid) -> Iterator[Question]:
+    """Go through the questions that may differ in kind: one for each combination of the names on the axes."""
+    return map(grid.question, grid.kinds())
+
+
+def _decided(grid: Grid) -> dict[str, list[str]]:
+    """Return what is decided anywhere on the grid, and what of it is not decided at every point."""
+    every = [[d.name for d in q.decide] for q in _kinds(grid)]
+    names = dict.fromkeys(name for of in every for name in of)
+    return {"decide": list(names), "decide_at_some": [n for n in names if any(n not in of for of in every)]}
+
+
+def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
+    goals = ", ".join(f"{sense} {name}" for name, sense in told["objectives"].items())
+    choices = f", for each of {told['choices']} choices" if told["choices"] else ""
+    axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
+    return [
+        ("asks", told["title"]),
+        ("fitted", told["fitted"]),
+        ("class", told["class"] + choices),
+        ("because", "; ".join(told["because"])),
+        ("but", told["trouble"]),
+        ("decides", _decisions(told)),
+        ("objective", goals or "any design within the limits"),
+        ("limits", ", ".join(told["limits"])),
+        ("uncertain", _listed(list(_unsure(told)))),
+        ("sampled", told["uncertain"].get("uncertain.sampling", "")),
+        ("judged by", told["uncertain"].get("objective.measure", "")),
+        ("grid", f"{axes} = {told['points']} points" if axes else ""),
+        ("goes", _way_words(told)),
+        ("next", f"dse {_for_file(told['command'], file)}"),
+    ]
+
+
+def _unsure(told: dict[str, Any]) -> Iterator[str]:
+    """Go through the names of what is uncertain."""
+    head = "uncertain."
+    rest = {f"{head}sampling", f"{head}correlation"}
+    return (n.removeprefix(head) for n in told["uncertain"] if n.startswith(head) and n not in rest)
+
+
+def _way_words(told: dict[str, Any]) -> str:
+    from dse.sweeping import grid_way
+
+    return grid_way.words(told["way"]) if "way" in told else ""
+
+
+def _decisions(told: dict[str, Any]) -> str:
+    some = told["decide_at_some"]
+    always = _listed([n for n in told["decide"] if n not in some]) or "nothing"
+    return f"{always}; at some points only: {_listed(some)}" if some else always
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some names of many, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+def _for_file(command: str, file: str) -> str:
+    """Put the file, and a store named after it, into a command, as a shell takes it."""
+    names = {"FILE": file, "STORE": f"{Path(file).stem}.zarr"}
+    return " ".join(shlex.quote(names.get(word, word)) for word in command.split())
+
+
+@click.command()
+@SCENARIO
+@MACHINE
+@click.option(
+    "--format", "form", type=click.Choice(["lp", "nl", "gams"]), help="Write the problem as a file."
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write it.")
+@click.option("--full", is_flag=True, help="Shorten no list, menu or sum.")
+def explain(scenario: str, machine: str | None, form: str | None, output: str | None, full: bool) -> int:
+    """Show a question as mathematics.
+
+    Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
+    """
+    import scenarios
+    from dse import api
+    from formulations.arithmetics import failures
+    from formulations.problem import formulate
+    from formulations.pyomo_models.explain import explain as in_words
+    from results.stores.storage import local
+    from scenarios.uncertainty import uncertain_words
+    from solvers import anchors, designs
+    from solvers.answer import answer
+    from solvers.choices import combinations
+
+    if bool(form) != bool(output):
+        raise click.UsageError("--format and -o go together: --format nl -o problem.nl")
+    asked = api.load(scenario, machine)
+    grid = scenarios.grid(asked)
+    # limits within a share of an optimum are shown with their numbers
+    asked_first = grid.question((0,) * len(grid.axes))
+    first = anchors.anchored(asked_first, lambda q: answer(q, neighbours=False)).question
+    choice, question = next(combinations(first))
+    if form and output:
+        return _files(asked, grid, first, local(output), form)
+    try:
+        problem = formulate(question)
+    except ArithmeticError as failure:
+        raise failures.refused(asked.file, question, failure) from failure
+    if grid.axes:
+        say(f"At the first of {grid.size} points of the grid:\n")
+    if choice:
+        say(f"For {', '.join(f'{n} = {c}' for n, c in choice.items())}, the first choice:\n")
+    say(in_words(problem, full=full, designs=designs.count_of_few(question)))
+    unsure = uncertain_words.record(question)
+    if unsure:
+        say("\nuncertain (the numbers above are nominal)")
+    for name, told in unsure.items():
+        say(f"  {name.removeprefix('uncertain.')}: {told}")
+    way = _way(grid, "sweep" if grid.axes and len(question.objectives) < 2 else "")
+    if way:
+        say(f"\nThe grid: {_way_words(way)}")
+    return ANSWERED
+
+
+def _unwritten(grid: Grid, asked: Question) -> str:
+    """Say which parts of a question files leave out, and what to do; empty where they hold all."""
+    parts = []
+    if grid.axes:
+        names = ", ".join(a.name for a in grid.axes)
+        parts.append(
+            f"it sweeps {names} ({grid.size} points): take [sweep] out and write the value of one point in its place"
+        )
+    if len(asked.objectives) > 1:
+        names = ", ".join(o.name for o in asked.objectives)
+        parts.append(f"it has {len(asked.objectives)} objectives ({names}): keep one, and limit the others")
+    return "; ".join(parts)
+
+
+def _files(asked: Scenario, grid: Grid, first: Question, file: Path, form: str) -> int:
+    """Write a file for each choice among names, and say what to know about them."""
+    from formulations.arithmetics import failures
+    from formulations.problem import formulate
+    from solvers.choices import combinations
+
+    unwritten = _unwritten(grid, first)
+    if unwritten:
+        raise click.UsageError(f"a file of one problem cannot hold this question: {unwritten}")
+    every = list(itertools.islice(combinations(first), MOST_FILES + 1))
+    if len(every) > MOST_FILES:
+        raise click.UsageError(
+            f"there are more than {MOST_FILES} choices, a file for each: take some out of [decide]"
+        )
+    folder_for(file)
+    for choice, question in every:
+        try:
+            problem = formulate(question)
+        except ArithmeticError as failure:
+            raise failures.refused(asked.file, question, failure) from failure
+        at = file.with_stem("-".join([file.stem, *map(_in_a_name, choice.values())]))
+        told = ", ".join(f"{n} = {c}" for n, c in choice.items())
+        said = _write_problem(problem, at, form, told)
+        for line in said.lines:
+            say(line)
+        for line in said.warnings:
+            click.echo(line, err=True)
+    if len(every) > 1:
+        say(
+            "The least of their optima is the optimum: each file is one choice."
+            if not _most(first)
+            else MOST_OF_ALL
+        )
+    return ANSWERED
+
+
+MOST_OF_ALL = "The greatest of their optima is the optimum: each file is one choice."
+
+
+def _most(question: Question) -> bool:
+    return bool(question.objectives) and question.objectives[0].maximize
+
+
+def _in_a_name(choice: str) -> str:
+    """Return a choice as a part of a file's name."""
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in choice)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What to say of a file written, and what to be warned of."""
+
+    lines: list[str]
+    warnings: list[str]
+
+
+def _write_problem(problem: Problem, file: Path, form: str, choice: str) -> _Said:
+    """Write the problem; say what to know about its file."""
+    from formulations.problem import Kind
+    from formulations.pyomo_models.model_files import logarithmic, write, written_goal
+    from formulations.pyomo_models.program_model import is_ratio
+    from results.stores.store import explained
+    from solvers.others.pyomo_answers import box
+
+    ratio = None
+    if form == "lp" and problem.program is not None and is_ratio(problem.program):
+        ratio = _least_ratio(problem.program)
+    curved = problem.program is None and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}
+    try:
+        with explained(file, "write"):
+            write(problem, file, form, ratio, box(problem.question) if curved and form != "lp" else None)
+    except ValueError as refusal:
+        of = f"with {choice} " if choice else ""
+        raise click.UsageError(f"{of}the problem cannot be written: {refusal}") from refusal
+    said = [f"Wrote {file}" + (f" of {choice}" if choice else "")]
+    scaled = written_goal(problem, ratio)
+    if scaled:
+        said.append(f"The file is scaled: {scaled}.")
+    if ratio is not None:
+        said.append(
+            f"The objective is a ratio, and lp holds linear ones: numerator - {ratio:.9g} denominator, "
+            "least 0 at the optimum."
+        )
+    note = logarithmic(problem)
+    return _Said(said, [note] if note else [])
+
+
+def _least_ratio(p: Program) -> float:
+    """The least ratio of a program; raises UsageError where it has none."""
+    from solvers.linear import programs
+
+    best = programs.optimise(p).best
+    if best is None:
+        raise click.UsageError(
+            "the objective is a ratio, which lp cannot hold without its least value, and there "
+            "is no optimum: use nl or gams"
+        )
+    return best.ratio

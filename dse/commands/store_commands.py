@@ -1,0 +1,165 @@
+"""What there is to know of a stored sweep: how far it is, what its audit found, and whether it is what it says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dse.commands.answering import AS_JSON, mistakes_as_json
+from dse.streams import INTERRUPTED
+from dse.terminal.door import ANSWERED, FAILED, complain
+from dse.terminal.printing import say, say_json
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.sweeping.verifying import Verdict
+
+SHOWN = 20
+
+
+@click.command()
+@click.argument("store", metavar="STORE")
+@click.option(
+    "--scenario", metavar="FILE", help="The question, where the one in the store cannot be read any more."
+)
+@click.option(
+    "--audit",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Answer so many points, and so many of those said to be infeasible, again by other means.",
+)
+@click.option(
+    "--repair", is_flag=True, help="First compute what is missing or damaged, and nothing else (then verify)."
+)
+@AS_JSON
+@mistakes_as_json
+def verify(store: str, scenario: str | None, audit: int, repair: bool, as_json: bool) -> int:
+    """Check a stored sweep: nothing lost, nothing changed, every answer re-evaluated.
+
+    Compares checksums, runs the model on every stored design, and holds limits, bounds, gaps and statuses against it;
+    names chunk, point and variable of what is wrong. Ends with 0 where the sweep is finished and all is well, else
+    with 1.
+
+    --repair starts the sweep again from the question in the store: chunks that are missing or not what was written
+    are computed again, damaged metadata are written anew, and the rest is left as it is.
+    """
+    from dse import api
+
+    try:
+        verdict = api.verify(store, scenario, audit, progress=True, repair=repair)
+    except KeyboardInterrupt:
+        if not repair:
+            raise
+        complain(f"interrupted; {store} keeps what is done, and the same command continues")
+        return INTERRUPTED
+    if as_json:
+        say_json(verdict.record())
+    else:
+        _show_verdict(verdict)
+    return ANSWERED if verdict.passed else FAILED
+
+
+def _show_verdict(verdict: Verdict) -> None:
+    for note in verdict.notes:
+        say(f"note: {note}")
+    found = verdict.found
+    if verdict.passed:
+        say(f"{verdict.store}: {verdict.points} points in {verdict.chunks} chunks, all as it should be")
+    else:
+        say(f"{verdict.store}: {verdict.wrong} things are wrong; {verdict.points} points were judged")
+        for trouble in verdict.troubles[:SHOWN]:
+            say(f"  {trouble}")
+        if verdict.wrong > SHOWN:
+            say(f"  and {verdict.wrong - min(SHOWN, len(verdict.troubles))} more")
+        if verdict.damaged:
+            say(f"  `dse verify --repair {verdict.store}` computes again what is missing or damaged")
+    if verdict.points:
+        say(
+            f"  limits are missed by {found.limit:.1e} at most (allowed 1e-8), the gap of an optimum is at most "
+            f"{found.gap:.1e}, stored numbers differ from the model's by {found.difference:.1e} at most"
+        )
+    if found.proved + found.unproved:
+        say(f"  {found.proved} of the bounds of {found.proved + found.unproved} optima proved once more")
+    if verdict.again is not None:
+        again = verdict.again
+        say(
+            f"  {again.points} points answered again: {again.agree} agree (within {again.difference:.1e}), "
+            f"{again.differ} do not, of {again.undecided} nothing can be said"
+        )
+
+
+def audit_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
+    """Return what the audit of a sweep found, and how long it took apart from the sweep."""
+    import results.stores.store
+    from dse.sweeping.targets import AUDIT_NOTE, audited
+
+    return audited(dataset) | results.stores.store.remarked(store, AUDIT_NOTE)
+
+
+def show_audit(told: dict[str, Any]) -> None:
+    """Say in a line or two what the audit of a sweep found."""
+    if not told.get("points"):
+        return
+    how = f"limits missed by {told['largest_miss_of_a_limit']:.1e} at most, gaps up to {told['largest_gap']:.1e}"
+    say(f"Audit: {told['points']} points re-evaluated in {told.get('seconds', 0.0):.2g} s, {how}")
+    if told.get("solved_again"):
+        say(
+            f"       {told['solved_again']} solved again in {told.get('seconds_solved_again', 0.0):.2g} s by other "
+            f"means: {told['agree']} agree, {told['undecided']} without an answer"
+        )
+    if not told["passed"]:
+        say(f"       FAILED: {told['wrong'] + told.get('differ', 0)} things are wrong")
+        for place, variable, what in told["examples"]:
+            say(f"         point {tuple(place)}, {variable}: {what}")
+
+
+def left_over(points: int, reasons: Mapping[str, int]) -> str:
+    """Say how many points were left to be solved one by one, and why."""
+    from formulations import handover
+
+    if not points:
+        return f"a way for many points at once was given up: {handover.words(reasons)}"
+    why = f": {handover.words(reasons)}" if reasons else ""
+    return f"{points} points were left to be solved one by one{why}"
+
+
+def tell_status(store: str, *, as_json: bool) -> int:
+    """Print how far a sweep is."""
+    from dse import api
+    from dse.sweeping.progress import span
+
+    told = api.status(store)
+    if as_json:
+        say_json(told)
+        return ANSWERED
+    counts = ", ".join(f"{n} {name}" for name, n in told["statuses"].items())
+    share = 100 * told["done"] / told["points"]
+    say(f"{told['title'] or told['store']}")
+    say(
+        f"  done     {told['done']} of {told['points']} points ({share:.3g} %){': ' if counts else ''}{counts}"
+    )
+    say(f"  failed   {told['failed']}{', --retry-failed solves them again' if told['failed'] else ''}")
+    say(f"  pending  {told['pending']} in {told['chunks'] - told['chunks_done']} of {told['chunks']} chunks")
+    if told["points_per_second"]:
+        left = f", {span(told['seconds_left'])} left" if told["pending"] else ""
+        say(f"  rate     {told['points_per_second']:.3g} points/s{left}")
+    if told["points_solved_singly"] or told["left_over"]:
+        say(f"  singly   {left_over(told['points_solved_singly'], told['left_over'])}")
+    say(f"  running  {_runner(told['running'])}")
+    say(f"  identity {told['identity'][:12]}…")
+    return ANSWERED
+
+
+def _runner(by: dict[str, Any] | None) -> str:
+    if by is None:
+        return "no"
+    if not by:
+        return "yes"
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(by["since"]))
+    return f"process {by['process']} on {by['host']} since {since}"

@@ -1,0 +1,343 @@
+"""The commands that fill stores: sweep and evaluate."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dse.commands.answering import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
+from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
+from dse.streams import INTERRUPTED
+from dse.terminal import sweep_summary
+from dse.terminal.cluster_options import Place, client_at, somewhere
+from dse.terminal.door import ANSWERED, FAILED, complain, folder_for
+from dse.terminal.machine_option import BASELINE_MACHINE, MACHINE
+from dse.terminal.printing import say, say_json
+from dse.terminal.solver_options import solving
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from scenarios import Scenario
+
+NOT_STORES = frozenset(
+    {".csv", ".jsonl", ".nc", ".parquet", ".md", ".tex", ".png", ".svg", ".pdf", ".json", ".toml", ".txt"}
+)
+EXTEND = click.option(
+    "--extend",
+    is_flag=True,
+    help="STORE may hold the same question with fewer values on its axes: keep its points, compute the others.",
+)
+METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics (default: all).")
+
+
+@click.command()
+@click.argument("scenario", metavar="FILE", required=False)
+@click.option("-o", "--output", metavar="STORE", help="Zarr store to fill, or to continue.")
+@MACHINE
+@somewhere
+@METRICS
+@click.option(
+    "--audit",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Points to answer again by other means (default: 20, of 1000 and more that a fast way answered).",
+)
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    help="Also store ratios to this question: without axes, or with some of the same.",
+)
+@BASELINE_MACHINE
+@click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
+@EXTEND
+@solving
+@click.option("--status", metavar="STORE", help="Only say how far a store is; needs no FILE.")
+@click.option(
+    "--summary",
+    is_flag=True,
+    help="Also show the range of every variable, the best point and, on a terminal, a plot.",
+)
+@click.option(
+    "--plot", "pictures", multiple=True, metavar="PICTURE", help="Draw the objective: .png, .svg or .pdf."
+)
+@AS_JSON
+@mistakes_as_json
+def sweep(
+    scenario: str | None,
+    output: str | None,
+    machine: str | None,
+    place: Place,
+    metrics: str | None,
+    audit: int | None,
+    baseline: str | None,
+    baseline_machine: str | None,
+    retry_failed: bool,
+    extend: bool,
+    by: dict[str, Any],
+    status: str | None,
+    summary: bool,
+    pictures: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Answer a question at every point of its grid.
+
+    Interrupt it at will: the same command continues where it stopped. STORE is a folder, or an address such as
+    s3://bucket/study.zarr. `dse sweep -o STORE --summary` tells of a store as it is. With --solver every point is built
+    and solved through Pyomo, which is slow; it is optimal only where our own bound confirms it.
+    """
+    from dse import api
+    from results.stores.storage import local
+
+    if status is not None:
+        return tell_status(status, as_json=as_json)
+    if scenario is None and output is not None and summary:
+        return _summary(output, as_json)
+    if scenario is None or output is None:
+        raise click.UsageError("name a scenario FILE and, with -o, the STORE to fill (or --status STORE)")
+    if baseline is None and baseline_machine is not None:
+        baseline = scenario
+    check_store(output)
+    if any(Path(p).suffix not in PICTURES for p in pictures):
+        raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
+    for picture in pictures:
+        local(picture)
+    asked = api.load(scenario, machine)
+    if pictures:
+        _check_picture(asked)
+    folder_for(output)
+    try:
+        with client_at(place) as client:
+            dataset = api.sweep(
+                asked,
+                output,
+                client,
+                place.workers,
+                progress=True,
+                metrics=_names(metrics),
+                patience=place.patience,
+                audit=audit,
+                retry_failed=retry_failed,
+                extend=extend,
+                **by,
+                baseline=None if baseline is None else api.load(baseline, baseline_machine),
+            )
+    except KeyboardInterrupt:
+        complain(f"interrupted; {output} keeps what is done, and the same command continues")
+        return INTERRUPTED
+    for picture in pictures:
+        from results import plot
+
+        folder_for(picture)
+        plot.save(plot.sweep(dataset), Path(picture))
+    return _tell(dataset, output, summary, as_json)
+
+
+def _summary(store: str, as_json: bool) -> int:
+    """Tell of a store as it is, finished or not."""
+    from dse import api
+
+    return _tell(api.open(store), store, True, as_json)
+
+
+def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
+    told = _sweep_record(dataset, store)
+    if summary:
+        told["best"] = sweep_summary.best(dataset)
+    if as_json:
+        say_json(told)
+    else:
+        _show_sweep(told, dataset if summary else None)
+    return FAILED if told["statuses"].get("error") or not told["audit"].get("passed", True) else ANSWERED
+
+
+def check_store(output: str) -> None:
+    """Refuse what cannot be the name of a Zarr store; raises UsageError."""
+    from results.stores.storage import named
+
+    named(output)
+    if Path(output).suffix in NOT_STORES:
+        raise click.UsageError(f"this fills a Zarr store (a folder): name it {Path(output).stem}.zarr")
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _check_picture(asked: Scenario) -> None:
+    """Refuse to draw, before anything is solved, what no picture can show; raises UsageError."""
+    import scenarios
+    from results import axes
+
+    refusal = axes.undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
+    if refusal:
+        raise click.UsageError(
+            f"--plot: {refusal}; leave --plot out, and draw parts of the store in Python: "
+            "results.plot.sweep(dse.open(STORE).isel(NAME=0))"
+        )
+
+
+def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
+    import numpy as np
+
+    from results.dataset import STATUS_CODES
+    from results.solution import Status
+    from results.telling import outside
+
+    counts, messages, seconds = dict.fromkeys(STATUS_CODES, 0), set(), 0.0
+    beyond = outside.counts(sweep_summary.parts(dataset))
+    for part in sweep_summary.parts(dataset):
+        status = part["status"].values
+        for meant, code in STATUS_CODES.items():
+            counts[meant] += int(np.count_nonzero(status == code))
+        seconds += float(np.nansum(part["seconds"].values))
+        failed = status == STATUS_CODES[Status.ERROR]
+        if failed.any():
+            messages |= set(np.unique(part["message"].values[failed]).tolist())
+    return {
+        "store": store,
+        "title": dataset.attrs.get("title", ""),
+        **_size(dataset, "status"),
+        "statuses": {meant.value: n for meant, n in counts.items() if n},
+        "solve_seconds": seconds,
+        "audit": audit_record(dataset, store),
+        **_left_over(dataset),
+        "messages": sorted(messages)[:5],
+        "outside": beyond,
+    }
+
+
+def _left_over(dataset: xr.Dataset) -> dict[str, Any]:
+    """Say which points a way for many at once left over, and why."""
+    from dse.sweeping.chunk_work import LEFT_OVER
+    from dse.sweeping.targets import SINGLY
+
+    reasons = json.loads(dataset.attrs.get(LEFT_OVER, "{}"))
+    return {SINGLY: int(dataset.attrs.get(SINGLY, 0)), LEFT_OVER: reasons}
+
+
+def _size(dataset: xr.Dataset, variable: str) -> dict[str, Any]:
+    """Axes and number of points, as a variable that has no other dimension tells them."""
+    array = dataset[variable]
+    return {"axes": {str(d): dataset.sizes[d] for d in array.dims}, "points": int(array.size)}
+
+
+def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
+    counts = ", ".join(f"{n} {name}" for name, n in told["statuses"].items())
+    say(f"{_points(told)}: {counts}")
+    for message in told["messages"]:
+        say(f"  error: {message}")
+    _show_outside(told)
+    if told["points_solved_singly"] or told["left_over"]:
+        say(f"  {left_over(told['points_solved_singly'], told['left_over'])}")
+    show_audit(told["audit"])
+    if dataset is not None:
+        sweep_summary.show_ranges(dataset)
+        sweep_summary.show_best(dataset, told["best"])
+    _show_store(told["store"])
+
+
+def _show_outside(told: dict[str, Any]) -> None:
+    from results.telling import outside
+
+    if told["outside"]:
+        answered = sum(told["statuses"].get(s, 0) for s in ("optimal", "feasible", "evaluated"))
+        say(f"  outside {outside.words(told['outside'], answered)}")
+
+
+def _points(told: dict[str, Any]) -> str:
+    return f"{told['points']} points ({' × '.join(f'{n} {name}' for name, n in told['axes'].items())})"
+
+
+def _show_store(store: str) -> None:
+    say(f"Stored in {store}; in Python: dse.open({store!r})")
+
+
+@click.command()
+@SCENARIO
+@click.option(
+    "-o", "--output", metavar="STORE", help="Zarr store to fill, or to continue; else only ranges are told."
+)
+@MACHINE
+@METRICS
+@somewhere
+@EXTEND
+@click.option("--summary", is_flag=True, help="With -o: also print the range of every metric.")
+@AS_JSON
+@mistakes_as_json
+def evaluate(
+    scenario: str,
+    output: str | None,
+    machine: str | None,
+    metrics: str | None,
+    place: Place,
+    extend: bool,
+    summary: bool,
+    as_json: bool,
+) -> int:
+    """Compute the metrics of a question in which nothing is decided, over its grid.
+
+    Limits play no part; `dse sweep` says at which points they hold. Into a store any number of points fits, and the
+    same command continues an interrupted one.
+    """
+    from dse import api
+
+    if extend and output is None:
+        raise click.UsageError("--extend is for a store: name it with -o")
+    asked = api.load(scenario, machine)
+    if output is None:
+        dataset = api.evaluate(asked, metrics=_names(metrics))
+    else:
+        check_store(output)
+        folder_for(output)
+        try:
+            with client_at(place) as client:
+                dataset = api.evaluate(
+                    asked,
+                    output,
+                    _names(metrics),
+                    client,
+                    place.workers,
+                    progress=True,
+                    patience=place.patience,
+                    extend=extend,
+                )
+        except KeyboardInterrupt:
+            complain(f"interrupted; {output} keeps what is done, and the same command continues")
+            return INTERRUPTED
+    told = _evaluated_record(dataset, output, ranges=summary or output is None)
+    if as_json:
+        say_json(told)
+        return ANSWERED
+    say(f"{_points(told)}: {', '.join(told['metrics'])}")
+    _show_outside(told | {"statuses": {"evaluated": told["points"]}})
+    if summary or output is None:
+        sweep_summary.show_ranges(dataset)
+    if output is not None:
+        _show_store(output)
+    return ANSWERED
+
+
+def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -> dict[str, Any]:
+    """Say what was evaluated; with ``ranges`` also the least and the greatest finite number of each metric."""
+    from results.axes import unit_of
+    from results.export import flat
+    from results.telling import outside
+
+    ends = sweep_summary.seen(dataset)[1] if ranges else {}
+    swept = [str(d) for d in dataset.dims if d in dataset.coords and flat.is_axis(dataset[d])]
+    told: dict[str, dict[str, Any]] = {str(n): {"unit": unit_of(a)} for n, a in dataset.data_vars.items()}
+    for name, (least, greatest) in ends.items():
+        told[str(name)] |= {"least": least, "greatest": greatest}
+    return {
+        "store": store,
+        "title": dataset.attrs.get("title", ""),
+        "axes": {d: dataset.sizes[d] for d in swept},
+        "points": math.prod(dataset.sizes[d] for d in swept),
+        "metrics": told,
+        "outside": outside.counts(sweep_summary.parts(dataset)),
+    }

@@ -1,0 +1,162 @@
+"""The command that says how far an optimum can be trusted: uncertainty."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dse.commands import matters_command
+from dse.commands.answering import AS_JSON, PICTURES, RECORD, SCENARIO, mistakes_as_json
+from dse.streams import INTERRUPTED
+from dse.terminal import sketch
+from dse.terminal.cluster_options import Place, client_at, somewhere
+from dse.terminal.door import ANSWERED, FAILED, NO_ANSWER, complain, folder_for
+from dse.terminal.machine_option import MACHINE
+from dse.terminal.printing import say, say_json, show, table
+
+if TYPE_CHECKING:
+    from results.uncertainty.worlds import Worlds
+
+
+@click.command()
+@SCENARIO
+@click.option(
+    "-o", "--output", metavar="STORE", help="Zarr store of the worlds: filled, continued or extended."
+)
+@MACHINE
+@click.option("--samples", type=click.IntRange(2, 10_000_000), metavar="N", help="How many worlds are drawn.")
+@click.option(
+    "--design",
+    metavar="FILE",
+    help="Set this design beside the best of each world: what `dse solve --json` printed (default: the optimum with "
+    "every number at its nominal value).",
+)
+@click.option(
+    "--plot",
+    "pictures",
+    multiple=True,
+    metavar="PICTURE",
+    help="Draw distributions and shares: .png, .svg or .pdf.",
+)
+@click.option("--statistics", metavar="FILE", help="Write the statistics as a dataset: .nc or .zarr.")
+@click.option(
+    "--indices",
+    is_flag=True,
+    help="Say instead which uncertain numbers matter: Sobol' indices, and what is lost through not knowing each. With "
+    "--samples N: rows of Saltelli's samples, a power of two.",
+)
+@somewhere
+@AS_JSON
+@mistakes_as_json
+def uncertainty(
+    scenario: str,
+    output: str | None,
+    machine: str | None,
+    samples: int | None,
+    design: str | None,
+    pictures: tuple[str, ...],
+    statistics: str | None,
+    indices: bool,
+    place: Place,
+    as_json: bool,
+) -> int:
+    """Answer a question with uncertain numbers in every world, and say how the answers are distributed.
+
+    Each world is a draw of all that is uncertain, with a certified optimum of its own. Told are the distributions of
+    objective and design, which limits bind and which choices win, and what a design loses that was fixed before.
+    """
+    from dse import api
+    from dse.commands import sweep_command
+    from results.export import answer_files, formats
+
+    for name, endings in (
+        *((p, PICTURES) for p in pictures),
+        *([(statistics, {".nc", ".zarr"})] if statistics else []),
+    ):
+        if Path(str(name)).suffix not in endings:
+            raise click.UsageError(
+                f"{name} cannot be written: the name may end in {', '.join(sorted(endings))}"
+            )
+    if output is not None:
+        sweep_command.check_store(output)
+        folder_for(output)
+    if design is not None and Path(design).suffix != RECORD:
+        raise click.UsageError("--design takes a .json file, which `dse solve --json` printed")
+    fixed = None if design is None else answer_files.read(Path(design))
+    if indices:
+        if output is not None or statistics is not None:
+            raise click.UsageError("--indices writes pictures (--plot) and JSON (--json) only")
+        values = None if fixed is None else fixed.variables
+        return matters_command.tell(
+            api.load(scenario, machine), samples, values, pictures, place, as_json=as_json
+        )
+    try:
+        with client_at(place) as client:
+            found = api.uncertainty(
+                api.load(scenario, machine),
+                output,
+                samples,
+                fixed,
+                client,
+                place.workers,
+                True,
+                place.patience,
+            )
+    except KeyboardInterrupt:
+        kept = f"; {output} keeps what is done, and the same command continues" if output else ""
+        complain(f"interrupted{kept}")
+        return INTERRUPTED
+    for picture in pictures:
+        from results import plot
+
+        folder_for(picture)
+        plot.save(plot.worlds(found), Path(picture), found.samples.attrs)
+    if statistics is not None:
+        folder_for(statistics)
+        formats.write(found.to_dataset(), Path(statistics))
+    _tell(found, [*filter(None, (output, statistics)), *pictures], as_json=as_json)
+    return _code(found)
+
+
+def _code(found: Worlds) -> int:
+    audit = json.loads(found.samples.attrs.get("audit", "{}"))
+    if found.statuses.get("error") or not audit.get("passed", True):
+        return FAILED
+    return ANSWERED if found.none.count < found.none.of else NO_ANSWER
+
+
+def _tell(found: Worlds, written: list[str], *, as_json: bool) -> None:
+    from results.uncertainty.worlds_text import sentences, tables
+
+    if as_json:
+        say_json(found.record() | {"written": written})
+        return
+    if found.title:
+        say(found.title)
+    for sentence in sentences(found):
+        say(sentence)
+    for name, head, rows in tables(found):
+        say(f"\n{name}")
+        show(table(head, rows))
+    _histogram(found)
+    for name in written:
+        say(f"Written: {name}")
+
+
+def _histogram(found: Worlds) -> None:
+    """Draw the distribution of the objective where the terminal can show it."""
+    from results.axes import ANSWERED, prefix, title
+
+    able = sketch.terminal()
+    name, _ = found.goal
+    if able is None or not name:
+        return
+    array = found.samples["objective"]
+    values = array.where(found.samples["status"].isin(ANSWERED)).values
+    factor, unit = prefix(values, array)
+    planned = sketch.histogram(values * factor, title(name, unit))
+    if planned is not None:
+        say("\n" + sketch.draw(planned, able))

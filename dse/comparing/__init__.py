@@ -1,0 +1,1 @@
+"""Questions, answers and datasets side by side, and where one overtakes another."""

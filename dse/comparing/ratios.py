@@ -1,0 +1,80 @@
+"""A sweep with ratios to a baseline, in memory or in its store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import results.stores.storage
+import results.stores.store
+import scenarios
+from dse.comparing.side_by_side import machine_of
+from dse.sweeping import sweeps
+from results.export import answer_files
+from results.side_by_side import baselines
+from results.side_by_side.comparison import ANSWERED
+from results.stores.trouble import StoreError
+from scenarios.questions import question
+from solvers.answer import answer
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from scenarios import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A baseline and its answer; ``label``: what it is called, ``text``: its question."""
+
+    label: str
+    text: str
+    answer: xr.Dataset
+
+    def added(self, dataset: xr.Dataset, store: str | Path | None) -> xr.Dataset:
+        """Return a sweep with its ratios to the baseline, which its store keeps.
+
+        Raises StoreError where the baseline does not fit, or is not the one that the store has ratios to already.
+        """
+        known = dataset.attrs.get("baseline_scenario")
+        if known is not None and known != self.text:
+            had = dataset.attrs.get(baselines.ATTRIBUTE)
+            raise StoreError(f"{store} has ratios to {had} already: take the same baseline, or another store")
+        if known is not None:
+            return dataset
+        told = baselines.record(dataset, self.answer, self.label, self.text)
+        if store is None:
+            return baselines.attached(dataset.assign_attrs({baselines.ATTRIBUTE: told}))
+        results.stores.store.annotate(results.stores.storage.absolute(store), {baselines.ATTRIBUTE: told})
+        return results.stores.store.open(results.stores.storage.absolute(store))
+
+
+def baseline(asked: Scenario, swept: Scenario) -> Baseline:
+    """Answer a baseline; raises ScenarioError where it has no answer, StoreError where its axes are not the sweep's."""
+    if asked.sweep and swept.sweep:
+        baselines.same_axes(*(_axes(q) for q in (swept, asked)))
+    machine = f" on {machine_of(asked)}" if machine_of(asked) else ""
+    label = Path(asked.file).stem
+    return Baseline(label + machine, asked.text, _answered(asked, label))
+
+
+def _axes(asked: Scenario) -> xr.Dataset:
+    """Return the axes of a sweep alone."""
+    from results import dataset
+
+    plan = dataset.only(dataset.layout(scenarios.grid(asked)), ())
+    return dataset.to_dataset(plan, {})
+
+
+def _answered(baseline: Scenario, label: str) -> xr.Dataset:
+    """Answer the baseline: at each point of its axes, or the one question."""
+    if baseline.sweep:
+        return sweeps.sweep(baseline, progress=False)
+    solution = answer(question(baseline), neighbours=False)
+    if solution.status not in ANSWERED:
+        wrong = f"the baseline has no answer: {solution.status.value}"
+        right = f"`dse solve {label}` says why; ratios need a design"
+        raise scenarios.ScenarioError([scenarios.Problem(baseline.file, "baseline", wrong, right)])
+    found: Any = answer_files.as_dataset(solution)
+    return found.squeeze([d for d in found.dims if found.sizes[d] == 1], drop=True) if found.dims else found

@@ -1,0 +1,138 @@
+"""Several questions answered side by side: one file on several machines, or several files."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import scenarios
+from dse.comparing import break_even
+from dse.comparing.break_even import Range
+from dse.sweeping.progress import Report, reporting
+from dse.uncertain import worlds
+from results.side_by_side.comparison import Comparison, Side
+from scenarios.language.errors import meant, shown
+from scenarios.questions import question
+from solvers.answer import answer
+
+if TYPE_CHECKING:
+    from scenarios import Scenario
+
+MOST = 12
+
+
+def asked(sources: Sequence[Any], machines: Sequence[str]) -> list[Scenario]:
+    """Return the questions: every source on each of the machines, or as it stands where there are none.
+
+    Raises ScenarioError.
+    """
+    found = [scenarios.load(s, m) for s in sources for m in (machines or (None,))]
+    if len(found) < 2:
+        right = "name a second one, or several machines: dse compare FILE --machine A --machine B"
+        raise _wrong(found[0].file if found else "", "there is only one question to compare", right)
+    if len(found) > MOST:
+        raise _wrong(found[0].file, f"{len(found)} questions are too many to compare", f"name at most {MOST}")
+    return found
+
+
+def compare(
+    questions: Sequence[Scenario], baseline: str | int | None = None, progress: bool | Report | None = None
+) -> Comparison:
+    """Answer all questions and set them side by side; raises ScenarioError.
+
+    ``baseline``: the label or place of the one that ratios are to (None: the first).
+    """
+    labels = labelled(questions)
+    place = _place(labels, baseline)
+    for q in questions:
+        _one_answer(q)
+    sides = []
+    with reporting(progress, "answers") as report:
+        for label, q in zip(labels, questions, strict=True):
+            sides.append(Side(label, q.file, machine_of(q), answer(question(q), neighbours=False)))
+            report(len(sides), len(questions))
+    return Comparison(tuple(sides), place)
+
+
+def compare_along(
+    questions: Sequence[Scenario],
+    over: Range,
+    metric: str | None = None,
+    baseline: str | int | None = None,
+    progress: bool | Report | None = None,
+) -> Comparison:
+    """Compare along a number: side by side at the first value, and the curves; raises ScenarioError."""
+    labels = labelled(questions)
+    place = _place(labels, baseline)
+    for q in questions:
+        worlds.measured(q)
+    curve = break_even.along(questions, labels, over, metric, place, progress)
+    asked_first, where = break_even.first(questions, over)
+    sides = tuple(
+        Side(label, q.file, machine_of(q), answer(asked, neighbours=False))
+        for label, q, asked in zip(labels, questions, asked_first, strict=True)
+    )
+    return Comparison(sides, place, curve, where)
+
+
+def labelled(questions: Sequence[Scenario]) -> list[str]:
+    """Call each question by what tells it from the others: its file, its machine, or both."""
+    files = [Path(q.file).stem for q in questions]
+    machines = [machine_of(q) for q in questions]
+    if len(set(files)) == len(files):
+        names = files
+    elif len(set(machines)) == len(machines) and all(machines):
+        names = machines
+    else:
+        names = [f"{f} on {m}" if m else f for f, m in zip(files, machines, strict=True)]
+    seen: collections.Counter[str] = collections.Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
+
+
+def machine_of(q: Scenario) -> str:
+    """Name the machine of a question; of a map of machines all of them, of a table its base."""
+    spec = q.machine
+    if spec is None or isinstance(spec, str):
+        return Path(spec).stem if spec and spec.endswith(".toml") else spec or ""
+    if "base" in spec:
+        return f"{spec['base']}, changed"
+    parts = (
+        v if isinstance(v, str) else str(v.get("base", ""))
+        for v in spec.values()
+        if isinstance(v, str | dict)
+    )
+    return " + ".join(p for p in parts if p)
+
+
+def _place(labels: Sequence[str], baseline: str | int | None) -> int:
+    if baseline is None:
+        return 0
+    if isinstance(baseline, int):
+        if 0 <= baseline < len(labels):
+            return baseline
+    else:
+        wanted = Path(baseline).stem if baseline not in labels else baseline
+        if wanted in labels:
+            return labels.index(wanted)
+    raise _wrong("", f"none of the questions is called {shown(baseline)}", meant(str(baseline), labels))
+
+
+def _one_answer(q: Scenario) -> None:
+    worlds.measured(q)
+    goal = q.objective
+    if goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1:
+        right = "keep one objective; fronts are compared with `dse diff` of their stores"
+        raise _wrong(q.file, "this scenario has several objectives", right, "objective")
+    if q.sweep:
+        right = "compare along one axis with --over PATH, or leave [sweep] out"
+        raise _wrong(q.file, f"this scenario sweeps {', '.join(q.sweep)}", right, "sweep")
+
+
+def _wrong(file: str, wrong: str, right: str, key: str = "") -> scenarios.ScenarioError:
+    return scenarios.ScenarioError([scenarios.Problem(file or "compare", key, wrong, right)])

@@ -1,0 +1,1 @@
+"""A measured column as a sum, softmax or maximum of monomials of other columns."""

@@ -1,0 +1,379 @@
+"""A measured column as a sum, softmax or maximum of monomials of other columns: the fit, and how far off it is."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.fitting.asked import Asked, asked, derived
+from dse.fitting.behaviours import bootstrap, forms, hulls, ways
+from dse.fitting.behaviours.logfit import LOSSES, Array, Form, Loss, log_value
+from dse.fitting.behaviours.ways import Way
+from dse.fitting.errors import FittingError, save
+from dse.fitting.held_out import FOLDS, HeldOut, folds, held_out
+from dse.fitting.reading import Measurements, read
+from dse.fitting.table import table
+from dse.models.described import model_text
+from dse.models.described.fitted import FORMS, POSYNOMIAL, SOFTMAX, Fitted, Term
+from dse.models.described.fitted import Column as Ranged
+from dse.names import unknown
+from dse.sweeping.progress import Report
+from dse.version import VERSION
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEAST_RUNS = 8
+WORST = 8
+# a fit that misses held-out runs by more on average is not written unless that is asked for
+DOUBTFUL = 0.5
+LEAST_NUMBER, GREATEST_NUMBER = 1e-30, 1e30
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """A coefficient of a sum with its interval, which begins at 0 where the runs do not show it."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """A fitted model with what is known of its errors.
+
+    ``fitted``: what the file will say; ``held``: errors on runs held out; ``measured``, ``modelled``: of each run,
+    by the fit to all of them, SI; ``numbers``: the columns; ``lines``: of the runs in the file; ``estimates``:
+    coefficients of a sum with intervals (95 %); ``notes``: what the user should know.
+    """
+
+    KIND: ClassVar[str] = "model"
+
+    fitted: Fitted
+    held: HeldOut
+    measured: Array
+    modelled: Array
+    numbers: Mapping[str, Array]
+    lines: tuple[int, ...]
+    estimates: tuple[Estimated, ...]
+    method: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def distrust(self) -> str:
+        """Why the fit is no model of the runs; empty where it is one."""
+        if self.held.mean <= DOUBTFUL:
+            return ""
+        return f"runs held out are missed by {self.held.mean:.0%} on average: the form does not describe them"
+
+    @property
+    def error(self) -> float:
+        """Mean of |modelled/measured - 1| on the runs that were fitted."""
+        return float(np.abs(self.modelled / self.measured - 1).mean())
+
+    def worst(self) -> list[int]:
+        """Return the runs (counted from 0) that the fit to all misses most, the worst first."""
+        far = np.abs(np.log(self.modelled / self.measured))
+        return [int(i) for i in np.argsort(-far, kind="stable")[:WORST]]
+
+    def where(self, run: int) -> str:
+        """Say which run is meant, by its line where there is a file."""
+        return f"line {self.lines[run]}" if self.lines else f"run {run + 1}"
+
+    def file(self) -> str:
+        """Return the model file, TOML."""
+        head = (f'Fitted by dse {VERSION}. In a scenario: model = "./{self.fitted.name}.toml"', self.method)
+        return model_text.written(self.fitted, head)
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the model file.
+
+        Raises StoreError where it cannot be written; FittingError, unless ``force``, where ``distrust`` says why not.
+        """
+        return save(path, self.file(), self.fitted.source, self.distrust, force=force)
+
+    def plot(self) -> Figure:
+        """Draw the model against what was measured, and the residuals by column."""
+        from dse.fitting.behaviours.behaviour_picture import draw
+
+        return draw(self)
+
+    def record(self) -> dict[str, Any]:
+        """Return everything as JSON has words for it."""
+        from dse.fitting.behaviours.behaviour_report import record
+
+        return record(self)
+
+    def __str__(self) -> str:
+        from dse.fitting.behaviours.behaviour_report import text
+
+        return text(self)
+
+
+def fit(
+    data: Any,
+    target: str,
+    of: str | Sequence[str],
+    *,
+    form: str = POSYNOMIAL,
+    terms: int | None = None,
+    free: bool = False,
+    group: str | Sequence[str] = (),
+    fold_count: int = FOLDS,
+    loss: Loss = "tukey",
+    coverage: float = 0.9,
+    hull: bool = False,
+    also: Sequence[str] = (),
+    name: str | None = None,
+    title: str = "",
+    date: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    progress: Report | None = None,
+) -> Behaviour:
+    """Fit a column of measured runs as a function of others.
+
+    ``data``: path of a CSV file, a DataFrame, or a mapping of columns. ``target``: the column to fit, ``of``: those it
+    is a function of; a unit stands behind, "latency = ms", where the header has none. ``form``: "posynomial" (terms
+    found on a lattice of exponents), "softmax" or "max" (of monomials with free exponents), or a form that is written
+    out, "a + b * m * n * k", of which only the coefficients are fitted. ``terms``: how many (None: as many as lower
+    the held-out error). ``free``: the exponents of a posynomial leave the lattice. ``group``: columns whose values are
+    held out together, such as "n, k"; else runs are. ``fold_count``: how many folds are held out in turn. ``loss``:
+    "tukey" (forgets runs that are far off), "huber" (weighs them less), "squares", or "error": the mean of
+    |modelled/measured - 1| itself over runs that are not far off. ``coverage``: of the prediction interval.
+    ``hull``: limit the model to the convex hull of the runs in logarithms, beside their box. ``also``:
+    quantities that follow from columns and target, "performance [flop/s] = 2 * m * n * k / latency". ``name``,
+    ``title``: of the model; ``date``: of the fit (default: today). ``headers``: in which header a column stands, by
+    its name. ``progress`` is told how many of how many parts are done. Raises FittingError with everything that is
+    wrong, UnknownName for a form or loss that there is not, ValueError for options that contradict each other.
+    """
+    if loss not in LOSSES:
+        raise unknown("loss", loss, LOSSES)
+    if not 0 < coverage < 1:
+        raise ValueError(f"a coverage lies between 0 and 1, such as 0.9, not {coverage!r}")
+    if terms is not None and terms < 1:
+        raise ValueError(f"terms = {terms} is no number of terms")
+    cells = table(data)
+    wanted = asked(cells, target, of, group, headers or {})
+    runs = read(data, wanted.columns(), wanted.names())
+    follows = derived(also, wanted)
+    way = _way(form, terms, loss, wanted, free=free)
+    _enough(runs, wanted, way)
+    return _Fit(runs, wanted, way, coverage, fold_count, progress or (lambda done, total: None)).made(
+        name or _name(data), title, date, follows, hull=hull
+    )
+
+
+def _name(data: Any) -> str:
+    stem = Path(data).stem if isinstance(data, str | Path) else "fitted"
+    kept = "".join(c if (c.isalnum() and c.isascii()) or c in "_.-" else "-" for c in stem).strip("-._")
+    return kept or "fitted"
+
+
+def _way(form: str, terms: int | None, loss: Loss, wanted: Asked, *, free: bool) -> Way:
+    if form in FORMS:
+        return Way(form, terms, free and form == POSYNOMIAL, loss)
+    if form.isalpha():
+        raise unknown("form", form, FORMS)
+    written = forms.parse(form, wanted.of)
+    if terms is not None or free:
+        raise ValueError("terms and free exponents are for forms that are found, not for one that is written")
+    return Way(written.form, None, False, loss, written, wanted.of)
+
+
+def _enough(runs: Measurements, wanted: Asked, way: Way) -> None:
+    """Refuse runs that cannot show the form, with all that is missing."""
+    problems = []
+    parameters = len(way.written.coefficients) if way.written is not None else 1
+    if runs.runs < max(LEAST_RUNS, 2 * parameters):
+        problems.append(
+            f"{runs.runs} runs are too few: at least {max(LEAST_RUNS, 2 * parameters)} are needed"
+        )
+    for column in wanted.of:
+        if runs.runs and np.ptp(runs.numbers[column]) == 0:
+            value = float(runs.numbers[column][0])
+            problems.append(
+                f"column {column} is {value:g} in every run: leave it out of --of, or add runs with others"
+            )
+    if runs.runs and np.ptp(runs.numbers[wanted.target]) == 0:
+        problems.append(f"column {wanted.target} is the same in every run: there is nothing to fit")
+    if problems:
+        raise FittingError(runs.source, problems)
+
+
+class _Fit:
+    """The parts of one fit, in the order in which they are done."""
+
+    def __init__(
+        self, runs: Measurements, wanted: Asked, way: Way, coverage: float, fold_count: int, progress: Report
+    ) -> None:
+        self.runs, self.wanted, self.way, self.coverage = runs, wanted, way, coverage
+        raw = np.log(np.column_stack([runs.numbers[c] for c in wanted.of]))
+        self.middle = raw.mean(0)
+        self.x = raw - self.middle
+        self.y = runs.numbers[wanted.target]
+        self.groups = wanted.groups(runs)
+        self.fold = folds(self.groups, fold_count)
+        self.progress = progress
+        self.parts, self.done = int(self.fold.max()) + 4, 0
+
+    def _tick(self) -> None:
+        self.done += 1
+        self.progress(self.done, self.parts)
+
+    def made(
+        self, name: str, title: str, date: str | None, follows: Sequence[Any], *, hull: bool
+    ) -> Behaviour:
+        terms = ways.count(self.way, self.x, self.y, self.groups, self.middle)
+        self._tick()
+        form = ways.solve(self.way, self.x, self.y, self.middle, terms)
+        self._tick()
+        held = self._held(terms)
+        estimates = self._estimates(form)
+        self._tick()
+        day = date or datetime.datetime.now(datetime.UTC).date().isoformat()
+        source = f"{Path(self.runs.source).name} (sha256 {self.runs.digest[:16]}…), {self.runs.runs} runs, fitted {day}"
+        fitted = self._fitted(form, name, title, source, held, estimates)
+        facets = hulls.facets(self.x + self.middle, self.wanted.of) if hull else ()
+        fitted = replace(fitted, derived=tuple(follows), hull=facets)
+        self._tick()
+        return Behaviour(
+            fitted,
+            held,
+            self.y,
+            np.exp(log_value(form, self.x)),
+            {c: self.runs.numbers[c] for c in self.wanted.of},
+            self.runs.lines,
+            estimates,
+            self._method(len(form.logc)),
+            tuple(self._notes(form, held, hull and not facets)),
+        )
+
+    def _held(self, terms: int) -> HeldOut:
+        def fit(rows: NDArray[np.bool_]) -> Any:
+            places = np.flatnonzero(rows)
+            places = places[ways.some(len(places), ways.MOST_RUNS, 2)]
+            form = ways.solve(self.way, self.x[places], self.y[places], self.middle, terms, ways.FOLD_STARTS)
+            self._tick()
+            return lambda out: log_value(form, self.x[out])
+
+        many = int(self.fold.max()) + 1
+        by = f"whole values of {', '.join(self.wanted.group)}" if self.wanted.group else "runs"
+        return held_out(self.y, self.fold, self.groups, fit, f"{many} folds of {by}", self.coverage)
+
+    def _estimates(self, form: Form) -> tuple[Estimated, ...]:
+        """Intervals of the coefficients of a sum; those of a softmax cannot be told from its exponents one by one."""
+        if self.way.form != POSYNOMIAL or self.way.free:
+            return ()
+        if self.way.written is not None:
+            start, names = (
+                ways.base(self.way.written, self.wanted.of, self.middle),
+                self.way.written.coefficients,
+            )
+        else:
+            start = replace(form, logc=np.zeros(len(form.logc)))
+            names = tuple(Term(1.0, self._powers(e)).text("").strip() or "constant" for e in form.exponents)
+        value, low, high = bootstrap.intervals(ways.design(start, self.x), self.y, self.groups, self.way.loss)
+        unit = np.ones(len(names)) if self.way.written is not None else np.exp(-form.exponents @ self.middle)
+        rows = zip(names, value * unit, low * unit, high * unit, strict=True)
+        return tuple(Estimated(n, float(v), float(a), float(b)) for n, v, a, b in rows)
+
+    def _powers(self, exponents: Array) -> dict[str, float]:
+        return {
+            c: float(round(e, 12)) for c, e in zip(self.wanted.of, exponents, strict=True) if round(e, 12)
+        }
+
+    def _fitted(
+        self, form: Form, name: str, title: str, source: str, held: HeldOut, estimates: Sequence[Estimated]
+    ) -> Fitted:
+        plain = form.shifted(-self.middle)
+        intervals = {e.name: (e.low, e.high) for e in estimates} if self.way.found else {}
+        terms = []
+        for logc, exponents, group in zip(plain.logc, plain.exponents, plain.group, strict=True):
+            term = Term(math.exp(logc), self._powers(exponents), int(group))
+            terms.append(replace(term, interval=intervals.get(term.text("").strip() or "constant")))
+        kind = self.way.form if form.groups > 1 else POSYNOMIAL
+        if kind == POSYNOMIAL:
+            terms = [replace(t, group=0) for t in terms]
+        x = [self.runs.numbers[c] for c in self.wanted.of]
+        return Fitted(
+            name=name,
+            target=self.wanted.target,
+            unit=self.wanted.units[self.wanted.target],
+            columns=tuple(
+                Ranged(c, self.wanted.units[c], float(v.min()), float(v.max()))
+                for c, v in zip(self.wanted.of, x, strict=True)
+            ),
+            form=kind,
+            terms=tuple(terms),
+            source=source,
+            sharpness=form.sharpness if kind == SOFTMAX else math.inf,
+            title=title,
+            error={
+                "split": held.split,
+                "runs": self.runs.runs,
+                "mean": held.mean,
+                "median": held.median,
+                "greatest": held.greatest,
+                "confidence": held.confidence,
+                "coverage": held.coverage,
+                "low": held.low,
+                "high": held.high,
+            },
+            residuals=held.quantiles(),
+        )
+
+    def _method(self, terms: int) -> str:
+        written = self.way.written
+        if written is not None:
+            how = (
+                "non-negative least squares"
+                if self.way.form == POSYNOMIAL
+                else "Levenberg-Marquardt on logarithms"
+            )
+            return f"coefficients of {written.text.strip()} by {how}, loss {self.way.loss}"
+        if self.way.form == POSYNOMIAL:
+            where = "exponents then free" if self.way.free else "exponents on a lattice"
+            return f"a sum of {terms} monomials, {where}, by non-negative least squares, loss {self.way.loss}"
+        return (
+            f"a {self.way.form} of {terms} monomials with free exponents, on logarithms, loss {self.way.loss}"
+        )
+
+    def _notes(self, form: Form, held: HeldOut, hullless: bool) -> list[str]:
+        found = []
+        written = self.way.written
+        if written is not None and form.coefficients < len(written.coefficients):
+            there = ways.base(written, self.wanted.of, self.middle)
+            kept = {self._key(e, g) for e, g in zip(form.exponents, form.group, strict=True)}
+            gone = [
+                c
+                for i, c in enumerate(written.coefficients)
+                if not any(
+                    self._key(e, 0)[0] in {k[0] for k in kept} for e in there.exponents[there.tie == i]
+                )
+            ]
+            if gone:
+                found.append(f"{', '.join(gone)} not visible in these runs: 0, and left out of the file")
+        if not self.wanted.group and self._repeats() > 0.2:
+            found.append(
+                "many runs share their columns with others: hold out whole groups with --group to be honest"
+            )
+        if hullless:
+            found.append("the convex hull was left out: the runs span no volume in these columns")
+        if self.runs.unused:
+            found.append(f"columns not used: {', '.join(self.runs.unused)}")
+        return [*found, *self.runs.notes]
+
+    def _key(self, exponents: Array, group: int) -> tuple[tuple[float, ...], int]:
+        return tuple(np.round(exponents, 9).tolist()), int(group)
+
+    def _repeats(self) -> float:
+        return 1 - len(np.unique(np.round(self.x, 9), axis=0)) / len(self.x)

@@ -1,0 +1,48 @@
+"""The convex hull of runs in logarithms: sides that are products of powers, as a geometric program takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dse.fitting.behaviours.logfit import Array
+from dse.models.described.fitted import Facet
+from dse.models.described.model_files import MOST_FACETS
+
+MOST_COLUMNS = 6
+# sides that differ by less are one
+ALIKE = 2
+HAIR = 1e-9
+WIDEST = 60
+
+
+def facets(x: Array, names: Sequence[str]) -> tuple[Facet, ...]:
+    """Return the sides of the hull of runs ``x`` (logarithms, (N, d)) that are no sides of their box.
+
+    Where the hull has more than WIDEST sides, those that cut off most of the box are kept: the runs are inside still.
+    None where the runs span no volume, or there are more than MOST_COLUMNS columns.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    n, d = x.shape
+    if d < 2 or d > MOST_COLUMNS or n <= d:
+        return ()
+    try:
+        equations = ConvexHull(np.unique(x, axis=0)).equations
+    except QhullError:
+        return ()
+    sides = np.unique(np.round(equations, 9), axis=0)
+    # a side along one column is a side of the box
+    sides = sides[(np.abs(sides[:, :-1]) > HAIR).sum(1) > 1]
+    low, high = x.min(0), x.max(0)
+    corner = np.where(sides[:, :-1] > 0, high, low)
+    cut = (sides[:, :-1] * corner).sum(1) + sides[:, -1]
+    kept = sides[np.argsort(-cut, kind="stable")[: min(WIDEST, MOST_FACETS)]]
+    found = []
+    for side in kept:
+        a = np.where(np.abs(side[:-1]) > HAIR, side[:-1], 0.0)
+        top = float((x @ a).max())
+        exponents = {c: float(e) for c, e in zip(names, a, strict=True) if e}
+        found.append(Facet(exponents, float(np.exp(top) * (1 + HAIR))))
+    return tuple(found)

@@ -1,0 +1,188 @@
+"""The ways a behaviour is fitted: a form that was written, a sum found on a lattice, a softmax or maximum found.
+
+Each takes the logarithms of the columns, counted from their middle, and what was measured, and returns a form of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.fitting.behaviours import lattice, softmax
+from dse.fitting.behaviours.forms import Written
+from dse.fitting.behaviours.logfit import Array, Form, Free, Loss, fitted, form_of, log_value
+from dse.fitting.held_out import folds
+from dse.models.described.fitted import MAX, POSYNOMIAL, SOFTMAX
+
+MOST_FOUND = 12
+TRIED_TERMS = (1, 2, 3, 4, 6, 8, 10, 12)
+LATTICE_RUNS, MOST_RUNS = 800, 6000
+SELECTING_RUNS, SELECTING_FOLDS, SELECTING_STARTS = 3000, 3, 4
+FOLD_STARTS = 5
+# further terms have to lower the held-out error by this share
+EARNS = 0.02
+MOST_MISSED = 1.0
+SEEN = 1e-4
+START_SHARPNESS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a behaviour is fitted.
+
+    ``form``: posynomial, softmax or max; ``terms``: how many, None: as the held-out error says; ``free``: exponents off
+    the lattice too (posynomial); ``written``: the form to fit, whose names of columns are ``columns``.
+    """
+
+    form: str
+    terms: int | None = None
+    free: bool = False
+    loss: Loss = "tukey"
+    written: Written | None = None
+    columns: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether the terms are found, not written."""
+        return self.written is None
+
+
+def base(written: Written, columns: Sequence[str], middle: Array) -> Form:
+    """Return a written form with every coefficient 1, over columns counted from their middle."""
+    exponents = np.array([[t.exponents.get(c, 0.0) for c in columns] for t in written.terms])
+    logc = np.log([t.factor for t in written.terms]) + exponents @ middle
+    tie = [written.coefficients.index(t.coefficient) for t in written.terms]
+    sharpness = START_SHARPNESS if written.form == SOFTMAX else math.inf
+    return form_of(logc, exponents, [t.group for t in written.terms], sharpness, tie)
+
+
+def design(form: Form, x: Array) -> Array:
+    """Return what each coefficient of a sum is multiplied by, (runs, coefficients)."""
+    terms = np.exp(form.logc + x @ form.exponents.T)
+    found = np.zeros((len(x), form.coefficients))
+    np.add.at(found.T, form.tie, terms.T)
+    return found
+
+
+def solve(
+    way: Way, x: Array, y: Array, middle: Array, terms: int, starts: int = softmax.STARTS, seed: int = 0
+) -> Form:
+    """Return the form that fits these runs; ``terms`` counts where they are found, ``starts`` of a softmax."""
+    if way.written is not None:
+        start = base(way.written, way.columns, middle)
+        return summed(start, x, y, way.loss) if way.form == POSYNOMIAL else _largest(start, x, y, way)
+    if way.form != POSYNOMIAL:
+        return softmax.fit(x, np.log(y), terms, way.loss, sharp=way.form == MAX, starts=starts, seed=seed)
+    few = some(len(x), LATTICE_RUNS, seed)
+    sums = lattice.found(x[few], y[few], terms, way.loss)
+    return _of_sum(way, sums[min(terms, len(sums)) - 1], x, y)
+
+
+def _of_sum(way: Way, exponents: Array, x: Array, y: Array) -> Form:
+    form = summed(form_of(np.zeros(len(exponents)), exponents), x, y, way.loss)
+    if not way.free:
+        return form
+    return softmax.robustly(form, x, np.log(y), Free(exponents=True), way.loss)
+
+
+def summed(start: Form, x: Array, y: Array, loss: Loss) -> Form:
+    """Return a sum with its coefficients fitted by non-negative least squares; those at 0 are left out."""
+    c = lattice.coefficients(design(start, x), y, loss)
+    kept = c[start.tie] > 0
+    with np.errstate(divide="ignore"):
+        made = replace(start, logc=start.logc + np.log(c)[start.tie])
+    return made.take(kept)
+
+
+def _largest(start: Form, x: Array, y: Array, way: Way) -> Form:
+    """Fit the coefficients of a written maximum: from its sum, and from each coefficient in turn made small."""
+    c = lattice.coefficients(design(start, x), y, way.loss)
+    # what the sum does not show starts where it would reach a tenth of the median
+    least = 0.1 * np.median(y) / np.maximum(np.median(design(start, x), axis=0), 1e-300)
+    free = Free(sharpness=way.form == SOFTMAX)
+    ly = np.log(y)
+    tried: list[tuple[float, int, Form]] = []
+    for shrunk in (None, *range(start.coefficients)):
+        theta = np.log(np.maximum(c, least))
+        if shrunk is not None:
+            theta[shrunk] -= 2.0
+        few = some(len(x), SELECTING_RUNS, 0)
+        made = replace(start, logc=start.logc + theta[start.tie])
+        form, cost = fitted(made, x[few], ly[few], free, "huber")
+        tried.append((cost, len(tried), form))
+    return visible(softmax.robustly(min(tried)[2], x, ly, free, way.loss), x)
+
+
+def visible(form: Form, x: Array) -> Form:
+    """Leave out the terms that the runs do not show: nowhere a share of SEEN of the whole, or never the largest."""
+    while len(form.logc) > 1:
+        whole = log_value(form, x)
+        shown = np.array([_changes(form, x, whole, g) for g in form.tie])
+        if shown.all() or not shown.any():
+            return form
+        worst = int(np.argmin(shown))
+        form = form.take(form.tie != form.tie[worst])
+    return form
+
+
+def _changes(form: Form, x: Array, whole: Array, coefficient: int) -> bool:
+    without = form.tie != coefficient
+    if not without.any():
+        return True
+    return bool((whole - log_value(form.take(without), x)).max() > SEEN)
+
+
+def count(way: Way, x: Array, y: Array, groups: NDArray[np.intp], middle: Array) -> int:
+    """Return how many terms lower the held-out error: more are added while each addition earns its place."""
+    if way.written is not None:
+        return len(way.written.terms)
+    if way.terms is not None:
+        return way.terms
+    few = some(len(x), SELECTING_RUNS, 1)
+    x, y, fold = x[few], y[few], folds(groups[few], SELECTING_FOLDS, seed=1)
+    if way.form == POSYNOMIAL:
+        part = some(len(x), LATTICE_RUNS, 0)
+        sums = lattice.found(x[part], y[part], MOST_FOUND, way.loss)
+        tries = {len(e): e for e in sums}
+        errors = {k: _error(fold, x, y, partial(_of_sum, way, e)) for k, e in tries.items()}
+    else:
+        errors = {}
+        sharp = way.form == MAX
+        for k in TRIED_TERMS:
+            one = partial(_softmax, k, way.loss, sharp)
+            errors[k] = _error(fold, x, y, one)
+            if k > 2 and errors[k] > min(errors.values()):
+                break
+    chosen = min(errors)
+    for k in sorted(errors):
+        if errors[k] < (1 - EARNS) * errors[chosen]:
+            chosen = k
+    return chosen
+
+
+def _softmax(terms: int, loss: Loss, sharp: bool, x: Array, y: Array) -> Form:
+    return softmax.fit(x, np.log(y), terms, loss, sharp=sharp, starts=SELECTING_STARTS)
+
+
+def _error(fold: NDArray[np.intp], x: Array, y: Array, fit: Callable[[Array, Array], Form]) -> float:
+    """Mean of |log(modelled/measured)|, at most MOST_MISSED each, over folds that were held out.
+
+    Gross errors of the runs then count the same whatever the number of terms.
+    """
+    found = np.empty(len(y))
+    for f in range(int(fold.max()) + 1):
+        out = fold == f
+        found[out] = log_value(fit(x[~out], y[~out]), x[out])
+    return float(np.minimum(np.abs(found - np.log(y)), MOST_MISSED).mean())
+
+
+def some(count: int, most: int, seed: int) -> NDArray[np.intp]:
+    """Return the places of at most ``most`` of ``count`` runs, drawn at random, in order."""
+    if count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))

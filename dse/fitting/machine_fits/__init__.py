@@ -1,0 +1,1 @@
+"""Machine parameters from measurements: rooflines, clocks, voltages, networks."""

@@ -1,0 +1,166 @@
+"""Pictures of a fit: the model against what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.fitting.machine_fits.result import Fit
+from dse.fitting.statistics import Array
+from dse.models.arithmetic import per
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart
+BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
+COLOURS = (BLUE, VERMILLION, GREEN, "#CC79A7", "#E69F00", "#56B4E9")
+LARGE, MEDIUM, SMALL = 16, 14, 12
+_CURVE = 400
+
+
+def draw(fit: Fit) -> Figure:
+    """Draw a fit.
+
+    Energies and their errors by setting (dvfs); rates and power over intensity (roofline); times and powers over
+    the clock (dvfs without voltages), times over the size of a message (network).
+    """
+    if fit.model == "roofline":
+        return _roofline(fit)
+    return _dvfs(fit) if fit.settings else _over(fit)
+
+
+def _figure(fit: Fit, panels: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    what = "energy" if "energy" in fit.errors else "time"
+    mean = 100 * fit.errors[what].mean
+    title = f"{fit.name}: {fit.model} fitted to {fit.size} runs, error of {what} {mean:.2f} %"
+    figure.suptitle(title, fontsize=LARGE, parse_math=False)
+    axes = [figure.add_subplot(1, panels, k + 1) for k in range(panels)]
+    for axis in axes:
+        axis.tick_params(labelsize=SMALL)
+        axis.grid(visible=True, which="major", alpha=0.3)
+    return figure, axes
+
+
+def _dvfs(fit: Fit) -> Figure:
+    from matplotlib.ticker import EngFormatter
+
+    figure, (left, right) = _figure(fit, 2, (13.0, 5.8))
+    measured, model = fit.runs.measured["energy"], fit.runs.modelled["energy"]
+    ends = [min(measured.min(), model.min()) / 1.2, max(measured.max(), model.max()) * 1.2]
+    left.loglog(ends, ends, color=GREY, linestyle="--", linewidth=1.5, label="model = measured")
+    left.loglog(measured, model, "o", color=BLUE, markersize=5, alpha=0.7, label="runs")
+    left.set_xlabel("measured energy", fontsize=MEDIUM)
+    left.set_ylabel("energy by the model", fontsize=MEDIUM)
+    for axis in (left.xaxis, left.yaxis):
+        axis.set_major_formatter(EngFormatter("J"))
+    names = [s.name for s in fit.settings]
+    place = np.array([names.index(g) for g in fit.runs.groups])
+    error = 100 * (model / measured - 1)
+    shift = np.linspace(-0.25, 0.25, 7)[np.arange(place.size) % 7]
+    right.axhline(0, color=GREY, linestyle="--", linewidth=1.5)
+    right.plot(place + shift, error, "o", color=BLUE, markersize=4, alpha=0.6)
+    means = [error[place == i].mean() for i in range(len(names))]
+    right.plot(range(len(names)), means, "D", color=VERMILLION, markersize=8, label="mean of the setting")
+    step = -(-len(names) // 40)
+    right.set_xticks(range(0, len(names), step), names[::step], rotation=90 if len(names) > 6 else 0)
+    right.set_xlabel("setting", fontsize=MEDIUM)
+    right.set_ylabel("error of the model (%)", fontsize=MEDIUM)
+    handles = [*left.get_legend_handles_labels()[0], right.get_lines()[-1]]
+    figure.legend(handles=handles, fontsize=SMALL, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _over(fit: Fit) -> Figure:
+    """Draw what was measured over the clock or the size, with the model in each group's colour."""
+    from matplotlib.ticker import EngFormatter
+
+    clocks = "clock" in fit.runs.measured
+    along, unit = ("clock", "Hz") if clocks else ("size", "B")
+    shown = [("time", "s"), ("power", "W")] if clocks else [("time", "s")]
+    figure, panels = _figure(fit, len(shown), (6.5 * len(shown) + 2.5, 5.8))
+    groups = list(dict.fromkeys(fit.runs.groups))
+    at = fit.runs.measured[along]
+    for panel, (what, unit_of) in zip(panels, shown, strict=True):
+        for i, group in enumerate(groups):
+            own = np.array([g == group for g in fit.runs.groups])
+            colour = COLOURS[i % len(COLOURS)]
+            called = group or "runs"
+            panel.plot(at[own], fit.runs.measured[what][own], "o", color=colour, markersize=5, label=called)
+            order = np.argsort(at[own])
+            style = "-" if clocks else "+"
+            panel.plot(
+                at[own][order],
+                fit.runs.modelled[what][own][order],
+                style,
+                color=colour,
+                label=f"{called}, model",
+            )
+        panel.set_xlabel({"clock": "clock of the core", "size": "size"}[along], fontsize=MEDIUM)
+        panel.set_ylabel(what, fontsize=MEDIUM)
+        panel.xaxis.set_major_formatter(EngFormatter(unit))
+        if not clocks:
+            panel.set_xscale("log", base=2)
+            panel.set_yscale("log")
+        panel.yaxis.set_major_formatter(EngFormatter(unit_of))
+    handles, names = panels[0].get_legend_handles_labels()
+    most = 2 * len(COLOURS)
+    figure.legend(handles[:most], names[:most], fontsize=SMALL, loc="outside lower center", ncols=4)
+    return figure
+
+
+def _roofline(fit: Fit) -> Figure:
+    from matplotlib.ticker import EngFormatter
+
+    figure, panels = _figure(fit, 3, (15.0, 5.8)) if "energy" in fit.errors else _figure(fit, 1, (9.0, 5.8))
+    flops, bytes_ = fit.runs.measured["flops"], fit.runs.measured["bytes"]
+    drawn = (flops > 0) & (bytes_ > 0)
+    intensity = flops[drawn] / bytes_[drawn]
+    along = np.geomspace(intensity.min() / 1.3, intensity.max() * 1.3, _CURVE)
+    time = fit.runs.measured["time"][drawn]
+    dots = [flops[drawn] / time]
+    if "energy" in fit.runs.measured:
+        energy = fit.runs.measured["energy"][drawn]
+        dots += [flops[drawn] / energy, energy / time]
+    models: tuple[tuple[dict[str, float], dict[str, Any]], ...] = (
+        (fit.values, {"color": BLUE, "linestyle": "-", "label": "model"}),
+        (
+            {p.name: p.value for p in fit.uncapped},
+            {"color": VERMILLION, "linestyle": "--", "label": "model without a power cap"},
+        ),
+    )
+    for values, style in models if fit.uncapped else models[:1]:
+        for panel, curve in zip(panels, _curves(values, along), strict=False):
+            panel.plot(along, curve, linewidth=2, zorder=3, **style)
+    labels = (("performance", "flop/s"), ("energy efficiency", "flop/J"), ("power", "W"))
+    for panel, points, (what, unit) in zip(panels, dots, labels, strict=False):
+        panel.plot(intensity, points, "o", color="black", markersize=4, alpha=0.5, label="measured", zorder=2)
+        panel.set_xscale("log", base=2)
+        if what != "power":
+            panel.set_yscale("log")
+        panel.yaxis.set_major_formatter(EngFormatter(unit))
+        panel.set_title(what, fontsize=MEDIUM)
+        panel.set_xlabel("intensity (flop per byte)", fontsize=MEDIUM)
+    if len(panels) > 1:
+        panels[2].set_ylim(bottom=0)
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, fontsize=SMALL, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _curves(values: dict[str, float], intensity: Array) -> tuple[Array, Array, Array]:
+    """Return flop/s, flop/J and W of the model for one flop of a long run at these intensities."""
+    moved = 1 / intensity
+    used = values.get("energy_per_flop", 0.0) + moved * values.get("energy_per_byte", 0.0)
+    time = np.maximum(values["time_per_flop"], moved * values["time_per_byte"])
+    if "usable_power" in values:
+        time = np.maximum(time, used / values["usable_power"])
+    energy = used + values.get("constant_power", 0.0) * time
+    return 1 / time, per(1.0, energy), energy / time

@@ -1,0 +1,199 @@
+"""A fit for people, for programs, and as a machine file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dse.fitting.machine_fits.result import Estimate, Fit
+from dse.fitting.statistics import Errors
+from dse.machines.settings import QUANTITIES
+from dse.quantities import show
+from dse.version import VERSION
+
+_DIGITS = 4
+
+
+def text(fit: Fit) -> str:
+    """Return the fit as a page of text: parameters, errors, validation, outliers, comparison, notes."""
+    lines = [
+        f"{fit.name}: {fit.model}, {fit.size} runs of {fit.source}",
+        fit.method,
+        "",
+        *_columns(("parameter", "value", f"{fit.confidence:.0%} interval", ""), map(_row, fit.parameters)),
+        "",
+        *_columns(
+            ("relative error", "mean", "std", "least", "greatest", "runs"),
+            [(k, *_percents(e)) for k, e in _all_errors(fit).items()],
+        ),
+        *_outliers(fit),
+    ]
+    for c in fit.comparisons:
+        verdict = "differ" if c.differ else "are not shown to differ"
+        what = f"errors of {c.what} with and without a cap {verdict}"
+        lines.append(f"Kolmogorov-Smirnov: {what} (D = {c.statistic:.3f}, p = {c.p_value:.2g})")
+    if fit.settings:
+        lines += ["", f"{len(fit.settings)} settings: {', '.join(s.name for s in fit.settings)}"]
+    return "\n".join([*lines, *(f"Note: {n}" for n in fit.notes)])
+
+
+def _outliers(fit: Fit) -> list[str]:
+    """Name the runs left out, and show the least squares of all runs beside the fit without them."""
+    if not fit.outliers:
+        return []
+    many = len(fit.outliers)
+    lines = [
+        "",
+        f"{many} outlier{'s' * (many > 1)} left out, far from a robust fit of all {fit.size + many} runs:",
+    ]
+    lines += [f"  {o}" for o in fit.outliers]
+    if not fit.all_runs:
+        return [*lines, "The least squares of all runs find no model."]
+    kept = {p.name: p for p in fit.parameters}
+    rows = [
+        (p.name, _value(kept[p.name].value, p.unit) if p.name in kept else "", _value(p.value, p.unit))
+        for p in fit.all_runs
+    ]
+    rows += [
+        (f"mean error of {k}", f"{100 * fit.errors[k].mean:.2f} %", f"{100 * e.mean:.2f} %")
+        for k, e in fit.all_runs_errors.items()
+        if k in fit.errors
+    ]
+    return [*lines, "", *_columns(("", "without outliers", "all runs"), rows)]
+
+
+def _all_errors(fit: Fit) -> dict[str, Errors]:
+    beside = {f"{k} without a cap": e for k, e in fit.uncapped_errors.items()}
+    return {**fit.errors, **beside, **fit.validation}
+
+
+def _row(e: Estimate) -> tuple[str, ...]:
+    given = e.low == e.high == e.value
+    between = "" if given else f"{_value(e.low, e.unit)} to {_value(e.high, e.unit)}"
+    return e.name, _value(e.value, e.unit), between, e.doubt
+
+
+def _value(value: float, unit: str) -> str:
+    return show(value, unit, _DIGITS) if math.isfinite(value) else "no bound"
+
+
+def _percents(e: Errors) -> tuple[str, ...]:
+    return (*(f"{100 * x:.2f} %" for x in (e.mean, e.std, e.least, e.greatest)), str(e.runs))
+
+
+def _columns(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    cells = [head, *rows]
+    widths = [max(len(r[i]) for r in cells) for i in range(len(head))]
+    return ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in cells]
+
+
+def record(fit: Fit) -> dict[str, Any]:
+    """Return the fit as plain data, SI, with None where a bound is infinite."""
+    return {
+        "model": fit.model,
+        "name": fit.name,
+        "source": fit.source,
+        "sha256": fit.digest,
+        "date": fit.date,
+        "method": fit.method,
+        "confidence": fit.confidence,
+        "runs": fit.size,
+        "parameters": {e.name: _estimate(e) for e in fit.parameters},
+        "settings": [{"name": s.name, **s.measured, **s.derived} for s in fit.settings],
+        "errors": {k: asdict(e) for k, e in fit.errors.items()},
+        "validation": {k: asdict(e) for k, e in fit.validation.items()},
+        "uncapped": {
+            "parameters": {e.name: _estimate(e) for e in fit.uncapped},
+            "errors": {k: asdict(e) for k, e in fit.uncapped_errors.items()},
+        }
+        if fit.uncapped
+        else None,
+        "outliers": [{**asdict(o), "run": o.run + 1, "factor": o.factor} for o in fit.outliers],
+        "all_runs": {
+            "parameters": {e.name: _estimate(e) for e in fit.all_runs},
+            "errors": {k: asdict(e) for k, e in fit.all_runs_errors.items()},
+        }
+        if fit.all_runs
+        else None,
+        "distrust": fit.distrust,
+        "comparisons": [{**asdict(c), "differ": c.differ} for c in fit.comparisons],
+        "residuals": fit.runs.residuals(),
+        "notes": list(fit.notes),
+    }
+
+
+def _estimate(e: Estimate) -> dict[str, Any]:
+    numbers = {"value": e.value, "low": e.low, "high": e.high}
+    finite = {k: v if math.isfinite(v) else None for k, v in numbers.items()}
+    return {**finite, "unit": e.unit, "meaning": e.meaning, "doubt": e.doubt, "written": e.written}
+
+
+def machine_file(fit: Fit) -> str:
+    """Return the machine file: parameters and settings with provenance, and a record of the fit."""
+    data = Path(fit.source).name
+    what = "energy" if "energy" in fit.errors else "time"
+    e = fit.errors[what]
+    short = f"fitted to {data} (sha256 {fit.digest[:16]}), {fit.date}"
+    lines = [
+        _entry("title", f"{fit.name}: fitted to measurements"),
+        _entry("source", f"fitted to {data} (sha256 {fit.digest}) by dse {VERSION}, {fit.date}"),
+        _entry(
+            "notes",
+            " ".join([f"{fit.method[:1].upper()}{fit.method[1:]}.", *(f"{n}." for n in fit.remarks)]),
+        ),
+        "",
+        "[fit]",
+        _entry("model", fit.model),
+        _entry("data", data),
+        _entry("sha256", fit.digest),
+        _entry("date", fit.date),
+        f"runs = {fit.size}",
+        *([f"outliers = {_lines(fit)}"] if fit.outliers else []),
+        f"confidence = {fit.confidence!r}",
+        *_correlation(fit),
+    ]
+    for kind, found in _all_errors(fit).items():
+        lines += ["", f"[fit.errors.{_text(kind)}]", *(f"{k} = {v!r}" for k, v in asdict(found).items())]
+    for p in fit.parameters:
+        if p.written and math.isfinite(p.value):
+            lines += ["", f"[parameters.{p.name}]", _entry("value", f"{p.value!r} {p.unit}")]
+            sure = f"{fit.confidence:.0%} interval {_value(p.low, p.unit)} to {_value(p.high, p.unit)}"
+            errors = f"errors of {what} {100 * e.mean:.2f} % on average, {100 * e.greatest:.2f} % at most"
+            fitted = f"{short}; {sure}; {errors}"
+            lines.append(_entry("source", "as given, not fitted" if p.low == p.high == p.value else fitted))
+            lines += [_entry("doubt", p.doubt)] if p.doubt else []
+            if p.low < p.high < math.inf and p.low <= p.value <= p.high:
+                lines.append(f'interval = ["{p.low!r} {p.unit}", "{p.high!r} {p.unit}"]')
+    for s in fit.settings:
+        lines += ["", "[[settings]]", _entry("name", s.name)]
+        lines.append(_entry("source", f"voltages and frequencies of {data}; costs by the constants {short}"))
+        lines += _quantities(s.measured) + _quantities(s.derived)
+    return "\n".join(lines) + "\n"
+
+
+def _correlation(fit: Fit) -> list[str]:
+    """Return the line with the correlations of the parameters that the file has."""
+    kept = {p.name for p in fit.parameters if p.written and math.isfinite(p.value)}
+    pairs = [f'["{a}", "{b}", {r!r}]' for a, b, r in fit.correlation if {a, b} <= kept]
+    return [f"correlation = [{', '.join(pairs)}]"] if pairs else []
+
+
+def _lines(fit: Fit) -> list[int]:
+    return [o.run + 1 if o.line is None else o.line for o in fit.outliers]
+
+
+def _quantities(values: Mapping[str, float]) -> list[str]:
+    return [_entry(k, f"{v!r} {QUANTITIES[k].unit}") for k, v in values.items()]
+
+
+def _entry(key: str, value: str) -> str:
+    return f"{key} = {_text(value)}"
+
+
+def _text(value: str) -> str:
+    # JSON escapes are TOML escapes, except that JSON leaves DEL as it stands
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -1,0 +1,198 @@
+"""Exact fronts of linear and mixed-integer programs: their breakpoints, or all their designs."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dse.fronts import bands
+from dse.fronts.bands import Band, Corner, Measure
+from dse.fronts.enclosure import LEAST_A, LEAST_B, POINTS, PROBES_PER_POINT, Enclosure, Place
+from dse.fronts.front_search import Front, Scale, Search, narrow
+from results.solution import Solution
+from solvers.linear import front_points, program_front, program_probes
+from solvers.linear.envelope import Piece, Vertex
+from solvers.linear.program_front import Owner, ProgramFront
+from solvers.linear.program_probes import Probes
+
+BENT = 24
+"""Parts of a segment that is straight in a reciprocal, so that it looks bent where it is."""
+LEVELS = 8
+"""Between two neighbours of a front that may not be complete: at how many levels what is proved is asked for."""
+SAME = 1e-9
+"""Designs nearer than this share of the front in both objectives are one: as near as HiGHS can tell two apart."""
+
+
+def find(search: Search, points: int | None, most: int, tolerance: float | None = None) -> Front | None:
+    """Find the exact front of a question; None where it has none that is exact.
+
+    Of whole numbers that have many values, and where fewer points are asked for than there are designs, it is a number
+    of its points, spread evenly. ``points``: how many; where segments can be cut, how many at least; ``most``: how many
+    at most if cutting makes them, or a ``tolerance`` asks for them.
+    """
+    owners = program_front.owners(search.question)
+    if not owners:
+        return None
+    found = program_front.enumerated(owners, search.count)
+    some = found is None and not _all_wanted(owners, points, tolerance)
+    if some:
+        found = _halved(search, owners, points or (most if tolerance else POINTS), tolerance)
+    if found is None or not found.pieces:
+        refusal = search.refusal()
+        if refusal is not None:
+            return Front(search.question, refusal=refusal, solves=search.solves)
+    if found is None and not some:
+        try:
+            found = program_front.searched(owners, program_front.CURVES, search.count)
+        except ArithmeticError:
+            return None
+    return None if found is None or not found.pieces else _stated(search, found, points, most)
+
+
+def _all_wanted(owners: Sequence[Owner], points: int | None, tolerance: float | None) -> bool:
+    """Whether the whole front is looked for: straight segments always, designs where there may be few of them.
+
+    Where anything is counted in whole numbers there are many designs between any two.
+    """
+    if any(not d.integer and d.values is None for o in owners for d in o.question.decide):
+        return True
+    counted = any(
+        bool((p.integer & (p.high - p.low > 1.0)).any()) for o in owners if (p := o.program) is not None
+    )
+    return points is None and tolerance is None and not counted
+
+
+def _halved(
+    search: Search, owners: tuple[Owner, ...], most: int, tolerance: float | None
+) -> ProgramFront | None:
+    """At most so many points, by halving the widest gap; all of the designs where they are fewer.
+
+    None where the objectives have no denominator in common, where HiGHS finds no answer, and where only the end of its
+    box holds something.
+    """
+    asked = program_probes.probes(owners, search.count)
+    try:
+        return None if asked is None else _gaps(search, asked, most, tolerance)
+    except ArithmeticError:
+        return None
+
+
+def _gaps(search: Search, asked: Probes, most: int, tolerance: float | None) -> ProgramFront | None:
+    ends = asked.least(LEAST_A), asked.least(LEAST_B)
+    if ends[0] is None or ends[1] is None:
+        return asked.front([], complete=True)
+    if any(asked.held(v) for v in ends if v is not None):
+        return None
+    goals = search.question.objectives
+    scales = [
+        Scale(g, s.value(v), s.value(w))
+        for g, s, v, w in zip(
+            goals, asked.senses, (ends[0].a, ends[1].b), (ends[1].a, ends[0].b), strict=True
+        )
+    ]
+
+    def place(v: Vertex) -> Place:
+        a, b = (x.coordinate(s.value(c)) for x, s, c in zip(scales, asked.senses, (v.a, v.b), strict=True))
+        return Place(a, b, v)
+
+    def probe(which: int, level: float) -> Place | None:
+        other = 1 - which
+        found = asked.least(which, asked.senses[other].coordinate(scales[other].value(level)))
+        return None if found is None else place(found)
+
+    if not all(math.isfinite(x) for scale in scales for x in (scale.best, scale.worst)):
+        # a time may grow without end, and its reciprocal reach 0
+        return None
+    first, last = place(ends[0]), place(ends[1])
+    if first.same(last, SAME):
+        return asked.front([first.design], complete=True)
+    shape = Enclosure(first, last, lambda every: [probe(*x) for x in every], discrete=True, same=SAME)
+    fine = (lambda box: narrow(box, scales, tolerance)) if tolerance else (lambda _: False)
+    shape.refine(most, PROBES_PER_POINT * most, fine)
+    return asked.front([x.design for x in shape.places], complete=shape.complete)
+
+
+def _stated(search: Search, found: ProgramFront, points: int | None, most: int) -> Front:
+    """The front with all its points as answers."""
+    plain = len(program_front.points(found))
+    cuts = _spread(found.pieces, max(min(points or 0, most) - plain, 0))
+    chosen = program_front.points(found, cuts)
+    designs = tuple(_answer(found, p.vertex) for p in chosen)
+    apart = False if found.complete else None
+    joined = [True if p.joined else apart for p in chosen]
+    goals = search.question.objectives
+    more = f"; {len(chosen) - plain} points on them added" if len(chosen) > plain else ""
+    return Front(
+        search.question,
+        designs,
+        solves=search.solves,
+        jumps=sum(not p.joined for p in chosen[:-1]),
+        method=found.method + more,
+        kind=found.kind,
+        joined=tuple(joined),
+        straight_in=tuple(
+            f"1/{g.name}" if s.over else g.name for g, s in zip(goals, found.senses, strict=True)
+        ),
+        band=_band(found, len(chosen)),
+    )
+
+
+def _answer(found: ProgramFront, vertex: Vertex) -> Solution:
+    """A point with the design that ties go to."""
+    settled, ranges = front_points.settled(found, vertex)
+    return replace(front_points.solution(found, settled, slopes=True), ranges=ranges)
+
+
+def _band(found: ProgramFront, count: int) -> Band:
+    """What is proved between the points: the front itself, or stairs where something may be missing."""
+    first, second = (Measure(g.maximize) for g in found.question.objectives)
+
+    def spot(v: Vertex) -> bands.Spot:
+        a, b = (s.value(c) for s, c in zip(found.senses, (v.a, v.b), strict=True))
+        return first.small(a), second.small(b)
+
+    every = program_front.points(found, [1 if p.single or found.straight else BENT for p in found.pieces])
+    if found.complete:
+        curve: list[bands.Spot] = []
+        for before, point in zip([None, *every], every, strict=False):
+            here = spot(point.vertex)
+            if before is not None and not before.joined:
+                # nothing between: as good as the one before, until the next one is reached
+                curve.append((here[0], curve[-1][1]))
+            curve.append(here)
+        return bands.of_curve(curve, (first, second), count - 1)
+    spots = [spot(p.vertex) for p in every]
+    corners = [
+        Corner(first.small(found.bound(p.vertex, b)), second.small(found.senses[1].value(b)))
+        for p, b in _levels(every, sorted({x.b for group in found.proofs for x in group}))
+    ]
+    return bands.stairs(spots, corners, (first, second))
+
+
+def _levels(
+    every: Sequence[program_front.Point], asked: Sequence[float]
+) -> Iterator[tuple[program_front.Point, float]]:
+    """Values of the second coordinate at which bounds are asked for, each with the point that holds it."""
+    for i, point in enumerate(every):
+        above = every[i - 1].vertex.b if i else point.vertex.b
+        for k in range(LEVELS if i else 1):
+            yield point, point.vertex.b + (above - point.vertex.b) * k / LEVELS
+        # what was asked for holds up to there, and no farther
+        yield from ((point, b) for b in asked if point.vertex.b < b < above)
+
+
+def _spread(pieces: Sequence[Piece], more: int) -> list[int]:
+    """Cut the longest parts until there are so many more points."""
+    first, last = pieces[0].left, pieces[-1].right
+    wide, tall = (last.a - first.a) or 1.0, (first.b - last.b) or 1.0
+    lengths = [math.hypot((p.right.a - p.left.a) / wide, (p.left.b - p.right.b) / tall) for p in pieces]
+    parts = [1] * len(pieces)
+    heap = [(-length, k) for k, length in enumerate(lengths) if not pieces[k].single]
+    heapq.heapify(heap)
+    for _ in range(more if heap else 0):
+        _, k = heapq.heappop(heap)
+        parts[k] += 1
+        heapq.heappush(heap, (-lengths[k] / parts[k], k))
+    return parts

@@ -1,0 +1,257 @@
+"""Pareto fronts: the designs of a scenario with several objectives that no other design betters in all.
+
+Each point answers one question with a certificate: the least of the first objective with limits on the others
+(the epsilon-constraint method), so that its limits' elasticities are the slopes of the front there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+import results.dataset
+import scenarios
+from dse.fronts import exact_fronts, front_curves, front_grids
+from dse.fronts.bands import Band
+from dse.fronts.enclosure import POINTS
+from dse.fronts.front_search import Front, Search
+from dse.sweeping.progress import Report, reporting
+from formulations.arithmetics import failures
+from results.along_fronts.along import exchange_rates, knee
+from results.along_fronts.hypervolume import with_growth
+from results.along_fronts.segments import JOINED, JOINED_ABOUT, UNKNOWN
+from results.solution import Solution, Status
+from scenarios.question import Question
+from scenarios.questions import question as question_of
+from solvers import anchors
+from solvers.answer import answer
+from solvers.linear.front_points import limited
+from solvers.others.solver_errors import SolverError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.pyomo_door.pyomo_points import By
+
+ENCLOSURE = "enclosure"
+AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
+MOST_POINTS = 1000
+
+
+def front(
+    scenario: scenarios.Scenario,
+    points: int | None = None,
+    tolerance: float | None = None,
+    progress: bool | Report | None = None,
+    by: By | None = None,
+) -> xr.Dataset:
+    """Find the Pareto front of a scenario with several objectives.
+
+    ``points``: how many, evenly spread (default: what the scenario says, else 20); ``tolerance``: instead,
+    refine until what is proved encloses the front everywhere within this (relative, upwards or sideways). What is
+    given here stands in for both that the scenario says. With three objectives and more a tolerance has no meaning.
+    Of a linear or mixed-integer program with two objectives the front is exact: all its breakpoints, and further
+    points of straight segments where more are asked for; or all its designs, where nothing is divisible and they can
+    be enumerated, or are no counts and neither points nor a tolerance are given. ``joined`` says which points a
+    segment joins to the next one.
+    ``by``: a solver that answers every point through Pyomo in place of our own methods; no front is then exact.
+    Returns a dataset along ``front``; of an infeasible scenario one of length 0 whose attributes say why.
+
+    Raises ScenarioError for a scenario with one objective, or with a sweep, and where points and tolerance
+    are both given, or a tolerance for more than two objectives.
+    """
+    return to_dataset(find(scenario, points, tolerance, progress, by))
+
+
+def find(
+    scenario: scenarios.Scenario,
+    points: int | None = None,
+    tolerance: float | None = None,
+    progress: bool | Report | None = None,
+    by: By | None = None,
+) -> Front:
+    """Find the front as ``front`` does, and return the solutions themselves."""
+    if scenario.sweep:
+        _refuse(scenario, "sweep", "a front over swept axes is several", "use dse.front(scenario)")
+    question = question_of(scenario)
+    points, tolerance = fineness(scenario, question, points, tolerance)
+    with reporting(progress, "solves") as report:
+        try:
+            return at(question, points, tolerance, report, by)
+        except ArithmeticError as problem:
+            failed = Solution(
+                Status.ERROR, title=question.title, message=failures.in_words(question, problem)
+            )
+            return Front(question, refusal=failed, failed=1)
+
+
+def at(
+    question: Question,
+    points: int | None,
+    tolerance: float | None,
+    report: Report,
+    by: By | None = None,
+) -> Front:
+    """Find the front of one question, as finely as ``fineness`` says; ``by``: who answers in place of our methods."""
+    if by is not None and (question.search is not None or question.model.black_box):
+        raise SolverError(f"{by.solver} cannot be asked: a sampler searches for this front")
+    tied = anchors.anchored(question, lambda q: answer(q, neighbours=False))
+    if tied.refusal is not None or not tied.proved:
+        failed = tied.refusal or Solution(Status.ERROR, message=f"there is no front: {tied.words}")
+        return Front(question, refusal=replace(failed, title=question.title), failed=1)
+    question = tied.question
+    if question.decide and (question.search is not None or question.model.black_box):
+        from dse.fronts import sampled_fronts
+
+        return sampled_fronts.find(question, points)
+    most = points or (MOST_POINTS if tolerance else POINTS)
+    if by is not None:
+        search = Search(question, report, 3 * most, by.answer)
+        found = _searched(search, question, most, tolerance)
+        return replace(found, method=f"{found.method}; every point by {by.told()}".lstrip("; "))
+    search = Search(question, report, 3 * most)
+    exact = exact_fronts.find(search, points, MOST_POINTS, tolerance)
+    return exact if exact is not None else _searched(search, question, most, tolerance)
+
+
+def _searched(search: Search, question: Question, most: int, tolerance: float | None) -> Front:
+    """Find a front point by point."""
+    refusal = search.ends()
+    if refusal is not None and refusal.status is Status.EVALUATED:
+        return Front(
+            question, (refusal,), solves=search.solves, method="nothing is decided: there is one design"
+        )
+    if refusal is not None:
+        return Front(question, refusal=refusal, solves=search.solves)
+    if len(question.objectives) > 2:
+        return front_grids.grid(search, most)
+    return front_curves.curve(search, most, tolerance)
+
+
+def fineness(
+    scenario: scenarios.Scenario, question: Question, points: int | None, tolerance: float | None
+) -> tuple[int | None, float | None]:
+    """Return the points and the tolerance to use: those given, else what the scenario says.
+
+    Raises ScenarioError where a front cannot be found so, or not at all.
+    """
+    asked = scenario.objective.front if scenario.objective is not None else None
+    if points is None and tolerance is None and asked:
+        points, tolerance = asked.points, asked.tolerance
+    _check(scenario, question, points, tolerance)
+    return points, tolerance
+
+
+def _check(
+    scenario: scenarios.Scenario, question: Question, points: int | None, tolerance: float | None
+) -> None:
+    key = "objective.front"
+    if len(question.objectives) < 2:
+        key, wrong = "objective", "a front needs at least two objectives"
+        other = "dse sweep" if scenario.sweep else "dse solve"
+        right = f'write minimize = ["energy", "time"], or use {other}'
+    elif points is not None and not (_number(points, Integral) and points >= 2):
+        wrong, right = f"points = {points!r} make no front", "write a whole number of at least 2"
+    elif tolerance is not None and not (_number(tolerance, Real) and 0 < tolerance < 1):
+        wrong, right = f"tolerance = {tolerance!r} is none", "write a number between 0 and 1, such as 0.01"
+    elif points is not None and tolerance is not None:
+        wrong, right = "points and tolerance exclude each other", "keep one of them"
+    elif tolerance is not None and len(question.objectives) > 2:
+        wrong = "a tolerance is for what encloses a curve, and so for two objectives"
+        right = "say how many points instead"
+    elif tolerance is not None and (question.search is not None or question.model.black_box):
+        wrong = "a sampler proves nothing about what lies between its designs"
+        right = "say how many points at most instead"
+    else:
+        return
+    _refuse(scenario, key, wrong, right)
+
+
+def _number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _refuse(scenario: scenarios.Scenario, key: str, wrong: str, right: str) -> NoReturn:
+    raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The axis of a front: points by number."""
+
+    values: tuple[float, ...]
+    long_name: str
+    name: str = "front"
+    path: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What ``results.dataset.layout`` takes for a grid."""
+
+    axes: tuple[_Axis, ...]
+    at: Question
+
+    def question(self, index: tuple[int, ...]) -> Question:
+        """Return the question, which is the same at every point but for the limits on objectives."""
+        return self.at
+
+
+def to_dataset(found: Front) -> xr.Dataset:
+    """Lay out a front as a dataset along ``front``; attributes say how it was found, or why it is empty."""
+    first, *others = found.question.objectives
+    at = replace(found.question, limits=limited(found.question, {g.name: math.inf for g in others}))
+    words = f"points of the front, {'falling' if first.maximize else 'rising'} {first.name}"
+    axis = _Axis(tuple(float(i) for i in range(len(found.points))), words)
+    about = {"method": found.method, "solves": found.solves, "failed_solves": found.failed}
+    if found.kind:
+        straight = dict(zip((g.name for g in found.question.objectives), found.straight_in, strict=True))
+        about |= {"front": found.kind, "straight_in": json.dumps(straight)}
+    about |= {"jumps": found.jumps, "status": found.refusal.status.value if found.refusal else "answered"}
+    if found.refusal is not None:
+        about["conflict"] = json.dumps(dict(found.refusal.conflict))
+        about["certificate"] = found.refusal.certificate
+    plan = results.dataset.layout(_Line((axis,), at), about)
+    arrays = results.dataset.to_arrays(plan, found.points, (len(found.points),))
+    dataset = results.dataset.to_dataset(plan, arrays)
+    codes = [UNKNOWN if j is None else int(j) for j in found.joined] or [UNKNOWN] * len(found.points)
+    dataset[JOINED] = ("front", np.array(codes, dtype=np.int8), dict(JOINED_ABOUT))
+    if found.band is not None:
+        dataset = _enclosed(dataset, found.band, first.name, others[0].name)
+    if found.growth is not None:
+        dataset = with_growth(dataset, found.growth)
+    return _along(dataset, [first.name, *(g.name for g in others)])
+
+
+def _enclosed(dataset: xr.Dataset, band: Band, first: str, second: str) -> xr.Dataset:
+    """Add what is proved about the front between its points."""
+    units = [dict(dataset[n].attrs).get("units", "1") if n in dataset else "1" for n in (first, second)]
+    between = "straight in logarithms" if band.logarithmic else "straight"
+    told = f"that the best {second} has at this {first}, {between} from place to place"
+    for name, values, unit, text in (
+        (AT, band.at, units[0], f"{first} of a place of the enclosure; one that is repeated is a step"),
+        (LOWER, band.lower, units[1], f"least value {told}"),
+        (UPPER, band.upper, units[1], f"greatest value {told}"),
+    ):
+        dataset[name] = (ENCLOSURE, values, {"units": unit, "long_name": text})
+    # not every file format has a word for what is infinite
+    width = {"enclosure_width": band.width} if math.isfinite(band.width) else {}
+    return dataset.assign_attrs({"enclosure": band.how, **width})
+
+
+def _along(dataset: xr.Dataset, goals: Sequence[str]) -> xr.Dataset:
+    """Add what changes along a front of two objectives: exchange rates, and the knee as an attribute."""
+    if len(goals) != 2 or not dataset.sizes["front"] or not set(goals) <= set(dataset.data_vars):
+        return dataset
+    first, second = (dataset[n].values for n in goals)
+    told = f"percent of {goals[1]} per percent of {goals[0]}, on average from this point to the next"
+    dataset["exchange_rate"] = ("front", exchange_rates(first, second), {"units": "1", "long_name": told})
+    bend = knee(first, second)
+    return dataset if bend is None else dataset.assign_attrs(knee=bend)

@@ -1,0 +1,118 @@
+"""Fronts of three objectives and more: limits on all but the first, on levels that get ever closer."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dse.fronts.enclosure import PROBES_PER_POINT, SAME
+from dse.fronts.front_search import ANSWERED, Front, Scale, Search, value
+from results.solution import Solution, Status
+
+Spot = tuple[float, ...]
+
+ROUNDS = 6
+"""How often the distance of the levels is halved at most."""
+
+
+def grid(search: Search, most: int) -> Front:
+    """Limit all objectives but the first, farthest from all known designs first, until ``most`` of them are found.
+
+    Levels that what is known answers already are left out; where that leaves none, there are fewer designs.
+    """
+    state = _Grid(search, most)
+    for power in range(1, ROUNDS + 1):
+        state.fill([i / 2**power for i in range(2**power + 1)])
+        if state.full:
+            break
+    names = ", ".join(g.name for g in search.goals[1:])
+    finest = f"{2**power + 1} levels each, where they were not answered already"
+    method = f"limits on {names} on a grid of up to {finest}"
+    first = search.scales[0]
+    kept = sorted(state.kept(), key=lambda s: first.coordinate(value(first.objective, s)))
+    return Front(search.question, tuple(kept), None, search.solves, search.failed, 0, method)
+
+
+@dataclass(slots=True)
+class _Grid:
+    """What is known of a front: the designs found, and the limits asked for with what came of them."""
+
+    search: Search
+    most: int
+    found: list[Solution] = field(default_factory=list)
+    asked: list[tuple[Spot, Spot | None]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.found = list(self.search.best)
+
+    @property
+    def full(self) -> bool:
+        """Whether there are enough designs, or enough was asked."""
+        return len(self.kept()) >= self.most or len(self.asked) >= PROBES_PER_POINT * self.most
+
+    def kept(self) -> list[Solution]:
+        """The designs that no other one betters."""
+        return list(_undominated(self.found, self.search.scales))
+
+    def fill(self, levels: Sequence[float]) -> None:
+        """Ask for all limits on these levels, as many at a time as designs are missing."""
+        waiting = list(itertools.product(levels, repeat=len(self.search.goals) - 1))
+        while not self.full:
+            waiting = [at for at in waiting if not self._known(at)]
+            if not waiting:
+                return
+            chosen = self._farthest(waiting, self.most - len(self.kept()))
+            self._ask(chosen)
+            waiting = [at for at in waiting if at not in chosen]
+
+    def _known(self, at: Spot) -> bool:
+        """Whether an answer says what comes of these limits: stricter ones that it meets, or none at all."""
+        for limits, reached in self.asked:
+            if all(x <= y + SAME for x, y in zip(at, limits, strict=True)) and (
+                reached is None or all(y <= x + SAME for x, y in zip(at, reached, strict=True))
+            ):
+                return True
+        return False
+
+    def _farthest(self, waiting: list[Spot], count: int) -> list[Spot]:
+        """The limits farthest from all designs found, and from each other."""
+        scales = self.search.scales[1:]
+        near = [tuple(s.coordinate(value(s.objective, x)) for s in scales) for x in self.found]
+        distance = [min(math.dist(at, x) for x in near) for at in waiting]
+        chosen: list[Spot] = []
+        while len(chosen) < min(count, len(waiting)):
+            k = max(range(len(waiting)), key=distance.__getitem__)
+            chosen.append(waiting[k])
+            distance = [
+                min(d, math.dist(at, waiting[k])) if at not in chosen else -1.0
+                for d, at in zip(distance, waiting, strict=True)
+            ]
+        return chosen
+
+    def _ask(self, chosen: list[Spot]) -> None:
+        first, *others = self.search.scales
+        limits = {s.objective.name: [s.value(at[i]) for at in chosen] for i, s in enumerate(others)}
+        for at, answer in zip(chosen, self.search.ask_all(first.objective, limits), strict=True):
+            if answer.status not in ANSWERED:
+                # no answer says nothing of stricter limits
+                self.asked.append((at, None if answer.status is Status.INFEASIBLE else at))
+                continue
+            self.found.append(answer)
+            reached = tuple(s.coordinate(value(s.objective, answer)) for s in others)
+            self.asked.append((at, reached))
+
+
+def _undominated(found: list[Solution], scales: Sequence[Scale]) -> Iterator[Solution]:
+    at = [[s.coordinate(value(s.objective, x)) for s in scales] for x in found]
+    for i, mine in enumerate(at):
+        if not any(_betters(theirs, mine, j < i) for j, theirs in enumerate(at) if j != i):
+            yield found[i]
+
+
+def _betters(theirs: list[float], mine: list[float], earlier: bool) -> bool:
+    """Whether another design is as good in all and better in one, or the same and found earlier."""
+    if any(t > m + SAME for t, m in zip(theirs, mine, strict=True)):
+        return False
+    return earlier or any(t < m - SAME for t, m in zip(theirs, mine, strict=True))

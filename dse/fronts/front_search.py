@@ -1,0 +1,307 @@
+"""The search behind a Pareto front: which questions to ask, and what their answers say about the rest.
+
+Each point is stated in the same terms: the least of the first objective with limits on the others (the
+epsilon-constraint method). Geometric programs are answered many at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dse.fronts.bands import Band, Measure
+from dse.fronts.enclosure import Box
+from dse.sweeping.progress import Report
+from formulations.tolerances import TIE
+from results.along_fronts.hypervolume import Growth
+from results.solution import Solution, Status
+from scenarios.question import TIES, Objective, Question
+from solvers.answer import answer
+from solvers.batched.geometric_programs import levels, restated
+from solvers.batched.geometric_programs.levels import Found, Levels, Support
+from solvers.linear.front_points import limited
+
+PULLED = 1e-6
+SHARP = 1e-8
+NEARER = (1e-9, 1e-7, 1e-6, 5e-6, 1e-5, 2e-5, 5e-5)
+# a step in the band has the width of its box and the gap of a solve
+HAIR = 1.0 - 1e-4
+ANSWERED = (Status.OPTIMAL, Status.FEASIBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The designs found, by rising first objective (falling where it is maximised).
+
+    ``refusal``: the answer that says why there is no front. ``jumps``: between how many
+    neighbours nothing lies. ``solves``: questions asked, of which ``failed`` without an answer. Of an exact
+    front ``kind`` says what it is, ``joined`` of every point whether a straight segment of the front joins it to the
+    next one (None: not known), and ``straight_in`` in terms of what. ``band``: what is proved about the front between
+    its points, where anything is. ``growth``: of a sampler's designs, their hypervolume after each trial.
+    """
+
+    question: Question
+    points: tuple[Solution, ...] = ()
+    refusal: Solution | None = None
+    solves: int = 0
+    failed: int = 0
+    jumps: int = 0
+    method: str = ""
+    kind: str = ""
+    joined: tuple[bool | None, ...] = ()
+    straight_in: tuple[str, ...] = ()
+    band: Band | None = None
+    growth: Growth | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An objective as a coordinate that is to be small: 0 at its best end, 1 at its worst on the front."""
+
+    objective: Objective
+    best: float
+    worst: float
+
+    @property
+    def log(self) -> bool:
+        """Whether the coordinate is logarithmic."""
+        return min(self.best, self.worst) > 0
+
+    def coordinate(self, value: float) -> float:
+        """Return the coordinate of a value (0 everywhere where the objective is the same along the front)."""
+        if self.best == self.worst:
+            return 0.0
+        if self.log:
+            return math.log(value / self.best) / math.log(self.worst / self.best) if value > 0 else -math.inf
+        return (value - self.best) / (self.worst - self.best)
+
+    def value(self, coordinate: float) -> float:
+        """Return the value at a coordinate."""
+        if self.log:
+            return float(self.best * (self.worst / self.best) ** coordinate)
+        return self.best + coordinate * (self.worst - self.best)
+
+
+def narrow(box: Box, scales: Sequence[Scale], tolerance: float) -> bool:
+    """Whether a box is within a tolerance in the one objective or in the other."""
+    for scale, (low, high) in zip(scales, (box.a, box.b), strict=True):
+        measure = Measure(scale.objective.maximize)
+        if measure.apart(*(measure.small(scale.value(c)) for c in (low, high))) <= HAIR * tolerance:
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """Of two objectives, no design is better than ``bound`` in number ``which`` that is within ``level`` in the other.
+
+    ``level``: None where nothing was asked of the other.
+    """
+
+    which: int
+    bound: float
+    level: float | None
+
+
+class Search:
+    """Asks the questions a front is made of, and keeps what was proved on the way.
+
+    ``best``: the best design for each objective; ``scales``: the objectives as coordinates (both after ``ends``).
+    ``by``: what answers every question in place of our own methods: it has no order of ties, and none together.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        report: Report,
+        expected: int,
+        by: Callable[[Question], Solution] | None = None,
+    ) -> None:
+        self._by = by
+        self.question = question
+        self.goals = question.objectives
+        self.solves = self.failed = 0
+        self.best: list[Solution] = []
+        self.scales: list[Scale] = []
+        self.proved: list[Proved] = []
+        self.supports: list[Support] = []
+        self._ways: dict[str, Levels | None] = {}
+        self._report, self._expected = report, expected
+
+    def ask(self, goal: Objective, at_worst: Mapping[str, float]) -> Solution:
+        """Answer for one objective, with limits on others."""
+        asked = replace(self.question, objectives=(goal,), limits=limited(self.question, at_worst))
+        found = answer(asked, neighbours=False) if self._by is None else self._by(asked)
+        self.failed += found.status is Status.ERROR
+        self.count()
+        self._keep(goal, at_worst, found)
+        return found
+
+    def ask_all(self, goal: Objective, at_worst: Mapping[str, Sequence[float]]) -> list[Solution]:
+        """Answer for one objective at many limits on all the others, together where that is possible."""
+        return [found.solution for found in self._all(goal, at_worst)]
+
+    def _all(self, goal: Objective, at_worst: Mapping[str, Sequence[float]]) -> list[Found]:
+        """Do so, and tell what is known beside the answers."""
+        limits = {n: np.asarray(v, float) for n, v in at_worst.items()}
+        way = self.way(goal)
+        together = way.at(limits) if way is not None else [None] * len(next(iter(limits.values())))
+        found: list[Found] = []
+        for i, one in enumerate(together):
+            here = {n: float(v[i]) for n, v in limits.items()}
+            if one is None or not self._settled_there(goal, one):
+                found.append(Found(self.ask(goal, here), None))
+                continue
+            self.count()
+            self._keep(goal, here, one.solution)
+            if one.support is not None:
+                self.supports.append(one.support)
+            found.append(one)
+        return found
+
+    def seconds(self, at: Sequence[float]) -> list[Solution | None]:
+        """The best designs for the second objective with limits on the first, in the terms of all: least first."""
+        first, second = self.goals[:2]
+        found = self._all(second, {first.name: at})
+        told = [restated.stated(self.question, x, first, second) for x in found]
+        rest = [i for i, x in enumerate(told) if x is None and found[i].solution.status in ANSWERED]
+        if rest:
+            answers = [found[i].solution for i in rest]
+            again = self.ask_all(first, {second.name: [self._loosened(second, s) for s in answers]})
+            for i, old, new in zip(rest, answers, again, strict=True):
+                told[i] = new if new.status in ANSWERED else old
+        return told
+
+    def way(self, goal: Objective) -> Levels | None:
+        """How an objective is answered at many limits on all the others together (None: one by one)."""
+        if self._by is not None:
+            return None
+        if goal.name not in self._ways:
+            others = tuple(g for g in self.goals if g is not goal)
+            # the tie rule does not see to it that a discrete design is best for the others too
+            settled = all(tie_goes_to(self.question, goal, g) for g in others)
+            found = levels.levels(self.question, goal, others)
+            self._ways[goal.name] = found if found is None or found.convex or settled else None
+        return self._ways[goal.name]
+
+    def _settled_there(self, goal: Objective, found: Found) -> bool:
+        """Whether no other design with the same objective is better for the others."""
+        if found.support is None or found.solution.status not in ANSWERED:
+            return True
+        others = [g for g in self.goals if g is not goal]
+        if len(others) > 1:
+            return True
+        return all(
+            found.support.weight[g.name] > PULLED or tie_goes_to(self.question, goal, g) for g in others
+        )
+
+    def _keep(self, goal: Objective, at_worst: Mapping[str, float], found: Solution) -> None:
+        """Note what an answer proves about the front of two objectives."""
+        if len(self.goals) != 2 or goal.name in at_worst or found.bound is None:
+            return
+        which = self.goals.index(goal)
+        if found.status in ANSWERED and math.isfinite(found.bound):
+            self.proved.append(Proved(which, found.bound, at_worst.get(self.goals[1 - which].name)))
+
+    def ends(self) -> Solution | None:
+        """Find the best design for each objective; returns an answer that forbids a front, if any does."""
+        self.best = []
+        for goal in self.goals:
+            found = self.ask(goal, {})
+            if found.status not in ANSWERED:
+                return found
+            self.best.append(self._settled(goal, found))
+        self.scales = [Scale(g, *self._extent(i)) for i, g in enumerate(self.goals)]
+        return None
+
+    def refusal(self) -> Solution | None:
+        """Return the answer that forbids a front, if an objective has no end."""
+        answers = (self.ask(goal, {}) for goal in self.goals)
+        return next((found for found in answers if found.status not in ANSWERED), None)
+
+    def count(self) -> None:
+        """Note a solve."""
+        self.solves += 1
+        self._report(self.solves, max(self._expected, self.solves))
+
+    def _settled(self, goal: Objective, found: Solution) -> Solution:
+        """Among the designs that are best for ``goal``, take the one best for the other objectives."""
+        for other in self.goals:
+            if other is goal or not self._tied(found, goal, other):
+                continue
+            kept = {g.name: self._loosened(g, found) for g in self.goals[: self.goals.index(other)]}
+            settled = self.ask(other, kept | {goal.name: self._loosened(goal, found)})
+            if settled.status in ANSWERED:
+                found = settled
+        return found
+
+    def _extent(self, place: int) -> tuple[float, float]:
+        values = [value(self.goals[place], s) for s in self.best]
+        best = values[place]
+        return best, (min if self.goals[place].maximize else max)(values)
+
+    def final(self, found: Solution) -> Solution:
+        """State one design in the terms of all, the best one for the second where several share the first."""
+        first, second = self.goals[:2]
+        if found.objective_name != first.name:
+            near = self._near(found)
+            if near is not None:
+                return near
+            stated = self.ask(self.goals[0], {second.name: self._loosened(second, found)})
+            return stated if stated.status in ANSWERED else found
+        return self._polished(found) if self._tied(found, first, second) else found
+
+    def _loosened(self, goal: Objective, found: Solution) -> float:
+        """Return the value of an objective at a design, with room for rounding, and for tolerances of a solver."""
+        return loosened(goal, found, TIE if self._by is None else self.question.gap)
+
+    def _tied(self, found: Solution, goal: Objective, other: Objective) -> bool:
+        """Whether another design may be as good for ``goal``, and better for ``other``."""
+        return self._by is not None or bool(found.ranges and not tie_goes_to(self.question, goal, other))
+
+    def _near(self, found: Solution) -> Solution | None:
+        """The best design for the second objective, or one that is so within ``TIE``, with a slope to state it by."""
+        first, second = self.goals[:2]
+        way, at, best = self.way(second), value(first, found), value(second, found)
+        if way is None or not way.convex:
+            return None
+        better = np.array([at * (1.0 - s if not first.maximize else 1.0 + s) for s in NEARER])
+        found_there = [x for x in way.at({first.name: better}) if x is not None]
+        self.supports += [x.support for x in found_there if x.support is not None]
+        self.count()
+        told = [restated.stated(self.question, x, first, second) for x in found_there]
+        within = [x for x in told if x is not None and abs(value(second, x) - best) <= TIE * abs(best)]
+        gaps = [x.gap or 0.0 for x in within]
+        # the nearest one whose slope is told well, else the one where it is told best
+        sharp = next((x for x, gap in zip(within, gaps, strict=True) if gap <= SHARP), None)
+        return sharp or (within[gaps.index(min(gaps))] if within else None)
+
+    def _polished(self, found: Solution) -> Solution:
+        """Of several designs with the same first objective, take the one best for the second."""
+        first, second = self.goals[:2]
+        better = self.ask(second, {first.name: self._loosened(first, found)})
+        if better.status not in ANSWERED:
+            return found
+        stated = self.ask(first, {second.name: self._loosened(second, better)})
+        return stated if stated.status in ANSWERED else found
+
+
+def tie_goes_to(question: Question, goal: Objective, other: Objective) -> bool:
+    """Whether ties of ``goal`` already go to ``other``, by the usual order of ties."""
+    first = next(name for name in TIES if name != goal.name)
+    return not question.ties and not other.maximize and other.name == first
+
+
+def loosened(goal: Objective, found: Solution, share: float = TIE) -> float:
+    """Return the value of an objective at a design, with room for rounding."""
+    at = value(goal, found)
+    return at - share * abs(at) if goal.maximize else at + share * abs(at)
+
+
+def value(goal: Objective, solution: Solution) -> float:
+    """Return the value of an objective at a design (NaN: there is none)."""
+    found = solution.metrics.get(goal.name, solution.variables.get(goal.name))
+    return float(found) if found is not None else math.nan

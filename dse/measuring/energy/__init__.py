@@ -1,0 +1,1 @@
+"""Meters of energy and power."""

@@ -1,0 +1,1 @@
+"""What is timed, on processors and on GPUs, and how often."""

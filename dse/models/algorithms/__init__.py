@@ -1,0 +1,1 @@
+"""Models of algorithms on distributed machines: costs from lower bounds on communication."""

@@ -1,0 +1,1 @@
+"""How models are described, checked and found by others: text, pages, checksums, packages."""

@@ -1,0 +1,63 @@
+"""The text of a model file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dse.models.described.fitted import SOFTMAX, Fitted, Term
+from dse.models.described.model_files import FORMAT, KIND
+
+
+def written(fitted: Fitted, head: Sequence[str] = ()) -> str:
+    """Return the text of a model file; ``head``: lines of comment at its top."""
+    lines = [*(f"# {line}".rstrip() for line in head)]
+    lines += [f"format = {FORMAT}", f'kind   = "{KIND}"', f"name   = {_string(fitted.name)}"]
+    lines += [f"{k:6} = {_string(v)}" for k, v in (("title", fitted.title), ("source", fitted.source)) if v]
+    lines += [f"notes  = {_string(fitted.notes)}"] if fitted.notes else []
+    lines += [f'form   = "{fitted.form}"']
+    lines += [f"sharpness = {fitted.sharpness!r}"] if fitted.form == SOFTMAX else []
+    lines += ["", "[target]", *_named(fitted.target, fitted.unit, fitted.meaning)]
+    for c in fitted.columns:
+        lines += ["", f"[columns.{c.name}]", f"unit = {_string(c.unit)}"]
+        lines += [f"least = {c.least!r}", f"greatest = {c.greatest!r}"]
+        lines += [f"meaning = {_string(c.meaning)}"] if c.meaning else []
+    for t in fitted.terms:
+        lines += ["", "[[terms]]", *_term(t)]
+    for d in fitted.derived:
+        lines += ["", "[[derived]]", *_named(d.name, d.unit, d.meaning)]
+        lines += ["terms = [", *(f"  {{ {', '.join(_term(t))} }}," for t in d.terms), "]"]
+    for f in fitted.hull:
+        lines += ["", "[[hull]]", f"exponents = {_powers(f.exponents)}", f"greatest = {f.greatest!r}"]
+    if fitted.error or fitted.residuals:
+        lines += ["", "[error]", *(f"{k} = {_value(v)}" for k, v in fitted.error.items())]
+        numbers = [f"{r:.5g}" if math.isfinite(r) else "0.0" for r in fitted.residuals]
+        rows = [", ".join(numbers[i : i + 10]) for i in range(0, len(numbers), 10)]
+        lines += ["residuals = [", *(f"  {row}," for row in rows), "]"] if rows else []
+    return "\n".join(lines) + "\n"
+
+
+def _named(name: str, unit: str, meaning: str) -> list[str]:
+    about = [f"meaning = {_string(meaning)}"] if meaning else []
+    return [f"name = {_string(name)}", f"unit = {_string(unit)}", *about]
+
+
+def _term(t: Term) -> list[str]:
+    lines = [f"coefficient = {t.coefficient!r}", f"exponents = {_powers(t.exponents)}"]
+    lines += [f"group = {t.group}"] if t.group else []
+    return lines + ([f"interval = [{t.interval[0]!r}, {t.interval[1]!r}]"] if t.interval else [])
+
+
+def _powers(exponents: Mapping[str, float]) -> str:
+    return "{ " + ", ".join(f"{n} = {float(e)!r}" for n, e in exponents.items()) + " }" if exponents else "{}"
+
+
+def _value(value: Any) -> str:
+    return _string(value) if isinstance(value, str) else repr(value)
+
+
+def _string(text: str) -> str:
+    # JSON escapes are TOML escapes, except that JSON leaves DEL as it stands
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -1,0 +1,1 @@
+"""The model of a code whose regions are divided between processors."""

@@ -1,0 +1,1 @@
+"""Models of processors, systems and networks."""

@@ -1,0 +1,1 @@
+"""What models share: sums, totals, economics, periods, ranges of validity."""

@@ -1,0 +1,213 @@
+"""Errors of forms on shapes held out, coverage of their intervals, and a question asked of a fitted form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse import machines, models
+from dse.fitting import Behaviour, fit_behaviour
+from dse.fitting.behaviours import forms, ways
+from dse.fitting.behaviours.logfit import Loss, log_value
+from dse.fitting.held_out import folds
+from dse.models.described.fitted import POSYNOMIAL, SOFTMAX, fit_of
+from dse.papers.asking import ask
+from dse.papers.report import Row
+from dse.papers.rows import Rows
+from dse.papers.sources import table
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+PAPER = "gemm"
+ROWS = Rows(PAPER)
+NAMES = {"h100": "H100", "a100": "A100"}
+COLUMNS = ("m", "n", "k")
+
+# dense bf16 flops and memory bandwidth by the vendor's data sheets of the SXM modules with 80 GB
+SHEET = {"h100": (989.4e12, 3.35e12), "a100": (312e12, 2.039e12)}
+BYTES = "(m * k + k * n + m * n)"
+ROOFLINE = f"max(b * m * n * k, c * {BYTES})"
+WRITTEN = {
+    "e_roofline": ROOFLINE,
+    "e_launch": f"a + {ROOFLINE}",
+    "e_soft": f"a + softmax(b * m * n * k, c * {BYTES})",
+    "e_three": f"a + b * m * n * k + c * {BYTES}",
+}
+FOUND = {"e_sum": ways.Way(POSYNOMIAL, 10), "e_softmax": ways.Way(SOFTMAX, 8)}
+# of mean errors in percent: at most this, by statement and machine
+BOUNDS: Mapping[str, Mapping[str, float]] = {
+    "e_roofline": {"h100": 60.0, "a100": 60.0},
+    "e_launch": {"h100": 14.0, "a100": 16.0},
+    "e_soft": {"h100": 13.0, "a100": 13.0},
+    "e_three": {"h100": 16.0, "a100": 16.0},
+    "e_sum": {"h100": 10.0, "a100": 10.0},
+    "e_softmax": {"h100": 7.0, "a100": 8.2},
+}
+# how often the families are cut in halves at random
+HALVES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Runs of one machine: columns (SI), times, and the number of each run's family (n, k)."""
+
+    columns: Mapping[str, Array]
+    latency: Array
+    family: NDArray[np.intp]
+
+    @property
+    def x(self) -> Array:
+        """Logarithms of the columns (runs, 3)."""
+        return np.log(np.column_stack([self.columns[c] for c in COLUMNS]))
+
+    def rows(self, which: Mask) -> dict[str, Array]:
+        """Return some runs as a mapping of columns, as ``dse.fit_behaviour`` takes it."""
+        return {c: v[which] for c, v in self.columns.items()} | {"latency [s]": self.latency[which]}
+
+
+@cache
+def sample(machine: str) -> Sample:
+    """Read the runs of a machine."""
+    return sample_of(table(f"gemm_{machine}_sxm_bf16"), "latency [ms]")
+
+
+def sample_of(lines: Sequence[Mapping[str, str]], latency: str) -> Sample:
+    """Return runs from the lines of a table; ``latency``: the column of times (ms)."""
+    columns = {c: np.array([float(line[c]) for line in lines]) for c in COLUMNS}
+    family = np.unique(np.column_stack([columns["n"], columns["k"]]), axis=0, return_inverse=True)[1].ravel()
+    return Sample(columns, np.array([float(line[latency]) for line in lines]) * 1e-3, family)
+
+
+def halves(found: Sample, seed: int = 0) -> Mask:
+    """Return which runs are held out: half of the families, drawn at random."""
+    return np.asarray(folds(found.family, 2, seed=seed) == 0)
+
+
+def sheet(found: Sample, rates: tuple[float, float]) -> Array:
+    """Times by a data sheet's rates (flops and bytes a second): the longer of flops and bytes."""
+    c, (flops, bandwidth) = found.columns, rates
+    moved = 2 * (c["m"] * c["k"] + c["k"] * c["n"] + c["m"] * c["n"])
+    return np.maximum(2 * c["m"] * c["n"] * c["k"] / flops, moved / bandwidth)
+
+
+def missed(modelled: Array, measured: Array) -> float:
+    """Mean of |modelled/measured - 1| in percent."""
+    return 100 * float(np.abs(modelled / measured - 1).mean())
+
+
+@cache
+def errors_of(machine: str, which: str) -> Array:
+    """Mean errors in percent on halves of the families held out, one for each; ``which``: a statement."""
+    found = sample(machine)
+    return np.array([error(found, which, halves(found, seed), SHEET[machine]) for seed in range(HALVES)])
+
+
+def error(found: Sample, which: str, out: Mask, rates: tuple[float, float], loss: Loss = "tukey") -> float:
+    """Mean error in percent on the runs held ``out`` of a form fitted to the others, or of the data sheet's rates."""
+    if which == "e_sheet":
+        return missed(sheet(found, rates)[out], found.latency[out])
+    way = FOUND.get(which)
+    if way is None:
+        written = forms.parse(WRITTEN[which], COLUMNS)
+        way = ways.Way(written.form, written=written, columns=COLUMNS)
+    way = replace(way, loss=loss)
+    middle = found.x[~out].mean(0)
+    x = found.x - middle
+    form = ways.solve(way, x[~out], found.latency[~out], middle, way.terms or 0, ways.FOLD_STARTS)
+    return missed(np.exp(log_value(form, x[out])), found.latency[out])
+
+
+def apart(found: Sample, group: str, of: int, seed: int = 0) -> Mask:
+    """Return which runs are held out: one of several parts of whole values of "n, k" or of "k"."""
+    labels = found.family if group == "n, k" else np.unique(found.columns["k"], return_inverse=True)[1]
+    return np.asarray(folds(np.asarray(labels, np.intp), of, seed=seed) == 0)
+
+
+def softmax(
+    found: Sample, group: str, out: Mask, name: str, loss: Loss = "tukey"
+) -> tuple[Behaviour, float, float]:
+    """Fit a softmax of eight terms to the runs not held ``out``; its error and coverage on the others, percent."""
+    made = fit_behaviour(
+        found.rows(~out), "latency", "m, n, k", form="softmax", terms=8, group=group, name=name, loss=loss
+    )
+    modelled = np.asarray(made.fitted.value({c: v[out] for c, v in found.columns.items()}))
+    ratio = found.latency[out] / modelled
+    inside = float(((ratio >= made.held.low) & (ratio <= made.held.high)).mean())
+    return made, missed(modelled, found.latency[out]), 100 * inside
+
+
+@cache
+def fitted(machine: str, group: str, of: int = 2) -> tuple[Behaviour, float, float]:
+    """A softmax of eight terms without one of several parts of whole groups; its error and coverage there, percent."""
+    found = sample(machine)
+    return softmax(found, group, apart(found, group, of), machine)
+
+
+def errors() -> list[Row]:
+    """The table of errors: half of the families (n, k) held out, mean of HALVES random halves."""
+    found = []
+    for machine, name in NAMES.items():
+        off = errors_of(machine, "e_sheet")
+        found.append(ROWS.holds("e_sheet", name, ours=off.mean() >= 40.0, remark=_told(off)))
+    for which, bounds in BOUNDS.items():
+        for machine, name in NAMES.items():
+            off = errors_of(machine, which)
+            found.append(ROWS.holds(which, name, ours=off.mean() <= bounds[machine], remark=_told(off)))
+    return found
+
+
+def _told(off: Array) -> str:
+    return f"{off.mean():.1f} %; {off.min():.1f} to {off.max():.1f} % in {off.size} halves"
+
+
+def intervals() -> list[Row]:
+    """What the intervals of a softmax hold, of families and of whole k that it has not seen."""
+    found = []
+    for machine, name in NAMES.items():
+        made, _, inside = fitted(machine, "n, k")
+        said = f"{inside:.1f} % lie between {made.held.low:.3f} and {made.held.high:.3f} of the model"
+        found.append(ROWS.holds("i_families", name, ours=84.0 <= inside <= 96.0, remark=said))
+    for machine, name in NAMES.items():
+        _, off, inside = fitted(machine, "k", of=4)
+        said = f"{off:.1f} % off, {inside:.1f} % inside"
+        found.append(ROWS.holds("i_inner", name, ours=off <= 16.0 and inside >= 85.0, remark=said))
+    return found
+
+
+def elsewhere() -> list[Row]:
+    """Ask the measured machine for products that another project measured on such a machine."""
+    found = sample_of(table("llmcompass_matmul_a100"), "latency [ms]")
+    fit = machines.get("a100-sxm-80gb-measured").parameters
+    rates = (1 / fit["time_per_flop"], 1 / fit["time_per_byte"])
+    ours = missed(fit["launch_time"] + sheet(found, rates), found.latency)
+    theirs = missed(sheet(found, SHEET["a100"]), found.latency)
+    said = f"fitted {ours:.0f} %, data sheet {theirs:.0f} %"
+    holds = all(25.0 <= off <= 35.0 for off in (ours, theirs))
+    return [ROWS.holds("e_elsewhere", "A100", ours=holds, remark=said)]
+
+
+def questions() -> list[Row]:
+    """Ask the fitted models that ship: the design is proved, and just keeps the deadline."""
+    found = []
+    for machine, name in NAMES.items():
+        asked = {
+            "model": f"gemm-{machine}",
+            "given": {"n": 4096.0, "k": 4096.0},
+            "decide": {"m": {}},
+            "objective": {"maximize": "m"},
+            "limits": {"latency": {"max": "300 us"}},
+        }
+        answer = ask(asked)
+        at = {"m": answer.variables["m"], "n": 4096.0, "k": 4096.0}
+        fit = fit_of(models.get(f"gemm-{machine}"))
+        assert fit is not None, "the model that ships was fitted"
+        off = abs(float(fit.value(at)) / 300e-6 - 1)
+        said = f"m = {at['m']:.0f}, {answer.status}"
+        found.append(
+            ROWS.holds("q_deadline", name, ours=answer.status == "optimal" and off < 1e-6, remark=said)
+        )
+    return found

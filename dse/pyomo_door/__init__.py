@@ -1,0 +1,1 @@
+"""Questions as Pyomo models, and designs that other solvers found."""

@@ -1,0 +1,315 @@
+"""A report: one self-contained page about an answer, a front or a sweep."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import scenarios
+from results import asked as asked_of
+from results import axes, page, provenance
+from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
+from results.export import reading
+from results.page import Page, Section
+from results.solution import Status
+from results.telling import outside, question_words, render
+from results.uncertainty import worlds, worlds_text
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.machines import Machine
+    from results.solution import Solution
+    from scenarios import Scenario
+    from scenarios.question import Question
+    from scenarios.sweep.tables import Table
+
+Facts = list[tuple[str, str]]
+# of fronts at many places, how many ways of finding them are told
+MOST_WAYS = 2
+
+
+def of_store(path: str | Path) -> Page:
+    """Make the page of a sweep's store, or of a dataset that was exported; raises StoreError."""
+    return of_dataset(reading.open(path), f"dse report {shlex.quote(str(path))} -o report.html")
+
+
+def of_scenario(asked: Scenario, points: int | None = None, progress: bool | None = None) -> Page:
+    """Answer a scenario, whatever it asks for, and make the page of the answer.
+
+    ``points``: of a front, how many. Raises ScenarioError as ``dse.solve``, ``dse.front`` and ``dse.sweep`` do.
+    """
+    from dse.fronts import front as fronts
+    from dse.fronts import swept_fronts
+    from dse.sweeping import sweeps
+    from dse.uncertain import uncertainties
+    from dse.uncertain import worlds as all_worlds
+    from scenarios.questions import question
+    from solvers.answer import answer
+
+    command = f"dse report {shlex.quote(asked.file)} -o report.html"
+    goal = asked.objective
+    several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
+    if asked.uncertain is not None and (several or not (asked.sweep or all_worlds.decided_now(asked))):
+        found_worlds = uncertainties.uncertainty(asked, progress=progress)  # refuses several objectives
+        return of_dataset(found_worlds.samples, command)
+    if asked.uncertain is not None:
+        if all_worlds.decided_now(asked):
+            all_worlds.measured(asked)
+        asked = all_worlds.decided_late(asked)
+    if asked.sweep and several:
+        return of_dataset(swept_fronts.front(asked, points, None, progress), command)
+    if asked.sweep:
+        return of_dataset(sweeps.sweep(asked, progress=progress), command)
+    if not several:
+        return of_solution(answer(question(asked)), command)
+    found = fronts.find(asked, points, None, progress)
+    if found.refusal is not None:
+        return of_solution(found.refusal, command)
+    return of_dataset(fronts.to_dataset(found), command)
+
+
+def of_solution(solution: Solution, command: str = "") -> Page:
+    """Make the page of one answer."""
+    rates = {n: s.elasticity for n, s in solution.limits.items() if s.elasticity}
+    rates |= {n: v for n, v in solution.parameters.items() if abs(v) > 1e-9}
+    tables = [(p.heading, p.columns, p.rows) for p in render.parts(solution)]
+    asked = _asked(solution.scenario)
+    question = None if asked is None else asked[1]
+    return Page(
+        title=solution.title or "An answer",
+        answer=[*_question(solution.scenario, asked), *render.head(solution)],
+        question="" if question is None else _in_words(question),
+        first=[Section("Answer", tables=tables)],
+        sections=[
+            *_machines(_given_machines(question), _entries(solution.scenario)),
+            _reproduction(solution.scenario, provenance.versions(), command),
+        ],
+        rates=dict(sorted(rates.items(), key=lambda item: -abs(item[1]))),
+        insides=page.insides_of_solution(solution),
+    )
+
+
+def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
+    """Make the page of a front or of a sweep."""
+    about = dataset.attrs
+    tables = asked_of.tables(dataset.coords, dataset.attrs)
+    asked = _asked(str(about.get("scenario", "")), tables)
+    decided = asked[0].decided() if asked else ()
+    text = str(about.get("scenario", ""))
+    versions = json.loads(about.get("versions", "{}"))
+    return Page(
+        title=str(about.get("title", "")) or "A study",
+        answer=[*(_question(text, asked, tables) or _wanted(dataset)), *_facts(dataset)],
+        question="" if asked is None else _in_words(asked[1]),
+        table=page.of_dataset(dataset, decided),
+        sections=[
+            *_worlds(dataset),
+            *_limits(dataset),
+            *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables)),
+            _reproduction(text, versions, command),
+        ],
+    )
+
+
+def _question(
+    text: str, asked: tuple[scenarios.Grid, Question] | None, tables: Sequence[Table] = ()
+) -> Facts:
+    return [] if asked is None else [("question", question_words.sentence(asked[0], _entries(text, tables)))]
+
+
+def _wanted(dataset: xr.Dataset) -> Facts:
+    """Say what was asked for where the question itself cannot be read here."""
+    wanted = (f"{'most' if most else 'least'} {name}" for name, most in objectives(dataset).items())
+    return [("asked for", " and ".join(wanted))]
+
+
+def _facts(dataset: xr.Dataset) -> Facts:
+    """Say what the answers are and how sure they are."""
+    status = dataset["status"].values if "status" in dataset else np.zeros(0)
+    counts = {s.value: int(np.count_nonzero(status == code)) for s, code in STATUS_CODES.items()}
+    told = [f"{n} {word}" for word, n in counts.items() if n]
+    # fronts are filled up to the length of the longest, which is nothing that is still to come
+    missing = 0 if "front" in dataset.dims else int(np.count_nonzero(status == 0))
+    told += [f"{missing} not computed yet"] if missing else []
+    found = [
+        ("points", ", ".join(told)),
+        ("solved by", _method(dataset)),
+    ]
+    gaps = dataset["gap"].values if "gap" in dataset else np.array([np.nan])
+    proven = gaps[np.isfinite(gaps) & (status == 1)] if gaps.shape == status.shape else np.zeros(0)
+    if proven.size:
+        found.append(
+            ("proven", f"no optimal point is worse than its bound by more than {proven.max():.1g} (relative)")
+        )
+    found += _of_front(dataset, list(objectives(dataset)))
+    answered = int(np.isin(status, axes.ANSWERED).sum())
+    found.append(("outside", outside.words(outside.counts([dataset]), answered)))
+    waived = str(dataset.attrs.get("waived_limits", ""))
+    if waived:
+        found.append(("set aside", f"the model's own limits {waived} (as asked)"))
+    return [(name, text) for name, text in found if text]
+
+
+def _method(dataset: xr.Dataset) -> str:
+    """Say how points were solved; of fronts over axes also how each of them was found, where that is alike."""
+    found = [str(dataset.attrs.get("method", ""))]
+    if "front_method" in dataset:
+        ways = list(dict.fromkeys(filter(None, map(str, np.ravel(dataset["front_method"].values).tolist()))))
+        found += ways[:MOST_WAYS] + ["…"] * (len(ways) > MOST_WAYS)
+    return "; ".join(filter(None, found))
+
+
+def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Say of a front how well it is known between its points, and where its knee is."""
+    widths = np.asarray(dataset.attrs.get("enclosure_width", dataset.get("enclosure_width", np.nan)), float)
+    proofs = np.ravel(dataset.get("enclosure_proof", dataset.attrs.get("enclosure", ""))).tolist()
+    if np.isfinite(widths).any():
+        proof = next((p for p in proofs if p), "")
+        exactly = "exactly" if np.nanmax(widths) == 0 else f"to within {100 * np.nanmax(widths):.2g} %"
+        told = f"between the designs the front is known {exactly}"
+        yield "enclosed", f"{told}; proof: {proof}" if proof else told
+    knee = dataset.attrs.get("knee")
+    if knee is not None and "front" in dataset.dims:
+        at = dataset.isel(front=int(knee))
+        reached = (f"{n} {axes.amount(float(at[n]), dataset[n], 4)}" for n in goals)
+        yield "knee", f"design {knee}, the farthest from the line between the ends: {', '.join(reached)}"
+
+
+def _worlds(dataset: xr.Dataset) -> Iterator[Section]:
+    """Tell how the answers of worlds that were drawn are distributed."""
+    if "status" not in dataset or tuple(dataset["status"].dims) != (worlds.AXIS,):
+        return
+    found = worlds.summarised(dataset)
+    yield Section("Worlds", worlds_text.sentences(found), worlds_text.tables(found))
+
+
+def _limits(dataset: xr.Dataset) -> Iterator[Section]:
+    """Tell of every limit where it binds or forbids, and what one percent of it buys."""
+    if "binding" not in dataset or LIMIT not in dataset:
+        return
+    rows = []
+    status = dataset["status"].values
+    answered = int(np.isin(status, [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE)]).sum())
+    for name in dataset[LIMIT].values:
+        states = dataset["binding"].sel({LIMIT: name}).values
+        rates = dataset["elasticity"].sel({LIMIT: name}).values if "elasticity" in dataset else np.zeros(0)
+        felt = rates[np.isfinite(rates) & (abs(rates) > 1e-9)]
+        worth = f"{felt.min():+.3g} % to {felt.max():+.3g} %" if felt.size else ""
+        binding, forbids = (int(np.count_nonzero(states == code)) for code in (BINDING, CONFLICTING))
+        rows.append((str(name), f"{binding} of {answered}", str(forbids), worth))
+    columns = ("limit", "binds at designs", "forbids at points", "1 % more of it changes the objective by")
+    yield Section("Limits", (), [("", columns, rows)])
+
+
+def _asked(text: str, tables: Sequence[Table] = ()) -> tuple[scenarios.Grid, Question] | None:
+    """Read what was asked again; None where the model or the machine is not known here."""
+    from dse.names import UnknownName
+
+    try:
+        grid = scenarios.grid(scenarios.from_text(text, "scenario", tables))
+        return grid, grid.question((0,) * len(grid.axes))
+    except (scenarios.ScenarioError, UnknownName, ValueError):
+        return None
+
+
+def _in_words(question: Question) -> str:
+    """Write the question as mathematics, at its first choices."""
+    from formulations.problem import formulate
+    from formulations.pyomo_models.explain import explain
+    from scenarios.question import combinations
+    from solvers.designs import count_of_few
+
+    chosen, first = next(combinations(question))
+    before = (
+        f"For {', '.join(f'{n} = {c}' for n, c in chosen.items())}, the first choice:\n\n" if chosen else ""
+    )
+    return before + explain(formulate(first), designs=count_of_few(first))
+
+
+def _given_machines(question: Question | None) -> dict[str, Any]:
+    if question is None:
+        return {}
+    cut = len("machine.")
+    own = {n[cut:]: v for n, v in question.given.items() if n.startswith("machine.")}
+    return own | {name: dict(p) for name, p in question.machines.items()}
+
+
+def _entries(text: str, tables: Sequence[Table] = ()) -> dict[str, str]:
+    """Return the machines that a scenario names: of a map by their entries, a single one under the empty name."""
+    try:
+        written = scenarios.from_text(text, "scenario", tables).machine
+    except scenarios.ScenarioError:
+        return {}
+    if not isinstance(written, Mapping):
+        return {"": written or ""}
+    if isinstance(written.get("base"), str):
+        return {"": written["base"]}
+    named = {n: v.get("base") if isinstance(v, Mapping) else v for n, v in written.items()}
+    return {n: v for n, v in named.items() if isinstance(v, str)}
+
+
+def _machines(parameters: Mapping[str, Any], named: Mapping[str, str]) -> Iterator[Section]:
+    """Tell the machines' numbers in SI units, those of each machine in a table."""
+    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            # "cpu: NAME" is a machine that may take the place cpu of a map, NAME one that may be the machine
+            entry, _, machine = name.rpartition(": ")
+            of = groups.setdefault((entry, machine), {})
+            of |= {n.removeprefix("machine.").removeprefix(f"{entry}."): v for n, v in value.items()}
+        else:
+            entry = name.partition(".")[0] if name.partition(".")[0] in named else ""
+            of = groups.setdefault((entry, named.get(entry, "")), {})
+            of[name.removeprefix(f"{entry}.")] = value
+    if groups:
+        tables = [_parameters(entry, machine, values) for (entry, machine), values in groups.items()]
+        yield Section("Machine parameters", ("Numbers in SI units.",), tables)
+
+
+def _parameters(
+    entry: str, name: str, values: Mapping[str, Any]
+) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+    from dse import machines
+    from dse.machines import MachineError
+    from dse.names import UnknownName
+
+    try:
+        known = machines.get(name) if name else None
+    except (UnknownName, MachineError):
+        known = None
+    columns = ("parameter", "value", "where it comes from")
+    heading = ": ".join(n for n in (entry, name) if n)
+    if known is None:
+        return heading, columns, [(n, _si(v), "") for n, v in sorted(values.items())]
+    rows = [(n, _si(v), _origin(known, n, v)) for n, v in sorted(values.items())]
+    return f"{heading}, {known.title} ({known.source})", columns, rows
+
+
+def _si(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _origin(machine: Machine, name: str, value: Any) -> str:
+    """Where a value comes from: the catalogue, unless the scenario says otherwise."""
+    own = machine.parameters.get(name)
+    if own is None or own != value:
+        return "stated in the scenario"
+    return _and(machine.provenance.get(name, ""), machine.doubts.get(name, ""))
+
+
+def _and(source: str, doubt: str) -> str:
+    return f"{source}; doubtful: {doubt}" if doubt else source
+
+
+def _reproduction(text: str, versions: Mapping[str, str], command: str) -> Section:
+    said = [f"Versions: {', '.join(f'{n} {v}' for n, v in versions.items())}."]
+    if command:
+        said.append(f"Made by: {command}")
+    said.append("The scenario, as it was asked:")
+    return Section("How to reproduce it", said, verbatim=text)

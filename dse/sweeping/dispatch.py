@@ -1,0 +1,253 @@
+"""Handing out the chunks of a sweep to a Dask cluster or to threads, and taking back that they are done.
+
+What travels with a chunk is its index and the name of the study; the study itself is a task of its own, which the
+scheduler keeps and each worker fetches once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import queue
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from typing import Any
+
+import results.dataset
+import results.stores.chunks
+from dse.sweeping import clusters, news
+from dse.sweeping.chunk_work import (
+    Finished,
+    Ready,
+    Study,
+    itself,
+    places,
+    prepared,
+    solve_chunk,
+    solve_point,
+    solved,
+    written,
+)
+from dse.sweeping.workers import LocalWorkers, WorkersLost
+from dse.version import VERSION
+from results.solution import Solution, Status
+from results.stores.chunks import ChunkIndex
+
+IN_FLIGHT = 1000
+PER_THREAD = 3
+LOOK = 0.5
+REFUSALS = 20
+REMIND = 60.0
+_GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
+_log = logging.getLogger("dse")
+
+
+def through_dask(
+    client: Any,
+    local: LocalWorkers | None,
+    study: Study,
+    todo: list[ChunkIndex],
+    patience: float | None = None,
+    told: Callable[[int], None] | None = None,
+) -> Iterator[Finished]:
+    """Hand out chunks, a limited number at a time, and give them back as they finish.
+
+    ``patience``: seconds that the cluster may be without workers (None: for ever). ``told`` is called with the
+    number of points solved in chunks under way, every few seconds. Raises WorkersLost.
+    """
+    if not todo:
+        return
+    topic = study.run or uuid.uuid4().hex
+    with ExitStack() as until:
+        said = until.enter_context(news.listening(client, topic))
+        if local is None:
+            clusters.importable(client)
+            until.enter_context(news.asking(client, topic, VERSION))
+        watch = _Watch(client, local, patience, said, told or (lambda points: None))
+        yield from _handed_out(watch, study, todo)
+
+
+def _handed_out(watch: _Watch, study: Study, todo: list[ChunkIndex]) -> Iterator[Finished]:
+    client = watch.client
+    waiting, deadly = iter(todo), list[ChunkIndex]()
+    ended: queue.SimpleQueue[tuple[ChunkIndex, Any]] = queue.SimpleQueue()
+    running = watch.running
+    what = client.submit(itself, study, pure=False)
+
+    def refill() -> None:
+        if len(running) > watch.most // 2:
+            return
+        # many tasks in one message cost the scheduler a fraction of what they cost one by one
+        batch = list(itertools.islice(waiting, watch.most - len(running)))
+        futures = client.map(solve_chunk, [what] * len(batch), batch, pure=False) if batch else []
+        for index, future in zip(batch, futures, strict=True):
+            running[index] = future
+            future.add_done_callback(lambda future, index=index: ended.put((index, future)))
+
+    refill()
+    while running:
+        index, future = watch.next(ended)
+        running.pop(index)
+        if study.store is not None and future.status == "finished":
+            # what came of it stands in the store: fetching the news as well would double what a chunk costs
+            watch.prosper()
+            finished = Finished(index)
+        else:
+            finished = watch.outcome(future)
+        if finished is None:
+            deadly.append(index)
+        else:
+            yield finished
+        refill()
+    for index in deadly:
+        yield _point_by_point(watch, what, study, index)
+
+
+def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator[Finished]:
+    """Compute chunks in threads of this process, and give them back as they finish."""
+    from dask.system import CPU_COUNT
+
+    waiting = iter(todo)
+    # one more than there are cores: a thread that has written waits for the disk
+    threads = CPU_COUNT + 1
+    with ThreadPoolExecutor(threads) as pool:
+
+        def more(count: int) -> set[Future[Finished]]:
+            return {pool.submit(solved, at, study, index) for index in itertools.islice(waiting, count)}
+
+        running = more(2 * threads)
+        try:
+            while running:
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for one in ended:
+                    yield one.result()
+                running |= more(len(ended))
+        finally:
+            for one in running:
+                one.cancel()
+
+
+class _Watch:
+    """Waits for tasks, and looks after who computes them meanwhile."""
+
+    def __init__(
+        self,
+        client: Any,
+        local: LocalWorkers | None,
+        patience: float | None,
+        said: news.News,
+        told: Callable[[int], None],
+    ) -> None:
+        self.client, self._local, self._patience = client, local, patience
+        self._said, self._told_points = said, told
+        self.running: dict[ChunkIndex, Any] = {}
+        self._refused = 0  # since the last task that came to an end
+        self.most = IN_FLIGHT
+        self._seen = self._told = time.monotonic()
+        self._look_after()
+
+    def next(self, ended: queue.SimpleQueue[Any]) -> Any:
+        """Wait for the next task that ends."""
+        while True:
+            self._listen()
+            try:
+                return ended.get(timeout=LOOK)
+            except queue.Empty:
+                self._look_after()
+
+    def _look_after(self) -> None:
+        if self.client.status not in {"running", "connecting"}:
+            raise WorkersLost(_GONE)
+        if self._local is not None:
+            self._local.tend()
+            return
+        try:
+            info = self.client.scheduler_info(n_workers=0)
+        except OSError:
+            return  # it is looked at again, and a connection that is lost has its own message
+        self.most = max(IN_FLIGHT, PER_THREAD * int(info.get("total_threads", 0)))
+        if info.get("n_workers", 1):
+            self._seen = time.monotonic()
+        else:
+            self._miss()
+
+    def _listen(self) -> None:
+        """Say which workers cannot take part, and how far the others are."""
+        for worker, why in self._said.refused():
+            self._refused += 1
+            message = f"the worker {worker} {why}; install the same where the workers run"
+            if self._refused >= REFUSALS:
+                raise WorkersLost(f"no worker that comes can take part: {message}")
+            _log.warning("%s (the sweep goes on without it)", message)
+        self._told_points(self._said.points(self.running.__contains__))
+
+    def _miss(self) -> None:
+        """Say that there is no worker, and give up when that has lasted too long."""
+        now = time.monotonic()
+        if self._patience is not None and now - self._seen > self._patience:
+            raise WorkersLost(
+                f"the cluster has had no worker for {now - self._seen:.0f} s; what is stored stays valid. Look at its "
+                "queue and at the logs of its jobs, or give more time (--patience), and run it again to continue"
+            )
+        if now - max(self._told, self._seen) > REMIND:
+            self._told = now
+            _log.warning("still waiting: the cluster has had no worker for %.0f s", now - self._seen)
+
+    def prosper(self) -> None:
+        """Take note that a task came to an end, so that the workers do not die of themselves."""
+        self._refused = 0
+        if self._local is not None:
+            self._local.restarts = 0
+
+    def outcome(self, future: Any) -> Any:
+        """Return the result of a task, or None where it killed its workers."""
+        from distributed import KilledWorker
+
+        if future.status == "cancelled":
+            raise WorkersLost(_GONE)
+        self.prosper()
+        while True:
+            try:
+                return future.result(timeout=LOOK)
+            except TimeoutError:
+                # the worker may have died with the result: it is computed again
+                if future.status == "error":
+                    raise
+                self._look_after()
+            except KilledWorker:
+                return None
+            except ImportError as problem:
+                told = f"the workers cannot import dse: {problem}; install it where they run"
+                raise WorkersLost(told) from problem
+            except RuntimeError as problem:
+                # what Dask says where its scheduler cannot read what it is sent
+                if "deserialization of the task graph" not in str(problem):
+                    raise
+                told = (
+                    f"the scheduler cannot import dse: {problem.__cause__ or ''}; install it where that runs"
+                )
+                raise WorkersLost(told) from problem
+
+
+def _point_by_point(watch: _Watch, what: Any, study: Study, index: ChunkIndex) -> Finished:
+    """Solve a chunk whose worker died again and again: the points that did it become errors."""
+    at = prepared(study)
+    region = results.stores.chunks.block(at.plan.shape, study.chunks, index)
+    known = None if at.before is None else at.before.known(region)
+    found = []
+    for place in places(region):
+        if known is not None and known[tuple(i - s.start for i, s in zip(place, region, strict=True))]:
+            found.append(Solution(Status.ERROR))
+            continue
+        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        future = watch.client.submit(solve_point, what, place, pure=False)
+        future.add_done_callback(ended.put)
+        solution = watch.outcome(watch.next(ended))
+        found.append(solution or Solution(Status.ERROR, message="the worker process died each time it tried"))
+    arrays = results.dataset.to_arrays(at.plan, found, [s.stop - s.start for s in region])
+    if at.before is not None:
+        at.before.fill(arrays, region)
+    return written(at, study, index, arrays)

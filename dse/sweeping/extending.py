@@ -1,0 +1,141 @@
+"""Extending a finished sweep: a store whose question differs in nothing but that its axes have more values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import results.stores.chunks
+import results.stores.identities
+import results.stores.store
+import scenarios
+from dse.sweeping import targets
+from dse.sweeping.chunk_work import LEFT_OVER, Ready
+from results.differing import question_differences
+from results.side_by_side import baselines
+from results.stores import grown
+from results.stores.grown import Before
+from results.stores.storage import remote
+from results.stores.trouble import StoreError
+from scenarios import Scenario
+from scenarios.machines.machine_files import pins
+
+EXTENDED = "extended"
+"""Attribute of a store that was extended: which sweeps its points are from, as JSON."""
+VALUES = ("start", "stop", "num", "spacing", "values", "factors", "table")
+MOST_TOLD = 20
+
+
+def before(path: str, scenario: Scenario, at: Ready) -> Before | None:
+    """Return what a store knows of a grid that has more values on its axes; None where there is nothing to extend.
+
+    That is so where there is no store, or that of this very question. Raises StoreError, which says what differs,
+    where anything else does, and where a value of the store is not asked for any more.
+    """
+    grown.recover(path)
+    if not results.stores.store.exists(path):
+        return None
+    stored = results.stores.store.identity(path)
+    mine = targets.identity(scenario, at)
+    chunks = results.stores.chunks.chunk_shape(at.plan.shape, at.kind, at.plan.width, at.work)
+    complete = results.stores.identities.complete(mine, at.plan, chunks)
+    if not any(results.stores.identities.differences(complete, stored)):
+        return None
+    attributes = results.stores.store.attributes(path)
+    _refuse(path, list(_other_question(path, str(attributes["scenario"]), scenario)))
+    _refuse(path, list(_other_sweep(path, mine, stored, at)))
+    # what is damaged is computed again
+    return grown.before(path, at.plan, frozenset(results.stores.store.damaged_chunks(path)))
+
+
+def told(path: str) -> dict[str, Any]:
+    """Return what the larger store says of the sweep that it extends, and of those before."""
+    about = results.stores.store.attributes(path)
+    parts = json.loads(about.get(EXTENDED, "[]"))
+    part = {name: about.get(name, "") for name in ("scenario_hash", "method")}
+    counted = {name: about[name] for name in (targets.SINGLY, LEFT_OVER) if name in about}
+    return {EXTENDED: json.dumps([*parts, part]), **counted, **baselines.carried(about)}
+
+
+def left_behind(path: str) -> str:
+    """Say what the larger store does not take over; empty where that is nothing."""
+    about = results.stores.store.attributes(path)
+    if baselines.ATTRIBUTE not in about or baselines.carried(about):
+        return ""
+    label = json.loads(about[baselines.ATTRIBUTE])["label"]
+    return f"its ratios to {label} are point by point, and not kept: give the baseline with the new values"
+
+
+def clear(path: str, scenario: Scenario) -> None:
+    """Make room beside a store whose lock is held, for the larger one.
+
+    What is there and was extended already is removed: ``grown.swap`` was cut off after the two changed places. Raises
+    StoreError where it is an unfinished extension to other values: what it computed is not thrown away unasked.
+    """
+    larger = grown.beside(path)
+    if not results.stores.store.exists(larger):
+        if remote(larger):
+            # chunks of one that was removed only in part would be taken for done
+            grown.discard(path)
+        return
+    parts = json.loads(results.stores.store.attributes(path).get(EXTENDED, "[]"))
+    if parts and results.stores.store.attributes(larger).get("scenario_hash") == parts[-1]["scenario_hash"]:
+        grown.discard(path)
+    elif results.stores.store.identity(larger)["scenario"] != scenario.hash:
+        raise StoreError(
+            f"an extension of {path} to other values was cut off, and what it computed is in {larger}; "
+            "sweep those values again to finish it, or delete that folder"
+        )
+
+
+def _refuse(path: str, differ: list[str]) -> None:
+    if differ:
+        more = [f"  and {len(differ) - MOST_TOLD} more"] if len(differ) > MOST_TOLD else []
+        head = f"{path} cannot be extended: more than the values of axes differs; choose another path"
+        raise StoreError("\n".join([head, *differ[:MOST_TOLD], *more]))
+
+
+def _other_question(path: str, text: str, asked: Scenario) -> Iterator[str]:
+    """Go through what two questions differ in, beside the values on their axes."""
+    stored = scenarios.from_text(text, f"the question in {path}", results.stores.store.tables(path))
+    if _bare(stored) == _bare(asked) and set(pins(stored.text)) <= set(pins(asked.text)):
+        return
+    rows = list(question_differences.differences(stored, asked, 0.0))
+    other = [r for r in rows if not (r.name.startswith("sweep.") and not r.name.endswith(".path"))]
+    for row in other:
+        yield f"  {row.name}: stored {row.first}, asked {row.second}"
+    if not other:
+        one, two = _bare(stored), _bare(asked)
+        for name in sorted(n for n in one.keys() | two.keys() if one.get(n) != two.get(n)):
+            yield f"  {name} is written otherwise in the stored question"
+
+
+def _bare(scenario: Scenario) -> dict[str, Any]:
+    """Return what a scenario says, without its title and the values on its axes."""
+    found = scenario.model_dump(exclude={"title"})
+    for axis in found["sweep"].values():
+        axis.update(dict.fromkeys(VALUES))
+        axis["paths"] = sorted(axis["paths"]) if axis["paths"] else None
+        axis["columns"] = sorted(axis["columns"]) if axis["columns"] else None
+    return found
+
+
+def _other_sweep(path: str, mine: Mapping[str, Any], stored: Mapping[str, Any], at: Ready) -> Iterator[str]:
+    """Go through what else determines the numbers: machines, equations, the version of dse, and which are kept."""
+    for name in ("machine", "equations", "dse", targets.SOLVER):
+        pair = {name: mine.get(name, "")}, {name: stored.get(name, "")}
+        for key, asked, there in results.stores.identities.differences(*pair):
+            # a machine more on an axis has parameters that the store does not speak of
+            if asked is not None and there is not None:
+                yield results.stores.identities.differs(key, asked, there)
+    names = [v.name for v in at.plan.variables]
+    if names != stored["grid"]["variables"]:
+        yield results.stores.identities.differs("variables", names, stored["grid"]["variables"])
+        return
+    group = results.stores.store.group(path)
+    for c in at.plan.coordinates:
+        if c.dims[0] not in at.plan.sizes:
+            there = list(group[c.name][...].tolist()) if c.name in group else []
+            if there != list(c.values or ()):
+                yield results.stores.identities.differs(f"labels of {c.name}", list(c.values or ()), there)

@@ -1,0 +1,289 @@
+"""Solving a scenario at every point of its grid, chunk by chunk.
+
+A chunk is the unit of work, of storage and of the done marker. Whoever computes a chunk writes it into the
+store itself and reports only that it is done, so that results never pass through one process.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import results.dataset
+import results.stores.chunks
+import results.stores.locks
+import results.stores.storage
+import results.stores.store
+import scenarios
+from dse.sweeping import chunk_work, extending, grid_way
+from dse.sweeping.chunk_work import Finished, Ready, Study
+from dse.sweeping.dispatch import through_dask, through_threads
+from dse.sweeping.progress import Report, announce, reporting
+from dse.sweeping.targets import Target
+from dse.sweeping.workers import LocalWorkers
+from formulations import over_grid
+from results.dataset import Layout
+from results.stores import grown
+from results.stores.chunks import ChunkIndex
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.pyomo_door.pyomo_points import By
+
+COUNTED = 10_000_000
+"""Points of a grid of which it is counted how many are known."""
+
+
+def sweep(
+    scenario: scenarios.Scenario,
+    store: str | Path | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    progress: bool | Report | None = None,
+    metrics: Sequence[str] | None = None,
+    patience: float | None = None,
+    audit: int | None = None,
+    *,
+    retry_failed: bool = False,
+    extend: bool = False,
+    by: By | None = None,
+) -> xr.Dataset:
+    """Solve a scenario at every point of its grid and return the labelled dataset.
+
+    ``store``: a Zarr store that is filled as chunks finish, and continued where it exists; None: in memory.
+    ``client``: a Dask client whose workers to use; else ``workers`` processes of this machine (default: one
+    for each core; 1, or a small grid: the calling process). ``progress``: see ``dse.sweeping.progress.reporting``.
+    ``metrics``: names of those to keep beside the answers (None: all). ``patience``: seconds that the client's
+    cluster may be without any worker (None: for ever; a line on standard error says that it is). ``audit``: how
+    many points are answered again by other means (None: 20 where a fast way answered at least a thousand);
+    ``retry_failed``: also solve points again that an earlier run stored as ``error``. ``extend``: the store may hold
+    the same question with fewer values on its axes; its points are taken over as they are, only what is missing is
+    computed, and the store is replaced when all is done. ``by``: a solver that answers every point through Pyomo, in
+    place of our own methods.
+
+    What the audit found is the attribute ``audit`` of the dataset, see ``dse.sweeping.audits.figures``.
+
+    Raises ScenarioError where nothing is swept or there are several objectives, StoreError for a store that
+    belongs to another question (with ``extend``: in more than values of its axes) or cannot be written (NoRoom: the
+    disk is full; StoreBusy: another sweep is filling it), WorkersLost where the workers or their
+    cluster end, UnknownName for a metric that the model does not have. A point that fails is recorded as ``error``
+    with its message.
+    """
+    grid = scenarios.grid(scenario)
+    _check(scenario, grid)
+    only = None if metrics is None else _answers_and(metrics, results.dataset.layout(grid))
+    return run(
+        scenario,
+        grid,
+        store,
+        client,
+        workers,
+        progress,
+        only,
+        patience,
+        audit,
+        retry_failed=retry_failed,
+        extend=extend,
+        by=by,
+    )
+
+
+def _answers_and(metrics: Sequence[str], plan: Layout) -> tuple[str, ...]:
+    kept = results.dataset.metrics_named(plan, metrics)
+    return tuple(v.name for v in plan.variables if v.role not in {"metric", "family"} or v.name in kept)
+
+
+def run(
+    scenario: scenarios.Scenario,
+    grid: scenarios.Grid,
+    store: str | Path | None,
+    client: Any,
+    workers: int | None,
+    progress: bool | Report | None,
+    only: tuple[str, ...] | None,
+    patience: float | None = None,
+    audit: int | None = None,
+    *,
+    retry_failed: bool = False,
+    extend: bool = False,
+    by: By | None = None,
+) -> xr.Dataset:
+    """Compute the variables named in ``only`` (None: all) at every point of a grid; see ``sweep``."""
+    if not grid.axes:
+        raise _nothing_swept(scenario)
+    ready = chunk_work.of_scenario(scenario, grid, only, by)
+    if ready.points is not None:
+        ready.points.checked(scenario.file)
+    path = None if store is None else results.stores.storage.absolute(store)
+    if path is not None:
+        grown.recover(path)
+    before = extending.before(path, scenario, ready) if extend and path is not None else None
+    announce(progress, f"{grid.size} points: {grid_way.words(grid_way.told(ready, workers, client))}")
+    todo = _Todo(scenario, only, client, workers, progress, patience, audit, retry_failed, by)
+    if before is None or path is None:
+        return todo.filled(ready, path)
+    # nobody else fills or extends the store meanwhile
+    with results.stores.locks.held(path):
+        # another one may have extended it before the lock was there
+        before = extending.before(path, scenario, ready)
+        if before is not None:
+            extending.clear(path, scenario)
+            count = int(before.known(over_grid.whole(grid)).sum()) if grid.size <= COUNTED else 0
+            announce(progress, f"{count or 'many'} of them are in {path} already")
+            if lost := extending.left_behind(path):
+                announce(progress, lost)
+            todo.filled(replace(ready, before=before), grown.beside(path), path)
+            grown.swap(path)
+    # all is done where it was extended
+    return results.stores.store.open(path) if before is not None else todo.filled(ready, path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Todo:
+    """What a run was asked, beside its grid; see ``sweep``."""
+
+    scenario: scenarios.Scenario
+    only: tuple[str, ...] | None
+    client: Any
+    workers: int | None
+    progress: bool | Report | None
+    patience: float | None
+    audit: int | None
+    retry_failed: bool
+    by: By | None
+
+    def filled(self, ready: Ready, store: str | None, extends: str | None = None) -> xr.Dataset:
+        """Fill a store; ``extends``: the one whose points are taken over."""
+        carried = None if extends is None else extending.told(extends)
+        with Target(
+            ready, self.scenario, store, ready.kind, retry=self.retry_failed, carried=carried
+        ) as where:
+            study = Study(
+                self.scenario.text,
+                self.scenario.file,
+                where.chunks,
+                where.path,
+                chunk_work.own_models(self.scenario),
+                only=self.only,
+                run=uuid.uuid4().hex,
+                tables=() if where.path is not None else tuple(self.scenario.tables.values()),
+                extends=extends,
+                damaged=frozenset() if ready.before is None else ready.before.damaged,
+                by=self.by,
+            )
+            tally = _Tally(ready.plan, where)
+            with _naming(tally, where), reporting(self.progress) as report:
+                report(tally.points, tally.total)
+                here = _Here(ready, self.client, self.workers, self.patience)
+                for finished in here.computed(study, where.todo(), tally, report):
+                    tally.count(finished)
+                    report(tally.points, tally.total)
+                for finished in here.computed(replace(study, retry=True), where.retry, tally, report):
+                    where.take(finished)
+                # a worker that a killed run left behind may have been at a chunk of ours
+                where.look(again=True)
+                for finished in here.computed(study, where.todo(), tally, report):
+                    where.take(finished)
+            return where.finish(study, self.audit)
+
+
+@contextmanager
+def _naming(tally: _Tally, where: Target) -> Iterator[None]:
+    """Let the message of a sweep that cannot go on say what is stored."""
+    try:
+        yield
+    except results.stores.store.StoreError as problem:
+        kept = f"{tally.points} of {tally.total} points"
+        if where.there():
+            raise type(problem)(f"{problem}; {kept} are stored") from problem
+        # whatever was missed first
+        gone = f"the store is gone, and with it {kept} that were stored"
+        raise results.stores.store.StoreError(
+            f"{where.path} was taken away while it was filled: {gone}"
+        ) from problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Who computes: this process, its threads, helper processes, or the workers of a client."""
+
+    at: Ready
+    client: Any
+    workers: int | None
+    patience: float | None
+
+    def computed(
+        self, study: Study, todo: list[ChunkIndex], tally: _Tally, report: Report
+    ) -> Iterator[Finished]:
+        """Go through the chunks as they are done."""
+        crowd = _crowd(self.client, grid_way.processes(self.at, self.workers), len(todo))
+        if not todo:
+            return
+
+        def further(points: int) -> None:
+            report(min(tally.points + points, tally.total), tally.total)
+
+        if crowd == 0 and self.workers is None and chunk_work.side_by_side(self.at):
+            yield from through_threads(self.at, study, todo)
+        elif crowd == 0:
+            for index in todo:
+                yield chunk_work.solved(self.at, study, index, further)
+        else:
+            with _workers(self.client, crowd) as (connected, local):
+                yield from through_dask(connected, local, study, todo, self.patience, further)
+
+
+def _check(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
+    if not grid.axes:
+        raise _nothing_swept(scenario)
+    if len(grid.question((0,) * len(grid.axes)).objectives) > 1:
+        key, wrong = "objective", "several objectives make a front at every point, not an answer"
+        right = "use `dse front FILE`, in Python dse.front(scenario), or keep one objective"
+        raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
+
+
+def _nothing_swept(scenario: scenarios.Scenario) -> scenarios.ScenarioError:
+    right = "add [sweep.NAME], or use dse solve"
+    return scenarios.ScenarioError([scenarios.Problem(scenario.file, "sweep", "no axis is swept", right)])
+
+
+def _crowd(client: Any, workers: int, chunks: int) -> int:
+    """How many processes to use beside the calling one; 0: none."""
+    if client is not None:
+        return 1
+    wanted = min(workers, chunks)
+    return wanted if wanted > 1 else 0
+
+
+@contextmanager
+def _workers(client: Any, crowd: int) -> Iterator[tuple[Any, LocalWorkers | None]]:
+    """Give the client to use, and the local workers behind it where they are ours."""
+    if client is not None:
+        yield client, None
+        return
+    with LocalWorkers(crowd, (chunk_work.__name__,)) as local:
+        yield local.client, local
+
+
+class _Tally:
+    """Counts points done, those of earlier runs included."""
+
+    def __init__(self, plan: Layout, where: Target) -> None:
+        self._plan, self._where = plan, where
+        self.total = math.prod(plan.shape)
+        self.points = sum(self._size(i) for i in where.done)
+
+    def _size(self, index: ChunkIndex) -> int:
+        region = results.stores.chunks.block(self._plan.shape, self._where.chunks, index)
+        return math.prod(s.stop - s.start for s in region)
+
+    def count(self, finished: Finished) -> None:
+        """Take over a finished chunk."""
+        self._where.take(finished)
+        self.points += self._size(finished.index)

@@ -1,0 +1,1 @@
+"""What the command line takes and prints: options, tables, small plots."""

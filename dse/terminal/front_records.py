@@ -1,0 +1,85 @@
+"""Fronts as JSON has them: of one question, or of each place on swept axes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from results.export.jsonable import plain, to_json
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.fronts.bands import Band
+    from dse.fronts.front_search import Front
+    from dse.fronts.swept_fronts import Fronts
+
+
+def record(found: Front) -> dict[str, Any]:
+    """Return a front with all its designs, numbers in SI units."""
+    return {
+        "title": found.question.title,
+        "objectives": {g.name: "max" if g.maximize else "min" for g in found.question.objectives},
+        **_found(found),
+        "scenario": found.question.scenario_text,
+    }
+
+
+def _found(found: Front) -> dict[str, Any]:
+    points = [to_json(s) for s in found.points]
+    for point in points:
+        point.pop("scenario")
+    told = {
+        "method": found.method,
+        "front": found.kind,
+        "joined": list(found.joined),
+        "solves": found.solves,
+        "points": points,
+    }
+    if found.band is not None:
+        told["enclosure"] = _enclosure(found.band)
+    if found.growth is not None:
+        grown = {"value": found.growth.volumes[-1], "unit": found.growth.unit}
+        told["hypervolume"] = grown | {"reference": dict(found.growth.reference)}
+    return told
+
+
+def _enclosure(band: Band) -> dict[str, Any]:
+    """Return what is proved between the points: bounds of the second objective at places of the first."""
+    return {
+        "words": band.words(),
+        "how": band.how,
+        "width": band.width if math.isfinite(band.width) else None,
+        "at": band.at.tolist(),
+        "lower": [x if math.isfinite(x) else None for x in band.lower.tolist()],
+        "upper": [x if math.isfinite(x) else None for x in band.upper.tolist()],
+    }
+
+
+def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the fronts of all places that were come to, each with its values on the axes; ``dataset``: their own.
+
+    A place without a front has the answer that says why as its ``refusal``.
+    """
+    question, changes = found.question(), found.grid.changes
+    places = []
+    for place, front in found.places():
+        if front is None:
+            continue
+        told: dict[str, Any] = {"at": plain({c.of.name: c.of.values[place[c.along]] for c in changes})}
+        told["status"] = front.refusal.status.value if front.refusal else "answered"
+        told |= _found(front)
+        told["dominated"] = [bool(d) for d in dataset["dominated"].values[place][: len(front.points)]]
+        if front.refusal is not None:
+            told["refusal"] = {k: v for k, v in to_json(front.refusal).items() if k != "scenario"}
+        places.append(told)
+    return {
+        "title": question.title,
+        "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
+        "axes": {
+            c.of.name: {"path": c.of.path, "unit": c.of.unit, "values": plain(list(c.of.values))}
+            for c in changes
+        },
+        "places": places,
+        "scenario": question.scenario_text,
+    }

@@ -1,0 +1,1 @@
+"""Questions with uncertain numbers: the optimum in every world, and what matters."""

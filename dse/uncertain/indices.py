@@ -1,0 +1,131 @@
+"""What matters: Sobol' indices of the optimum, or of a fixed design, and what is lost through not knowing a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import scenarios
+from dse.sweeping import fixed_designs, sweeps
+from results.axes import ANSWERED, unit_of
+from results.dataset import objectives
+from results.designs import LEFT_OUT
+from results.export import flat
+from results.uncertainty import indices
+from results.uncertainty.indices import Indices
+from results.uncertainty.matters import Matters
+from scenarios import Problem, Scenario, ScenarioError
+from scenarios.questions import question
+from scenarios.uncertainty.uncertain import at_samples, uncertain_of
+from solvers.robust import losses
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.sweeping.progress import Report
+    from scenarios.uncertainty.distributions import Uncertain
+
+ROWS = 1024
+FEWEST = 16
+OPTIMUM, DESIGN = "the optimum of each world", "a fixed design"
+_NOT_TOLD = frozenset({*LEFT_OUT, "objective", "status"})
+
+
+def matters(
+    asked: Scenario,
+    rows: int | None = None,
+    design: Mapping[str, float | str] | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    progress: bool | Report | None = None,
+    patience: float | None = None,
+    *,
+    lost: bool = True,
+) -> Matters:
+    """Say which uncertain numbers matter.
+
+    Each world of Saltelli's samples (``results.uncertainty.indices.matrices``: ``rows`` times the number of
+    uncertain numbers and two, a power of two) is answered by its certified optimum; with a ``design``, that is
+    evaluated there. ``lost``: also what is lost through not knowing each number (``solvers.robust.losses``). Raises
+    ScenarioError where nothing is uncertain, axes are swept, or numbers depend on one another.
+    """
+    uncertain = _independent(asked)
+    seed = uncertain.sampling.seed
+    count = _power_of_two(asked, ROWS if rows is None else rows)
+    cube = indices.matrices(count, len(uncertain.marginals), seed).reshape(-1, len(uncertain.marginals))
+    values = {path: m.quantile(cube[:, i]) for i, (path, m) in enumerate(uncertain.marginals.items())}
+    there = at_samples(asked, values, f"Saltelli's samples: {count} rows, seed {seed}")
+    if design is None:
+        found = sweeps.sweep(there, None, client, workers, progress, patience=patience)
+    else:
+        found = fixed_designs.evaluated(scenarios.grid(there), design)
+    names = tuple(uncertain.marginals)
+    told = list(_indices(found, names, count, judged=design is None))
+    good = _good(found, judged=design is None).reshape(len(names) + 2, count).all(0)
+    cost = losses.losses(question(asked)) if lost and design is None else None
+    return Matters(
+        asked.title or "What matters",
+        OPTIMUM if design is None else DESIGN,
+        tuple(told),
+        count,
+        int(count - good.sum()),
+        seed,
+        cost,
+        found,
+    )
+
+
+def _independent(asked: Scenario) -> Uncertain:
+    uncertain = uncertain_of(asked)
+    if uncertain is None:
+        right = "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }"
+        raise ScenarioError(
+            [Problem(asked.file, "uncertain", "nothing is uncertain in this question", right)]
+        )
+    if asked.sweep:
+        wrong = f"this scenario sweeps {', '.join(asked.sweep)}"
+        raise ScenarioError([Problem(asked.file, "sweep", wrong, "ask at one point: leave the axes out")])
+    if not uncertain.independent:
+        wrong = "indices say how much each number matters by itself, and these depend on one another"
+        right = "leave the correlation out, or give each number a distribution of its own, to ask for indices"
+        place = "uncertain.sampling.correlation" if uncertain.sampling.correlation else "uncertain"
+        raise ScenarioError([Problem(asked.file, place, wrong, right)])
+    return uncertain
+
+
+def _power_of_two(asked: Scenario, rows: int) -> int:
+    if rows < FEWEST or rows & (rows - 1):
+        wrong = f"{rows} rows of samples make no indices"
+        right = (
+            f"write a power of two, {FEWEST} at least: {max(FEWEST, 1 << (max(rows, 1) - 1).bit_length())}"
+        )
+        raise ScenarioError([Problem(asked.file, "indices", wrong, right)])
+    return rows
+
+
+def _good(found: xr.Dataset, *, judged: bool) -> Any:
+    """Tell in which worlds there is an optimum; a fixed design is itself in every world."""
+    return np.isin(found["status"].values, ANSWERED) | (not judged)
+
+
+def _indices(found: xr.Dataset, names: tuple[str, ...], count: int, *, judged: bool) -> Iterator[Indices]:
+    """Go through the numbers that vary, the objective first, each over the rows in which all worlds have it."""
+    good = _good(found, judged=judged)
+    goals = objectives(found)
+    numbers = []
+    if goals and "objective" in found:
+        goal = next(iter(goals))
+        numbers.append((goal, unit_of(found["objective"]), found["objective"].values))
+    for c in flat.columns(found):
+        if c.axis or c.text or c.words is not None or c.name in _NOT_TOLD or c.name in goals or c.labels:
+            continue
+        numbers.append((c.label, "" if c.unit == "1" else c.unit, flat.values(found, c)))
+    for name, unit, values in numbers:
+        y: Any = np.where(good, np.asarray(values, float), np.nan).reshape(len(names) + 2, count)
+        y = y[:, indices.usable(y)]
+        made = indices.of(y[0], y[1], y[2:]) if y.shape[1] >= FEWEST else None
+        if made is not None:
+            first, total, deviation = made
+            yield Indices(name, unit, names, tuple(first), tuple(total), deviation, y.shape[1])

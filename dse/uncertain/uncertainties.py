@@ -1,0 +1,96 @@
+"""How far an optimum can be trusted: the certified optimum in every world, and a fixed design beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import scenarios
+from dse.sweeping import fixed_designs, sweeps
+from dse.uncertain import worlds
+from results.telling.facts import Status
+from results.uncertainty.worlds import Fixed, Worlds, summarised
+from scenarios import Problem, Scenario, ScenarioError
+from scenarios.questions import question
+from scenarios.uncertainty.uncertain import nominal, uncertain_of
+from solvers.answer import answer
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.sweeping.fixed_designs import Design
+    from dse.sweeping.progress import Report
+
+NOMINAL = "the optimum with every number at its nominal value"
+DECIDED = "the one that the file asks for, decided before the worlds are known"
+GIVEN = "the design that was given"
+
+
+def uncertainty(
+    asked: Scenario,
+    store: str | Path | None = None,
+    samples: int | None = None,
+    design: Design | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    progress: bool | Report | None = None,
+    patience: float | None = None,
+) -> Worlds:
+    """Answer a question in every world and say how the answers are distributed; see ``dse.uncertainty``."""
+    _askable(asked)
+    there = worlds.in_worlds(asked, samples)
+    dataset = sweeps.sweep(
+        there, store, client, workers, progress, patience=patience, extend=store is not None
+    )
+    return summarised(dataset, _fixed(asked, there, dataset, design), _told(asked))
+
+
+def _askable(asked: Scenario) -> None:
+    goal = asked.objective
+    several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
+    if uncertain_of(asked) is None:
+        right = "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }"
+        raise ScenarioError(
+            [Problem(asked.file, "uncertain", "nothing is uncertain in this question", right)]
+        )
+    if asked.sweep:
+        wrong = f"this scenario sweeps {', '.join(asked.sweep)}"
+        right = "use `dse sweep FILE -o STORE`, which asks in every world at each point of the axes"
+        raise ScenarioError([Problem(asked.file, "sweep", wrong, right)])
+    if several:
+        wrong = "this scenario has several objectives"
+        raise ScenarioError([Problem(asked.file, "objective", wrong, "keep one of them")])
+
+
+def _told(asked: Scenario) -> tuple[str, ...]:
+    """Say what of the file speaks of one design for all worlds."""
+    first = worlds.decided_now(asked)
+    return (f"each world is decided by itself: {first} counts for the fixed design only",) if first else ()
+
+
+def _fixed(
+    asked: Scenario, there: Scenario, dataset: xr.Dataset, design: Mapping[str, float | str] | None
+) -> Fixed | None:
+    """Evaluate a fixed design in every world; None where there is none.
+
+    Unless one is given it is the one that the file asks for, before the worlds are known, else the nominal optimum.
+    """
+    grid = scenarios.grid(there)
+    decided = grid.decided()
+    if not decided:
+        return None
+    if design is not None:
+        missing = [n for n in decided if n not in design]
+        if missing:
+            wrong = f"the design has no value of {', '.join(missing)}"
+            right = f"it needs {', '.join(decided)}"
+            raise ScenarioError([Problem(asked.file, "design", wrong, right)])
+        return Fixed(GIVEN, dict(design), fixed_designs.evaluated(grid, design))
+    now = bool(worlds.decided_now(asked))
+    solution = answer(question(asked if now else nominal(asked)), neighbours=False)
+    if solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return None
+    found = {n: solution.variables[n] for n in decided}
+    there_is = DECIDED if now else NOMINAL
+    return Fixed(there_is, found, fixed_designs.evaluated(grid, found), solution.objective)

@@ -1,0 +1,68 @@
+"""A question with uncertain numbers, asked in each of its worlds."""
+
+from __future__ import annotations
+
+from scenarios import Problem, Scenario, ScenarioError
+from scenarios.uncertainty.uncertain import at_samples, draw, told_of, uncertain_of
+
+
+def in_worlds(asked: Scenario, samples: int | None = None) -> Scenario:
+    """Return the question with an axis ``sample`` along which its worlds stand; as it is where nothing is uncertain.
+
+    ``samples``: how many, in place of what the file says. Each world is decided by itself: measures and probabilities
+    play no part. Raises ScenarioError.
+    """
+    uncertain = uncertain_of(asked)
+    if uncertain is None:
+        return asked
+    count = uncertain.sampling.samples if samples is None else samples
+    told = told_of(uncertain.sampling, 0, count)
+    return at_samples(asked, draw(uncertain, count), told)
+
+
+def swept(asked: Scenario) -> Scenario:
+    """Return what a sweep of a question asks: one design for all worlds at each point, or one in each world.
+
+    Which of the two the file says: with a measure of the objective, or a limit with a probability or at its worst, one
+    design is decided at each point, before the worlds are known. Raises ScenarioError where that is asked and no axis
+    is swept.
+    """
+    if (first := decided_now(asked)) and not asked.sweep:
+        wrong = "this asks for one design for all worlds, and no axis is swept"
+        right = f"use `dse solve {asked.file}`; or leave it out, for the best design in each of them"
+        raise ScenarioError([Problem(asked.file, first, wrong, right)])
+    if first:
+        measured(asked)
+    return decided_late(asked)
+
+
+def measured(asked: Scenario) -> None:
+    """Refuse one design for all worlds where nothing says what of its objective's distribution is to be best."""
+    if asked.uncertain is not None and not has_measure(asked):
+        wrong = "numbers are uncertain, and nothing says what of the objective is to be best"
+        right = (
+            'write measure = "mean", measure = "worst", quantile = 0.95 or cvar = 0.9 under [objective]; '
+            "`dse uncertainty FILE` tells the best design in each world"
+        )
+        raise ScenarioError([Problem(asked.file, "objective.measure", wrong, right)])
+
+
+def has_measure(asked: Scenario) -> bool:
+    """Whether the file says what of the objective's distribution is to be best, or has no objective."""
+    goal = asked.objective
+    return goal is None or any(told is not None for told in (goal.measure, goal.quantile, goal.cvar))
+
+
+def decided_late(asked: Scenario) -> Scenario:
+    """Return a question as ``in_worlds`` does, unless it asks for one design for all worlds."""
+    return asked if decided_now(asked) else in_worlds(asked)
+
+
+def decided_now(asked: Scenario) -> str:
+    """Return the first key that asks for one design for all worlds; empty where none does."""
+    goal = asked.objective
+    measures = [
+        n for n in ("measure", "quantile", "cvar") if goal is not None and getattr(goal, n) is not None
+    ]
+    promises = [f"limits.{n}" for n, x in asked.limits.items() if x.probability is not None or x.worst]
+    return next(iter([*(f"objective.{n}" for n in measures), *promises]), "")

@@ -1,0 +1,319 @@
+"""Affine forms and their ratios: the arithmetic that recognises linear and mixed-integer programs.
+
+A model run on :class:`Linear` symbols returns each metric as N/D with N and D affine in its unknowns, or a
+:class:`Refused` with the reason. A maximum, a pick from a menu, a difference of picks and an indicator become
+atoms of their own, which ``formulations.program`` defines by rows. Nothing about a model is declared by hand.
+Coefficients may be those of many points at once (``formulations.arithmetics.many``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dse.models import arithmetic
+from formulations.arithmetics import many
+from formulations.arithmetics.forms import Affine, Differs, Entry, Maximum, Some, number
+from formulations.arithmetics.posynomial import NotPosynomial, Refused
+from scenarios.question import Decision
+
+ONE = number(1.0)
+NO_PRODUCT = "a product of two things that are decided"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """numerator/denominator, both affine; the denominator is positive wherever the metric has a meaning."""
+
+    numerator: Affine
+    denominator: Affine = ONE
+
+    __array_ufunc__ = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is affine, not a ratio."""
+        return self.denominator.is_constant
+
+    @property
+    def value(self) -> float | None:
+        """Its number where nothing in it is decided."""
+        return self.numerator.constant if self.plain and self.numerator.is_constant else None
+
+    def __add__(self, other: Any) -> Any:
+        return _add(self, other, 1.0)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return _add(self, other, -1.0)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _add(-self, other, 1.0)
+
+    def __neg__(self) -> Linear:
+        return Linear(self.numerator.times(-1.0), self.denominator)
+
+    def __mul__(self, other: Any) -> Any:
+        return _multiply(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        right = _operand(other)
+        return right if isinstance(right, Refused) else _multiply(self, _inverse(right))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _multiply(_inverse(self), other)
+
+    def __pow__(self, power: Any) -> Any:
+        own = self.value
+        if own is not None and not isinstance(power, Linear | Refused):
+            return constant(own**power)
+        if power == 0:
+            return constant(1.0)
+        if power == 1:
+            return self
+        return _inverse(self) if power == -1 else Refused(f"a decided quantity to the power {power:g}")
+
+    def __rpow__(self, base: Any) -> Any:
+        own = self.value
+        return Refused("a power with a decided exponent") if own is None else constant(base**own)
+
+    def __bool__(self) -> bool:
+        raise NotPosynomial("a case that depends on what is decided")
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self)
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+
+@dataclasses.dataclass(frozen=True)
+class Product(Refused):
+    """The product of two ratios of affine forms: nothing linear, but a method knows how to make it least."""
+
+    factors: tuple[Linear, Linear]
+
+    def _lost(self, _other: Any = None) -> Refused:
+        return Refused(self.reason)
+
+    def _scaled(self, _other: Any = None) -> Refused:
+        factor = _number(_other)
+        if factor is None:
+            return self._lost()
+        first, second = self.factors
+        return Product(self.reason, (Linear(first.numerator.times(factor), first.denominator), second))
+
+    def _divided(self, _other: Any = None) -> Refused:
+        divisor = _number(_other)
+        return self._lost() if divisor is None else self._scaled(1.0 / divisor)
+
+    __mul__ = __rmul__ = _scaled
+    __truediv__ = _divided
+    __add__ = __radd__ = __sub__ = __rsub__ = __neg__ = __rtruediv__ = __pow__ = __rpow__ = _lost
+
+
+def _number(value: Any) -> float | None:
+    read = _operand(value)
+    return None if isinstance(read, Refused) else read.value
+
+
+def constant(value: float) -> Linear:
+    """A number as a form."""
+    return Linear(number(value))
+
+
+def symbol(d: Decision) -> Linear:
+    """The form of a decided variable: itself, or its allowed values times one entry each."""
+    if d.values is None:
+        return Linear(Affine({d.name: 1.0}))
+    return Linear(Affine({Entry(d.name, k): float(v) for k, v in enumerate(d.values)}))
+
+
+def linear(value: Any) -> Linear:
+    """Read a result of a model's equations; raises NotPosynomial where it is no ratio of affine forms."""
+    read = _operand(value)
+    if isinstance(read, Refused):
+        raise NotPosynomial(read.reason)
+    return read
+
+
+def _operand(value: Any) -> Linear | Refused:
+    if isinstance(value, Product):
+        # in whatever is made of it a product is no longer one
+        return Refused(value.reason)
+    if isinstance(value, Linear | Refused):
+        return value
+    return constant(value)
+
+
+def _inverse(x: Linear) -> Linear | Refused:
+    if x.numerator.is_constant and x.numerator.constant == 0.0:
+        raise ZeroDivisionError("division by a quantity that is always 0")
+    return _scaled(Linear(x.denominator, x.numerator))
+
+
+def _scaled(x: Linear) -> Linear:
+    """A constant denominator becomes 1."""
+    if x.denominator.is_constant and x.denominator.constant != 1.0:
+        return Linear(x.numerator.times(1.0 / x.denominator.constant))
+    return x
+
+
+def _add(a: Linear, other: Any, sign: float) -> Linear | Refused:
+    b = _operand(other)
+    if isinstance(b, Refused):
+        return b
+    share = b.denominator.over(a.denominator)
+    if share is not None:
+        return Linear(a.numerator.plus(b.numerator, sign / share), a.denominator)
+    if b.value is not None:
+        return Linear(a.numerator.plus(a.denominator, sign * b.value), a.denominator)
+    if a.value is not None:
+        return Linear(b.numerator.times(sign).plus(b.denominator, a.value), b.denominator)
+    return Refused("a sum of ratios with different denominators")
+
+
+def _multiply(a: Linear | Refused, other: Any) -> Linear | Refused:
+    b = _operand(other)
+    if isinstance(a, Refused) or isinstance(b, Refused):
+        return a if isinstance(a, Refused) else b
+    if 0.0 in (a.value, b.value):
+        return constant(0.0)
+    (n1, d2, f1), (n2, d1, f2) = (
+        _cancelled(a.numerator, b.denominator),
+        _cancelled(b.numerator, a.denominator),
+    )
+    above, below = _product(n1, n2), _product(d1, d2)
+    if above is None or below is None:
+        return Product(NO_PRODUCT, (a, b))
+    return _scaled(Linear(above.times(f1 * f2), below))
+
+
+def _cancelled(above: Affine, below: Affine) -> tuple[Affine, Affine, float]:
+    factor = above.over(below)
+    return (above, below, 1.0) if factor is None else (ONE, ONE, factor)
+
+
+def _product(a: Affine, b: Affine) -> Affine | None:
+    if a.is_constant:
+        return b.times(a.constant)
+    return a.times(b.constant) if b.is_constant else None
+
+
+@arithmetic.register_maximum(Linear)
+def _maximum(a: Linear, b: Any) -> Linear | Refused:
+    other = _operand(b)
+    if isinstance(other, Refused):
+        return other
+    if a.value is not None and other.value is not None:
+        return constant(many.largest([a.value, other.value]))
+    a, other = _over_one(a, other), _over_one(other, a)
+    share = other.denominator.over(a.denominator)
+    if share is None:
+        return Refused("a maximum of ratios with different denominators")
+    listed = (*_listed(a.numerator), *_listed(other.numerator.times(1.0 / share)))
+    return Linear(Affine({Maximum(listed): 1.0}), a.denominator)
+
+
+def _over_one(a: Linear, b: Linear) -> Linear:
+    """A number over the denominator of ``b``; anything else as it stands."""
+    return a if a.value is None else Linear(b.denominator.times(a.value), b.denominator)
+
+
+def _listed(form: Affine) -> tuple[Affine, ...]:
+    """The arguments of what is nothing but a maximum, else the form itself: nested maxima are one."""
+    if form.constant == 0.0 and len(form.terms) == 1:
+        ((atom, c),) = form.terms.items()
+        if isinstance(atom, Maximum) and c == 1.0:
+            return atom.arguments
+    return (form,)
+
+
+@arithmetic.register_reaches(Linear)
+def _reaches(a: Any, b: Any) -> Any:
+    left, right = _operand(a), _operand(b)
+    if isinstance(left, Refused) or isinstance(right, Refused):
+        return left if isinstance(left, Refused) else right
+    if left.value is None or right.value is None:
+        return Refused("a case that depends on what is decided")
+    return constant(1.0 if left.value >= right.value else 0.0)
+
+
+@arithmetic.log.register(Linear)
+@arithmetic.log2.register(Linear)
+@arithmetic.exp.register(Linear)
+def _transcendental(_x: Linear) -> Refused:
+    return Refused("a logarithm or exponential of what is decided")
+
+
+@arithmetic.pick.register(Linear)
+def _pick(which: Linear, values: Sequence[float]) -> Linear | Refused:
+    if which.value is not None:
+        return constant(values[round(which.value) - 1])
+    name = picker(which)
+    if name is None:
+        return Refused("a pick by more than one decided quantity")
+    chosen = {atom: many.number(values[round(c) - 1]) for atom, c in which.numerator.terms.items()}
+    if not all(many.finite(c) for c in chosen.values()):
+        return Refused("a menu with an infinite entry")
+    return Linear(Affine({a: c for a, c in chosen.items() if c != 0.0}))
+
+
+def picker(which: Linear) -> str | None:
+    """The decided variable whose pick a form is; None where it is none."""
+    names = {atom.name if isinstance(atom, Entry) else None for atom in which.numerator.terms}
+    whole = which.plain and which.numerator.constant == 0.0 and len(names) == 1
+    return names.pop() if whole else None
+
+
+@arithmetic.register_differs(Linear)
+def _differs(a: Linear, b: Any) -> Linear | Refused:
+    other = _operand(b)
+    if isinstance(other, Refused):
+        return other
+    if a.value is not None and other.value is not None:
+        return constant(float(a.value != other.value))
+    for one, two in ((a, other), (other, a)):
+        if one.value is not None and picker(two) is not None:
+            same = [atom for atom, c in two.numerator.terms.items() if c == one.value]
+            return Linear(Affine(dict.fromkeys(same[:1], -1.0), 1.0))
+    names = picker(a), picker(other)
+    if names[0] is None or names[1] is None:
+        return Refused("a difference of what are no picks from a menu")
+    return Linear(Affine({Differs(names[0], names[1]): 1.0}))
+
+
+@arithmetic.some.register(Linear)
+def _some(amount: Linear) -> Linear | Refused:
+    if amount.value is not None:
+        return constant(float(amount.value > arithmetic.NONE))
+    if not amount.plain:
+        return Refused("whether there is any of a ratio")
+    return Linear(Affine({Some(amount.numerator): 1.0}))
+
+
+@arithmetic.pick.register(Refused)
+@arithmetic.some.register(Refused)
+def _refused(reason: Refused, _values: Any = None) -> Refused:
+    return reason
+
+
+@arithmetic.register_differs(Refused)
+def _refused_difference(reason: Refused, _other: Any) -> Refused:
+    return reason
+
+
+@arithmetic.log.register(Product)
+@arithmetic.log2.register(Product)
+@arithmetic.exp.register(Product)
+@arithmetic.pick.register(Product)
+@arithmetic.some.register(Product)
+@arithmetic.register_maximum(Product)
+@arithmetic.register_reaches(Product)
+@arithmetic.register_differs(Product)
+def _lost(reason: Product, _other: Any = None) -> Refused:
+    return Refused(reason.reason)

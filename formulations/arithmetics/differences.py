@@ -1,0 +1,153 @@
+"""Differences of posynomials: a limit on one is a ratio of sums, and so may be a geometric program.
+
+``plus - minus <= bound`` is ``plus / (minus + bound) <= 1`` where the bound is positive, and so on: no minus is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dse.models import arithmetic
+from formulations.arithmetics.posynomial import Apart, LogMonomial, NotPosynomial, Ratio, Refused, ratio
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference(Apart):
+    """plus - minus, both ratios of posynomials: no posynomial itself, but a limit on it is a ratio of posynomials.
+
+    Only what asks for it by ``arithmetic.difference`` gets one (definitions of a scenario do).
+    """
+
+    plus: Ratio
+    minus: Ratio
+
+    __array_ufunc__ = None
+
+    def _with(self, plus: Any, minus: Any) -> Any:
+        refused = [x for x in (plus, minus) if isinstance(x, Refused)]
+        return refused[0] if refused else Difference(plus, minus)
+
+    def __neg__(self) -> Difference:
+        return Difference(self.minus, self.plus)
+
+    def __add__(self, other: Any) -> Any:
+        b = _apart(other)
+        return b if isinstance(b, Refused) else self._with(self.plus + b.plus, self.minus + b.minus)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        b = _apart(other)
+        return b if isinstance(b, Refused) else self + -b
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        b = _apart(other)
+        if isinstance(b, Refused):
+            return b
+        return self._with(
+            self.plus * b.plus + self.minus * b.minus, self.plus * b.minus + self.minus * b.plus
+        )
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        b = _apart(other)
+        if isinstance(b, Refused):
+            return b
+        if b.minus.numerator.terms:
+            return self._divided() if b.plus.numerator.terms else -self / b.minus
+        return self._with(self.plus / b.plus, self.minus / b.plus)
+
+    def _divided(self, _other: Any = None) -> Refused:
+        return Refused("a division by a difference")
+
+    __rtruediv__ = _divided
+
+    def __pow__(self, exponent: Any) -> Any:
+        if exponent not in (1, 2, 3):
+            return Refused("a difference")
+        found: Any = self
+        for _ in range(int(exponent) - 1):
+            found = found * self
+        return found
+
+    def __rpow__(self, _base: Any) -> Refused:
+        return Refused("a difference")
+
+    def __bool__(self) -> bool:
+        raise NotPosynomial("a comparison of unknowns")
+
+    __lt__ = __le__ = __gt__ = __ge__ = lambda self, _other: self.__bool__()
+
+
+def _apart(x: Any) -> Difference | Refused:
+    """Read anything as a difference: a negative number is nothing less it."""
+    if isinstance(x, Difference | Refused):
+        return x
+    if isinstance(x, Ratio):
+        return Difference(x, ratio(0.0))
+    if isinstance(x, LogMonomial):
+        return x._refuse()
+    c = np.asarray(x, dtype=float)
+    try:
+        return Difference(ratio(np.maximum(c, 0.0)), ratio(np.maximum(-c, 0.0)))
+    except NotPosynomial as refusal:
+        return Refused(str(refusal))
+
+
+@arithmetic.register_difference(Ratio)
+@arithmetic.register_difference(Difference)
+def _subtracted(a: Any, b: Any) -> Any:
+    first, second = _apart(a), _apart(b)
+    if isinstance(first, Refused) or isinstance(second, Refused):
+        return first if isinstance(first, Refused) else second
+    found = first - second
+    nothing = isinstance(found, Difference) and not found.minus.numerator.terms
+    return found.plus if nothing else found
+
+
+@arithmetic.at_most.register(Difference)
+def _difference_at_most(value: Difference, bound: Any) -> Any:
+    """Plus - minus <= bound, whatever their signs, as a ratio of sums."""
+    end = _apart(bound)
+    if isinstance(end, Refused):
+        return end
+    return (value.plus + end.minus) / (value.minus + end.plus)
+
+
+@arithmetic.at_least.register(Difference)
+def _difference_at_least(value: Difference, bound: Any) -> Any:
+    end = _apart(bound)
+    if isinstance(end, Refused):
+        return end
+    return (value.minus + end.plus) / (value.plus + end.minus)
+
+
+@arithmetic.not_negative.register(Difference)
+def _plus_over_minus(value: Difference, _size: Any) -> Any:
+    return value.minus / value.plus
+
+
+@arithmetic.not_negative.register(Ratio)
+def _never_negative(_value: Ratio, _size: Any) -> float:
+    return 0.0
+
+
+@arithmetic.log.register(Difference)
+@arithmetic.exp.register(Difference)
+@arithmetic.log2.register(Difference)
+def _of_a_difference(_x: Difference) -> Refused:
+    return Refused("a logarithm or exponential of a difference")
+
+
+@arithmetic.register_maximum(Difference)
+@arithmetic.register_minimum(Difference)
+@arithmetic.register_reaches(Difference)
+def _largest_difference(_a: Any, _b: Any) -> Refused:
+    return Refused("the larger of differences")

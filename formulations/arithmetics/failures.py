@@ -1,0 +1,61 @@
+"""What to say of a question whose arithmetic fails: which of its numbers leave what a computer can hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from dse.models.described.fitted import NotPositive
+from formulations import evaluation
+from scenarios.language.errors import Problem, ScenarioError
+from scenarios.question import Decision, Limit, Question
+
+FAR = 1e60
+"""A number beyond this, or below one over this, is named: its fifth power overflows or underflows."""
+MOST = 3
+OVERFLOW = "the numbers of this point overflow"
+DIVIDES = "the objective or a limit divides by zero at every design: is a cost parameter 0?"
+
+
+def in_words(question: Question, problem: Exception) -> str:
+    """Say in the user's words why a question of plain numbers could not be computed.
+
+    Where numbers overflow, or underflow to 0 and something is divided by them, those farthest from 1 are named. Any
+    other failure keeps the name of its exception.
+    """
+    if isinstance(problem, NotPositive):
+        return str(problem)
+    far = list(_far(question))
+    named = ", ".join(far[:MOST]) + (f" and {len(far) - MOST} more" if len(far) > MOST else "")
+    told = f"{type(problem).__name__}: {problem}"
+    if isinstance(problem, OverflowError) or (far and isinstance(problem, ArithmeticError | ValueError)):
+        how = "" if isinstance(problem, ArithmeticError) else f" ({told})"
+        what = named or "a result, or a power on the way to it,"
+        return f"{OVERFLOW}: {what} is too far from 1 to be computed with{how}"
+    return DIVIDES if isinstance(problem, ZeroDivisionError) else told
+
+
+def refused(file: str, question: Question, problem: Exception) -> ScenarioError:
+    """Say of a question that cannot be computed that its numbers are wrong."""
+    right = "keep it above 0" if isinstance(problem, NotPositive) else "write numbers that are nearer to 1"
+    return ScenarioError([Problem(file, "", in_words(question, problem), right)])
+
+
+def _far(question: Question) -> Iterator[str]:
+    """Go through the numbers of a question that are far from 1, the farthest first."""
+    found: list[tuple[float, str]] = []
+    for name, value in _numbers(question):
+        if math.isfinite(value) and value and not 1.0 / FAR <= abs(value) <= FAR:
+            name_of = name.removesuffix(".min").removesuffix(".max")
+            unit = evaluation.quantity(question.model, name_of).unit
+            found.append((-abs(math.log10(abs(value))), f"{name} = {value:.6g}{' ' * bool(unit)}{unit}"))
+    yield from (text for _, text in sorted(found))
+
+
+def _numbers(question: Question) -> Iterator[tuple[str, float]]:
+    yield from ((n, float(v)) for n, v in question.given.items() if not isinstance(v, str))
+    holders: list[Limit | Decision] = [*question.limits, *question.decide]
+    for held in holders:
+        for side, end in (("min", held.minimum), ("max", held.maximum)):
+            if end is not None:
+                yield f"{held.name}.{side}", float(end)

@@ -1,0 +1,349 @@
+"""Posynomials and their ratios: the arithmetic that recognises geometric programs.
+
+A model run on :class:`Ratio` symbols returns each metric as N/D with posynomials N and D, or raises
+:class:`NotPosynomial` with the reason. Nothing about a model is declared by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake, number
+
+Key = tuple[tuple[str, float], ...]
+TINY = 1e-300
+# sums are multiplied out up to here: beyond, the program would be too large to be solved
+MOST_POWER = 100
+MOST_PRODUCTS = 20_000
+# what names the larger of two while a model runs (formulations.arithmetics.maxima); where nothing does, it is refused
+# (of one alone: what stands for it, so that a power of a sum becomes one of an unknown)
+larger: ContextVar[Callable[..., Ratio] | None] = ContextVar("larger", default=None)
+
+
+class NotPosynomial(CannotTake):
+    """An operation leaves the ratios of posynomials; the text says which."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posynomial:
+    """sum_j c_j prod_v x_v^e_v with c_j > 0; ``terms`` maps ((name, exponent), ...) to c_j.
+
+    A c_j is a number, or an array of them over the points of a grid.
+    """
+
+    terms: Mapping[Key, Any]
+
+    def __add__(self, other: Posynomial) -> Posynomial:
+        total = dict(self.terms)
+        for key, c in other.terms.items():
+            total[key] = total.get(key, 0.0) + c
+        return Posynomial(total)
+
+    def __mul__(self, other: Posynomial) -> Posynomial:
+        if len(self.terms) * len(other.terms) > MOST_PRODUCTS:
+            raise NotPosynomial(f"a product of sums of {len(self.terms)} and {len(other.terms)} terms")
+        total: dict[Key, Any] = {}
+        for key, c in self.terms.items():
+            for key2, c2 in other.terms.items():
+                both = _product(key, key2)
+                total[both] = total.get(both, 0.0) + c * c2
+        return Posynomial(total)
+
+    def power(self, e: float) -> Posynomial:
+        """Raise a monomial to any power."""
+        ((key, c),) = self.terms.items()
+        return Posynomial({tuple((v, round(x * e, 15)) for v, x in key): c**e})
+
+    @property
+    def is_monomial(self) -> bool:
+        """One term only."""
+        return len(self.terms) == 1
+
+    @property
+    def is_affine(self) -> bool:
+        """Each term is a constant or a multiple of one variable."""
+        return all(len(k) == 0 or (len(k) == 1 and k[0][1] == 1.0) for k in self.terms)
+
+    def same_as(self, other: Posynomial) -> bool:
+        """Equal term by term (at every point, where coefficients are arrays)."""
+        mine, its = self.terms, other.terms
+        return mine.keys() == its.keys() and all(c is its[k] or np.all(c == its[k]) for k, c in mine.items())
+
+    def __call__(self, **values: Any) -> Any:
+        """The value at a point, on any arithmetic."""
+        total: Any = 0.0
+        for key, c in self.terms.items():
+            term: Any = c
+            for v, e in key:
+                term = term * (values[v] if e == 1.0 else values[v] ** e)
+            total = total + term
+        return total
+
+
+def _product(a: Key, b: Key) -> Key:
+    exponents = dict(a)
+    for v, e in b:
+        exponents[v] = exponents.get(v, 0.0) + e
+    return tuple(sorted((v, round(e, 15)) for v, e in exponents.items() if abs(e) > 1e-12))
+
+
+def constant(c: Any) -> Posynomial:
+    """A constant; zero is the empty sum. Raises NotPosynomial where an array is zero at some points only."""
+    if np.ndim(c) == 0:
+        return Posynomial({(): float(c)} if c > 0 else {})
+    some = c > 0
+    if np.any(some) and not np.all(some):
+        raise NotPosynomial("a number that is zero at some points of a grid only")
+    return Posynomial({(): c} if np.all(some) else {})
+
+
+ONE = constant(1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refused:
+    """What is no ratio of posynomials, and why; it spoils only the metrics and limits that it enters."""
+
+    reason: str
+
+    def _stay(self, _other: Any = None) -> Refused:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _stay
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __neg__ = _stay
+    __array_ufunc__ = None
+
+    def __bool__(self) -> bool:
+        raise NotPosynomial(self.reason)
+
+    __lt__ = __le__ = __gt__ = __ge__ = lambda self, _other: self.__bool__()
+
+
+class Apart:
+    """What is no ratio of posynomials but knows itself what comes of it (``formulations.arithmetics.differences``)."""
+
+    __slots__ = ()
+    reason = "a difference"
+
+
+def _refusing(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Let an operation that leaves the ratios of posynomials return why instead of raising."""
+
+    @wraps(operation)
+    def run(a: Any, b: Any) -> Any:
+        if isinstance(b, Refused):
+            return b
+        if isinstance(b, Apart) and operation.__name__.startswith("__"):
+            return NotImplemented
+        try:
+            return operation(a, b)
+        except NotPosynomial as refusal:
+            return Refused(str(refusal))
+
+    return run
+
+
+class Ratio:
+    """N/D with posynomials N and D; D is 1 wherever it can be."""
+
+    __array_ufunc__ = None  # an ndarray on the left must come to us whole, not element by element
+    __slots__ = ("denominator", "numerator")
+
+    def __init__(self, numerator: Posynomial, denominator: Posynomial = ONE) -> None:
+        if not denominator.terms:
+            raise NotPosynomial("a division by zero")
+        if denominator.is_monomial:
+            numerator, denominator = numerator * denominator.power(-1.0), ONE
+        elif numerator.same_as(denominator):
+            numerator, denominator = ONE, ONE
+        self.numerator, self.denominator = numerator, denominator
+
+    @_refusing
+    def __add__(self, other: Any) -> Any:
+        b = ratio(other)
+        if self.denominator.same_as(b.denominator):
+            return Ratio(self.numerator + b.numerator, self.denominator)
+        return Ratio(
+            self.numerator * b.denominator + b.numerator * self.denominator, self.denominator * b.denominator
+        )
+
+    __radd__ = __add__
+
+    @_refusing
+    def __mul__(self, other: Any) -> Any:
+        b = ratio(other)
+        if b.denominator.same_as(self.numerator):
+            return Ratio(b.numerator, self.denominator)
+        if self.denominator.same_as(b.numerator):
+            return Ratio(self.numerator, b.denominator)
+        return Ratio(self.numerator * b.numerator, self.denominator * b.denominator)
+
+    __rmul__ = __mul__
+
+    def inverse(self) -> Ratio:
+        """D/N; raises NotPosynomial where N is zero."""
+        return Ratio(self.denominator, self.numerator)
+
+    @_refusing
+    def __truediv__(self, other: Any) -> Any:
+        return self * ratio(other).inverse()
+
+    @_refusing
+    def __rtruediv__(self, other: Any) -> Any:
+        return ratio(other) * self.inverse()
+
+    @_refusing
+    def __pow__(self, exponent: Any) -> Any:
+        e = number(exponent)
+        if e < 0:
+            return self.inverse() ** -e
+        if self.numerator.is_monomial and self.denominator.is_monomial:
+            return Ratio(self.numerator.power(e))
+        if e != int(e) or e > MOST_POWER:
+            name = larger.get()
+            if name is not None and self.numerator.terms:
+                return name(self) ** e
+            raise NotPosynomial(f"the power {e:g} of a sum of {len(self.numerator.terms)} terms")
+        result = Ratio(ONE)
+        for _ in range(int(e)):
+            result = result * self
+        return result
+
+    @_refusing
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, int | float) and other <= 0:
+            return self + -other
+        raise NotPosynomial("a difference")
+
+    @_refusing
+    def __rsub__(self, other: Any) -> Any:
+        raise NotPosynomial("a difference")
+
+    def __neg__(self) -> Refused:
+        return Refused("a negative term")
+
+    def __bool__(self) -> bool:
+        raise NotPosynomial("a comparison of unknowns")
+
+    __lt__ = __le__ = __gt__ = __ge__ = lambda self, _other: self.__bool__()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogMonomial:
+    """log2 of a monomial: affine in the logarithms of the variables."""
+
+    monomial: Ratio
+
+    def _refuse(self, _other: Any = None) -> Refused:
+        names = ", ".join(v for v, _ in next(iter(self.monomial.numerator.terms)))
+        return Refused(f"a logarithm of {names} inside a larger expression")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __neg__ = _refuse
+
+
+def symbol(name: str) -> Ratio:
+    """The unknown of that name."""
+    return Ratio(Posynomial({((name, 1.0),): 1.0}))
+
+
+def ratio(x: Any) -> Ratio:
+    """Any number, or array of them, as a ratio; raises NotPosynomial for negative numbers and logarithms."""
+    if isinstance(x, Ratio):
+        return x
+    if isinstance(x, LogMonomial):
+        x = x._refuse()
+    if isinstance(x, Refused):
+        raise NotPosynomial(x.reason)
+    if isinstance(x, Apart):
+        raise NotPosynomial(x.reason)
+    c = np.asarray(x, dtype=float)
+    if not (c >= 0).all():
+        raise NotPosynomial(f"the negative number {c.min():g}")
+    return Ratio(constant(c))
+
+
+@arithmetic.log.register(Ratio)
+@arithmetic.exp.register(Ratio)
+def _transcendental(_x: Ratio) -> Refused:
+    return Refused("a logarithm or exponential of an unknown")
+
+
+@arithmetic.log2.register(Ratio)
+def _log2(x: Ratio) -> LogMonomial | Refused:
+    if not (x.numerator.is_monomial and x.denominator.is_monomial):
+        return Refused("a logarithm of a sum")
+    return LogMonomial(x)
+
+
+@arithmetic.log.register(Refused)
+@arithmetic.exp.register(Refused)
+@arithmetic.log2.register(Refused)
+def _still_refused(x: Refused) -> Refused:
+    return x
+
+
+@arithmetic.register_maximum(Ratio)
+@_refusing
+def _max(a: Ratio, b: Any) -> Any:
+    name = larger.get()
+    if name is None:
+        raise NotPosynomial("the larger of two unknown quantities")
+    return name(a, ratio(b))
+
+
+@arithmetic.register_maximum(Refused)
+def _max_refused(a: Refused, _b: Any) -> Refused:
+    return a
+
+
+@arithmetic.register_minimum(Ratio)
+@_refusing
+def _min(a: Ratio, b: Any) -> Any:
+    # both are positive: the smaller is one over the larger of their inverses
+    larger_inverse = arithmetic.maximum(a.inverse(), ratio(b).inverse())
+    return 1.0 / larger_inverse
+
+
+@arithmetic.register_minimum(Refused)
+def _min_refused(a: Refused, _b: Any) -> Refused:
+    return a
+
+
+@arithmetic.register_reaches(Ratio)
+@arithmetic.register_reaches(Refused)
+def _compared(_a: Any, _b: Any) -> Refused:
+    return Refused("which of two unknown quantities is the larger")
+
+
+@arithmetic.at_most.register(Ratio)
+def _at_most(value: Ratio, bound: Any) -> Any:
+    return value / (max(bound, TINY) if np.ndim(bound) == 0 else np.maximum(bound, TINY))
+
+
+@arithmetic.at_least.register(Ratio)
+def _at_least(value: Ratio, bound: Any) -> Any:
+    return (max(bound, 0.0) if np.ndim(bound) == 0 else np.maximum(bound, 0.0)) / value
+
+
+@arithmetic.at_most.register(LogMonomial)
+def _log_at_most(value: LogMonomial, bound: float) -> Any:
+    return value.monomial / 2.0**bound
+
+
+@arithmetic.at_least.register(LogMonomial)
+def _log_at_least(value: LogMonomial, bound: float) -> Any:
+    return 2.0**bound / value.monomial
+
+
+@arithmetic.at_most.register(Refused)
+@arithmetic.at_least.register(Refused)
+def _limit_refused(value: Refused, _bound: float) -> Refused:
+    return value

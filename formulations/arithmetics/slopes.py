@@ -1,0 +1,262 @@
+"""Intervals that know how fast they move: values over a box with their logarithmic slopes.
+
+For a quantity v of inputs x the slope along input k is d log v / d log x_k. In these terms a product's slopes
+add and a monomial's are exact constants, so p * (n / p) costs nothing in sharpness, and a sum's slopes are
+averages of those of its terms. With them the mean-value form bounds a quantity to second order in the width
+of the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake, number
+from formulations.arithmetics import intervals
+from formulations.arithmetics.intervals import Array, Interval
+
+ZERO = Interval(0.0, 0.0)
+ONE = Interval(1.0, 1.0)
+ROUNDING = 1e-14
+HAIR = intervals.HAIR
+Slopes = tuple[Interval, ...]
+
+
+class Slope:
+    """A quantity over a box: its ``value``, its value at the ``centre``, and its logarithmic ``slopes``.
+
+    Slopes hold for quantities of either sign in the sense dv/dlog x = v * slope; where v may be zero and the
+    slope is unknown it is infinite, and only ``value`` tells something. ``reach``: logarithmic distance from
+    the centre to the ends of the box, along every input.
+    """
+
+    __array_ufunc__ = None
+    __slots__ = ("centre", "reach", "slopes", "value")
+
+    def __init__(self, value: Interval, centre: Interval, slopes: Slopes, reach: Slopes) -> None:
+        self.value = value
+        self.centre = centre
+        self.slopes = slopes
+        self.reach = reach
+
+    @staticmethod
+    def inputs(lo: Array, centre: Array, hi: Array) -> list[Slope]:
+        """One Slope per input for boxes and their centres given as arrays of shape (boxes, inputs)."""
+        k = range(lo.shape[1])
+        reach = tuple(_reach(lo[:, j], centre[:, j], hi[:, j]) for j in k)
+        return [
+            Slope(
+                Interval(lo[:, j], hi[:, j]),
+                Interval.of(centre[:, j]),
+                tuple(ONE if i == j else ZERO for i in k),
+                reach,
+            )
+            for j in k
+        ]
+
+    def of(self, x: Any) -> Slope:
+        """``x`` as a Slope over the same inputs: itself, or a constant."""
+        if isinstance(x, Slope):
+            return x
+        constant = Interval.of(x)
+        return Slope(constant, constant, (ZERO,) * len(self.slopes), self.reach)
+
+    def __bool__(self) -> bool:
+        raise CannotTake("a comparison of intervals has no single answer")
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self)
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def __neg__(self) -> Slope:
+        return Slope(-self.value, -self.centre, self.slopes, self.reach)
+
+    def __add__(self, other: Any) -> Slope:
+        if not isinstance(other, Slope) and np.all(np.asarray(other) == 0):
+            return self
+        b = self.of(other)
+        value, pairs = self.value + b.value, zip(self.slopes, b.slopes, strict=True)
+        if self.value.positive() and b.value.positive():
+            low, high = _share(self, b)
+            slopes = tuple(_average(low, high, p, q) for p, q in pairs)
+        else:
+            slopes = tuple(_divided(self.value * p + b.value * q, value) for p, q in pairs)
+        return Slope(value, self.centre + b.centre, slopes, self.reach)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Slope:
+        return Slope.__add__(self, -other)
+
+    def __rsub__(self, other: Any) -> Slope:
+        return Slope.__add__(-self, other)
+
+    def __mul__(self, other: Any) -> Slope:
+        if not isinstance(other, Slope):
+            return Slope(self.value * other, self.centre * other, self.slopes, self.reach)
+        slopes = _added(self.slopes, other.slopes)
+        return Slope(self.value * other.value, self.centre * other.centre, slopes, self.reach)
+
+    __rmul__ = __mul__
+
+    def reciprocal(self) -> Slope:
+        """One divided by the quantity."""
+        slopes = tuple(s if s is ZERO else -s for s in self.slopes)
+        return Slope(self.value.reciprocal(), self.centre.reciprocal(), slopes, self.reach)
+
+    def __truediv__(self, other: Any) -> Slope:
+        return self * (other.reciprocal() if isinstance(other, Slope) else Interval.of(other).reciprocal())
+
+    def __rtruediv__(self, other: Any) -> Slope:
+        return self.of(other) * self.reciprocal()
+
+    def __pow__(self, exponent: Any) -> Slope:
+        if isinstance(exponent, Slope):
+            return exp(exponent * log(self))
+        e = number(exponent)
+        slopes = tuple(s if s is ZERO else s * e for s in self.slopes)
+        return Slope(self.value**e, self.centre**e, slopes, self.reach)
+
+    def __rpow__(self, base: Any) -> Slope:
+        return exp(self * number(np.log(base)))
+
+
+def _reach(lo: Array, centre: Array, hi: Array) -> Interval:
+    """Logarithmic distance from the centre to both ends; none where the box is a single number, be it 0."""
+    found = intervals.log(Interval(lo, hi) / Interval.of(centre))
+    single = (lo == hi) & (lo == 0)
+    return Interval(np.where(single, 0.0, found.lo), np.where(single, 0.0, found.hi))
+
+
+def _added(a: Slopes, b: Slopes) -> Slopes:
+    return tuple(q if p is ZERO else p if q is ZERO else p + q for p, q in zip(a, b, strict=True))
+
+
+def _share(a: Slope, b: Slope) -> tuple[Array, Array]:
+    """Return the least and the largest share of a in a + b, for a and b not negative.
+
+    What a and b have in common cancels in log(b/a), which the mean-value form bounds.
+    """
+    x, y = a.value, b.value
+    with np.errstate(all="ignore"):
+        low, high = x.lo / (x.lo + y.hi), x.hi / (x.hi + y.lo)
+        move = intervals.log(b.centre / a.centre)
+        for p, q, reach in zip(a.slopes, b.slopes, a.reach, strict=True):
+            if p is not q:
+                move = move + (q - p) * reach
+        known = (x.lo > 0) & (y.lo > 0)
+        low = np.where(known, np.fmax(low, 1 / (1 + np.exp(move.hi))), low)
+        high = np.where(known, np.fmin(high, 1 / (1 + np.exp(move.lo))), high)
+    low, high = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), 1.0, high)
+    return np.maximum(low * (1 - ROUNDING), 0.0), np.minimum(high * (1 + ROUNDING), 1.0)
+
+
+def _average(low: Array, high: Array, p: Interval, q: Interval) -> Interval:
+    """Slope of a sum: share * p + (1 - share) * q, which is extreme at an end of the share."""
+    if p is q:
+        return p
+    with np.errstate(invalid="ignore"):
+        lo = np.minimum(_mix(low, p.lo, q.lo), _mix(high, p.lo, q.lo))
+        hi = np.maximum(_mix(low, p.hi, q.hi), _mix(high, p.hi, q.hi))
+    pad = ROUNDING * np.maximum(np.abs(lo), np.abs(hi))
+    return Interval(np.where(np.isnan(lo), -np.inf, lo - pad), np.where(np.isnan(hi), np.inf, hi + pad))
+
+
+def _mix(share: Array, p: Array, q: Array) -> Array:
+    return np.where(share == 0, 0.0, share * p) + np.where(share == 1, 0.0, (1 - share) * q)
+
+
+def _divided(move: Interval, value: Interval) -> Interval:
+    if move is ZERO or not (np.any(move.lo) or np.any(move.hi)):
+        return ZERO
+    found = move / value
+    unknown = (value.lo <= 0) & (value.hi >= 0)
+    return Interval(np.where(unknown, -np.inf, found.lo), np.where(unknown, np.inf, found.hi))
+
+
+def log(x: Slope) -> Slope:
+    """Natural logarithm."""
+    value = intervals.log(x.value)
+    return Slope(value, intervals.log(x.centre), tuple(_divided(s, value) for s in x.slopes), x.reach)
+
+
+def exp(x: Slope) -> Slope:
+    """Exponential."""
+    slopes = tuple(s if s is ZERO else x.value * s for s in x.slopes)
+    return Slope(intervals.exp(x.value), intervals.exp(x.centre), slopes, x.reach)
+
+
+def maximum(a: Any, b: Any) -> Slope:
+    """Take the larger of two; where either may be the larger, its slope is any between theirs."""
+    first = a if isinstance(a, Slope) else b
+    a, b = first.of(a), first.of(b)
+    above, below = a.value.lo >= b.value.hi, b.value.lo >= a.value.hi
+    slopes = tuple(
+        p
+        if p is q
+        else Interval(
+            np.where(above, p.lo, np.where(below, q.lo, np.minimum(p.lo, q.lo))),
+            np.where(above, p.hi, np.where(below, q.hi, np.maximum(p.hi, q.hi))),
+        )
+        for p, q in zip(a.slopes, b.slopes, strict=True)
+    )
+    return Slope(
+        intervals.maximum(a.value, b.value), intervals.maximum(a.centre, b.centre), slopes, first.reach
+    )
+
+
+def reaches(a: Any, b: Any) -> Slope:
+    """Return 1 where a >= b and 0 elsewhere; where either may be, nothing is known of the slope of a step."""
+    first = a if isinstance(a, Slope) else b
+    a, b = first.of(a), first.of(b)
+    value, centre = intervals.reaches(a.value, b.value), intervals.reaches(a.centre, b.centre)
+    slope = Interval(np.where(value.lo < value.hi, -np.inf, 0.0), np.where(value.lo < value.hi, np.inf, 0.0))
+    return Slope(value, centre, (slope,) * len(first.slopes), first.reach)
+
+
+for _reading in (arithmetic.at_most, arithmetic.at_least):
+    # as of intervals: one expression for arrays of bounds as for one
+    _reading.register(Slope)(_reading.dispatch(Interval))
+arithmetic.log.register(Slope)(log)
+arithmetic.exp.register(Slope)(exp)
+arithmetic.register_maximum(Slope)(maximum)
+arithmetic.register_reaches(Slope)(reaches)
+
+
+def _step(value: Interval, centre: Interval, of: Slope) -> Slope:
+    """A step function: flat where its value is certain, else nothing is known of its slope."""
+    sure = value.lo >= value.hi
+    slope = Interval(np.where(sure, 0.0, -np.inf), np.where(sure, 0.0, np.inf))
+    return Slope(value, centre, (slope,) * len(of.slopes), of.reach)
+
+
+@arithmetic.pick.register(Slope)
+def _pick(which: Slope, values: Sequence[Any]) -> Any:
+    entries = [which.of(v) for v in values]
+    value = arithmetic.pick(which.value, [e.value for e in entries])
+    centre = arithmetic.pick(which.centre, [e.centre for e in entries])
+    if all(not isinstance(v, Slope) for v in values):
+        return _step(value, centre, which)
+    # the entries move, too: as much as any of those that may be picked
+    single = np.floor(which.value.hi + HAIR) <= np.ceil(which.value.lo - HAIR)
+    slopes = []
+    for k in range(len(which.slopes)):
+        own = arithmetic.pick(which.value, [e.slopes[k] for e in entries])
+        slopes.append(Interval(np.where(single, own.lo, -np.inf), np.where(single, own.hi, np.inf)))
+    return Slope(value, centre, tuple(slopes), which.reach)
+
+
+@arithmetic.register_differs(Slope)
+def _differs(a: Any, b: Any) -> Slope:
+    first = a if isinstance(a, Slope) else b
+    a, b = first.of(a), first.of(b)
+    return _step(arithmetic.differs(a.value, b.value), arithmetic.differs(a.centre, b.centre), first)
+
+
+@arithmetic.some.register(Slope)
+def _some(amount: Slope) -> Slope:
+    return _step(arithmetic.some(amount.value), arithmetic.some(amount.centre), amount)

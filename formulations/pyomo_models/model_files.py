@@ -1,0 +1,88 @@
+"""Pyomo models of a question as files for other solvers: lp, nl, gams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyomo.environ as pyo
+
+from formulations.arithmetics.log_program import log_program
+from formulations.problem import Kind, Problem
+from formulations.pyomo_models.program_model import goal_in_si, is_ratio
+from formulations.pyomo_models.pyomo_model import linear_model
+from formulations.pyomo_models.user_model import LOG, PLAIN, user_model
+
+FORMATS = {"lp": "cpxlp", "nl": "nl", "gams": "gams"}
+
+
+class NotLinear(ValueError):
+    """A format for linear problems was asked for one that is not."""
+
+
+def write(
+    problem: Problem,
+    path: Path,
+    form: str,
+    ratio: float | None = None,
+    box: Mapping[str, tuple[float, float]] | None = None,
+) -> None:
+    """Write the model that ``user_model.user_model`` builds as "lp", "nl" or "gams".
+
+    ``ratio``: see ``program_model.pyomo_program``; ``box``: see ``user_model``. A comment at the top says what the
+    objective and the variables are (nl has no such lines).
+
+    Raises ValueError for another form and for a problem that has no model, and NotLinear where "lp" is asked of a
+    problem that is not linear, OSError where the file cannot be written.
+    """
+    if form not in FORMATS:
+        raise ValueError(f"no format {form!r}: there are {', '.join(FORMATS)}")
+    linear = problem.kind in {Kind.LP, Kind.MILP}
+    if form == "lp" and not linear:
+        raise NotLinear(
+            f"lp holds linear problems only and this is one of class {problem.kind}: use nl or gams"
+        )
+    if form == "lp" and ratio is None and problem.program is not None and is_ratio(problem.program):
+        raise NotLinear("lp holds linear problems only and this objective is a ratio: use nl or gams")
+    model = user_model(problem, PLAIN if linear else LOG, box, ratio=ratio if form == "lp" else None)
+    goal = written_goal(problem, ratio if form == "lp" else None) or logarithmic(problem)
+    notes = [goal] if goal else []
+    _to_file(
+        model,
+        path,
+        form,
+        [*notes, *(f"{name}: {named.variable.doc}" for name, named in model.decided.items())],
+    )
+
+
+def written_goal(problem: Problem, ratio: float | None = None) -> str:
+    """How the objective in SI follows from that of a written file, which is scaled; empty where it does not."""
+    if problem.program is not None:
+        return goal_in_si(problem.program, ratio)
+    if problem.kind not in {Kind.LP, Kind.MILP} or problem.goal is None:
+        return ""
+    size = problem.goal.sign * linear_model(problem).goal_scale
+    return f"objective in SI = {size!r} * that of the file"
+
+
+def logarithmic(problem: Problem) -> str:
+    """How the objective in SI follows from that of a written log program; empty for other problems."""
+    if problem.program is not None or problem.kind in {Kind.LP, Kind.MILP}:
+        return ""
+    program = log_program(problem.question)
+    if not program.goal:
+        return ""
+    value = f"{'-' if program.sign < 0 else ''}(that of the file)"
+    if program.plain:
+        return f"the variables y of the file are natural logarithms of SI numbers; objective in SI = {value}"
+    return f"the objective in the file is a natural logarithm: objective in SI = exp({value})"
+
+
+def _to_file(model: pyo.ConcreteModel, path: Path, form: str, notes: list[str]) -> None:
+    """Write a model; ``notes``: what comments at the top of an lp or gams file say (nl has no such lines)."""
+    # the GAMS writer fails on itself where it cannot open the file: what the system says is said here
+    path.open("a", encoding="utf-8").close()
+    model.write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})
+    if form != "nl":
+        lines = (f"* {note}\n" if form == "gams" else f"\\* {note} *\\\n" for note in notes)
+        path.write_text("".join(lines) + path.read_text(encoding="utf-8"), encoding="utf-8")

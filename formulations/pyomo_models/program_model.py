@@ -1,0 +1,265 @@
+"""A linear or mixed-integer program as a Pyomo model, its variables and constraints under the user's names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo import gdp
+
+from formulations import evaluation
+from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
+from formulations.program import Array, Program, branch_count, branches
+from formulations.pyomo_models.user_variables import NoModel
+
+# a continuous variable whose coefficients are within these is left in SI
+USUAL = 1e-4, 1e4
+
+
+def labels(p: Program) -> tuple[str, ...]:
+    """A name for every column: the variable's own, or what an atom says with a number where there are several.
+
+    ``share.a.cpu``, ``setting.a = fast``, ``setting.a differs from setting.b``, ``largest_1``, ``any_1``.
+    """
+    count = {Maximum: 0, Some: 0}
+    found = []
+    for atom in p.columns:
+        if isinstance(atom, Maximum | Some):
+            count[type(atom)] += 1
+            found.append(f"{'largest' if isinstance(atom, Maximum) else 'any'}_{count[type(atom)]}")
+        else:
+            found.append("" if isinstance(atom, Largest) else _label(p, atom))
+    for i, atom in enumerate(p.columns):
+        if isinstance(atom, Largest):
+            found[i] = f"{found[p.columns.index(atom.of)]} is its term {atom.place + 1}"
+    return tuple(found)
+
+
+def _label(p: Program, atom: str | Entry | Differs) -> str:
+    if isinstance(atom, Entry):
+        return f"{atom.name} = {entry_name(p, atom)}"
+    return f"{atom.one} differs from {atom.other}" if isinstance(atom, Differs) else atom
+
+
+def entry_name(p: Program, entry: Entry) -> str:
+    """The name of an entry of a menu, or the number where the menu has none."""
+    d = next(d for d in p.question.decide if d.name == entry.name)
+    value = (d.values or ())[entry.place]
+    menu = evaluation.quantity(p.question.model, entry.name).menu
+    return menu[round(value) - 1] if menu else f"{value:g}"
+
+
+def is_ratio(p: Program) -> bool:
+    """Whether the objective divides one thing that is decided by another."""
+    return p.goal is not None and p.under is not None and bool(p.goal[:-1].any() and p.under[:-1].any())
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """How rows follow an open number: at ``axis`` they are those of the program + (``axis`` - ``at``) * ``rows``."""
+
+    axis: Any
+    at: float
+    rows: Array
+
+
+def pyomo_program(
+    p: Program,
+    branch: int | None = 0,
+    ratio: float | None = None,
+    moves: Sequence[Move] = (),
+    *,
+    disjunctions: bool = False,
+) -> pyo.ConcreteModel:
+    """Build a program as a Pyomo model with variables ``u`` under the names of ``labels``, in units of ``scale``.
+
+    Maxima are variables not below any of their arguments; ``branch``: which of ``branch_count`` sets of rows says
+    of those that something profits from which argument is the largest (rows ``largest``); None: all of them at once,
+    over binary variables or, with ``disjunctions``, as ``pyomo.gdp.Disjunction``. ``moves``: what rows follow. The
+    objective is in units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator -
+    ratio * denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient.
+    Limits are ``limits[name, side]``, what makes atoms ``definitions[label, number]``.
+    """
+    names = labels(p)
+    m = pyo.ConcreteModel()
+    scale = _scale(p)
+    m.scale = dict(zip(names, scale.tolist(), strict=True))
+    m.u = pyo.Var(names, within=pyo.Reals)
+    for name, low, high, unit, whole in zip(names, p.low, p.high, scale, p.integer, strict=True):
+        m.u[name].setlb(low / unit if math.isfinite(low) else None)
+        m.u[name].setub(high / unit if math.isfinite(high) else None)
+        if whole:
+            m.u[name].domain = pyo.Binary if (low, high) == (0.0, 1.0) else pyo.Integers
+    si = np.append(scale, 1.0)
+    m.limits = pyo.Constraint([tuple(k) for k in p.keys if k is not None])
+    owners = _owners(p, names)
+    m.definitions = pyo.Constraint(list(owners.values()))
+    for i, (key, equal) in enumerate(zip(p.keys, p.equal, strict=True)):
+        moved = [(x.axis - x.at, x.rows[i] * si) for x in moves if x.rows[i].any()]
+        body = _row(m, names, p.rows[i] * si, moved)
+        if key is not None:
+            m.limits[tuple(key)] = body <= 0.0
+        else:
+            m.definitions[owners[i]] = body == 0.0 if equal else body <= 0.0
+    if branch is None:
+        _any_branch(m, p, names, si, disjunctions=disjunctions)
+    else:
+        _choose(m, p, names, si, branch)
+    m.goal_scale, m.objective = _objective(m, p, names, si, ratio)
+    return m
+
+
+def _scale(p: Program) -> Array:
+    """SI per unit of every column: powers of ten for continuous ones whose coefficients are far from one."""
+    size = np.abs(p.rows[:, :-1])
+    asked = np.array([k is not None for k in p.keys], dtype=bool)
+    found = np.ones(len(p.columns))
+    for i, atom in enumerate(p.columns):
+        if p.integer[i] or isinstance(atom, Differs):
+            continue
+        if isinstance(atom, Maximum):
+            # it is as large as its arguments
+            rows = p.rows[[j for j, k in enumerate(p.keys) if k is None and p.rows[j, i] < 0]]
+            typical = float((np.abs(rows) * np.append(found, 1.0)).max(initial=0.0, where=_others(rows, i)))
+        else:
+            # the size at which a limit binds, else that at which what it is part of is of order one
+            most = size[asked, i].max(initial=0.0) or size[~asked, i].max(initial=0.0)
+            typical = 1.0 / most if most > 0 else 1.0
+        if typical > 0 and not USUAL[0] <= typical <= USUAL[1]:
+            found[i] = 10.0 ** round(math.log10(typical))
+    return found
+
+
+def _others(rows: Array, column: int) -> Any:
+    keep = np.ones(rows.shape, dtype=bool)
+    keep[:, column] = False
+    return keep
+
+
+def _owners(p: Program, names: tuple[str, ...]) -> dict[int, tuple[str, int]]:
+    """The atom that a row without a key is there for, and which of its rows it is."""
+    found: dict[int, tuple[str, int]] = {}
+    count: dict[str, int] = {}
+    for i, key in enumerate(p.keys):
+        if key is not None:
+            continue
+        used = [j for j in np.flatnonzero(p.rows[i, :-1]) if not isinstance(p.columns[j], str | Entry)]
+        label = names[used[-1]] if used else _picked(p, int(np.flatnonzero(p.rows[i, :-1])[0]))
+        count[label] = count.get(label, 0) + 1
+        found[i] = label, count[label]
+    return found
+
+
+def _picked(p: Program, column: int) -> str:
+    atom: Atom = p.columns[column]
+    return atom.name if isinstance(atom, Entry) else str(atom)
+
+
+def _row(
+    m: pyo.ConcreteModel, names: tuple[str, ...], row: Array, moved: Sequence[tuple[Any, Array]] = ()
+) -> Any:
+    """A row divided by its largest coefficient; one without variables is still a row."""
+    size = _size(row)
+    used = np.flatnonzero(row[:-1])
+    body = sum((float(row[j]) / size * m.u[names[j]] for j in used), 0.0 * m.u[names[0]])
+    for by, more in moved:
+        inner = (float(more[j]) / size * m.u[names[j]] for j in np.flatnonzero(more[:-1]))
+        body = body + by * (sum(inner, 0.0) + float(more[-1]) / size)
+    return body + float(row[-1]) / size
+
+
+def _size(row: Array) -> float:
+    return float(np.abs(row[:-1]).max(initial=0.0)) or float(abs(row[-1])) or 1.0
+
+
+def _any_branch(
+    m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, *, disjunctions: bool
+) -> None:
+    """Say of every exact maximum that it is one of its arguments; raises NoModel where that has no finite room."""
+    low, high = (np.append(ends, si[-1]) for ends in (p.low, p.high))
+    for place, arguments in p.exact:
+        rows = -arguments
+        rows[:, place] += 1.0
+        bodies = [_row(m, names, row * si) for row in rows]
+        if disjunctions:
+            m.add_component(f"largest {names[place]}", gdp.Disjunction(expr=[[b <= 0.0] for b in bodies]))
+            continue
+        # 0 times an end that is infinite is none
+        most = np.where(rows > 0, high, np.where(rows < 0, low, 0.0)) * rows
+        room = np.where(rows == 0, 0.0, most).sum(axis=1)
+        if not np.isfinite(room).all():
+            raise NoModel(
+                f"{names[place]} must be one of several amounts without an upper end: give what is decided a max"
+            )
+        one = pyo.Var(range(len(rows)), within=pyo.Binary)
+        m.add_component(f"which {names[place]}", one)
+        m.add_component(f"one {names[place]}", pyo.Constraint(expr=sum(one.values()) == 1))
+        limits = pyo.Constraint(range(len(rows)))
+        m.add_component(f"largest {names[place]}", limits)
+        for k, (row, body) in enumerate(zip(rows, bodies, strict=True)):
+            limits[k] = body <= max(float(room[k]), 0.0) / _size(row * si) * (1 - one[k])
+
+
+def _choose(m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, branch: int) -> None:
+    count = branch_count(p)
+    if not 0 <= branch < count:
+        raise ValueError(
+            f"there are {count} ways of choosing the largest terms, counted from 0: none is {branch}"
+        )
+    extra = next(rows for i, rows in enumerate(branches(p)) if i == branch)
+    m.largest = pyo.Constraint([names[place] for place, _ in p.exact])
+    for (place, _), row in zip(p.exact, extra, strict=True):
+        m.largest[names[place]] = _row(m, names, row * si) <= 0.0
+
+
+def _objective(
+    m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, ratio: float | None
+) -> tuple[float, pyo.Objective]:
+    if p.goal is None or p.under is None:
+        return 1.0, pyo.Objective(expr=0.0 * m.u[names[0]])
+    if is_ratio(p) and ratio is None:
+        above, below = (
+            sum(float(v[j]) * si[j] * m.u[names[j]] for j in np.flatnonzero(v[:-1])) + float(v[-1])
+            for v in (p.goal, p.under)
+        )
+        return 1.0, pyo.Objective(expr=above / below)
+    cost = linear_cost(p, 0.0 if ratio is None else ratio) * si
+    size = goal_size(cost)
+    terms = (float(cost[j]) / size * m.u[names[j]] for j in np.flatnonzero(cost[:-1]))
+    return size, pyo.Objective(expr=sum(terms, 0.0 * m.u[names[0]]) + float(cost[-1]) / size)
+
+
+def goal_in_si(p: Program, ratio: float | None = None) -> str:
+    """How the user's objective, SI, follows from that of ``pyomo_program``; empty where it does not, or is the same."""
+    if p.goal is None or p.under is None or (is_ratio(p) and ratio is not None):
+        return ""
+    if is_ratio(p):
+        return "objective in SI = 1 / that of the file" if p.sign < 0 else ""
+    size = goal_size(linear_cost(p, 0.0) * np.append(_scale(p), 1.0))
+    # minimised are what is asked or its reciprocal, and where only the denominator is decided minus its reciprocal
+    below = bool(p.under[:-1].any())
+    found = f"{'-' * below}{size!r} * that of the file"
+    return "objective in SI = " + (f"1 / ({found})" if below != (p.sign < 0) else found)
+
+
+def goal_size(cost: Array) -> float:
+    """What a linear form is divided by as an objective: its largest coefficient."""
+    return float(np.abs(cost[:-1]).max(initial=0.0)) or 1.0
+
+
+def linear_cost(p: Program, ratio: float) -> Array:
+    """What a program minimises as a linear form, for a ratio numerator - ``ratio`` * denominator.
+
+    Where only the denominator is decided, minus it over the numerator: minus the reciprocal of the ratio.
+    """
+    assert p.goal is not None, "only an objective costs"
+    assert p.under is not None, "only an objective costs"
+    if not p.under[:-1].any():
+        return p.goal / float(p.under[-1])
+    if not p.goal[:-1].any():
+        return -p.under / float(p.goal[-1])
+    return p.goal - ratio * p.under

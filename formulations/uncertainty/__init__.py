@@ -1,0 +1,1 @@
+"""One problem for many worlds."""

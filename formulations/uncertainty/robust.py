@@ -1,0 +1,224 @@
+"""Geometric programs in many worlds: posynomials with a coefficient for each world, and what bounds them from below.
+
+Where the uncertain numbers stand in coefficients only, a metric is in world i a posynomial
+
+    fᵢ(x) = Σⱼ cᵢⱼ Πᵥ xᵥ^(aⱼᵥ)            with the same exponents in every world,
+
+so a weighted mean of it over the worlds is a posynomial with as many terms, Σⱼ (Σᵢ wᵢ cᵢⱼ) Πᵥ xᵥ^(aⱼᵥ). A maximum that
+only harms is at least each of its arguments: with the one that is largest in world i at a design y put in its place,
+fᵢ becomes a posynomial that is nowhere above it and equal to it at y. Either kind is a *cut*: below the true function
+everywhere, equal to it at the design it was made at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.arithmetics import maxima
+from formulations.arithmetics.maxima import is_maximum, names_in, split
+from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio
+from formulations.problem import Goal, Problem, Row, Variable, formulate, symbolic
+from formulations.uncertainty.worlds import Worlds
+
+Array = NDArray[np.float64]
+Point = Mapping[str, float]
+APART = 256
+"""Worlds that are run one by one where they do not have the same terms."""
+GAINS = "a maximum from which something gains"
+SUM = "the larger of two quotients by sums"
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """A question in N worlds in mathematics: coefficients are numbers, or arrays (N,).
+
+    ``taken``: what each unknown of a maximum is the largest of. ``known``: metrics of the nominal question without
+    maxima, by which ties go.
+    """
+
+    worlds: Worlds
+    variables: tuple[Variable, ...]
+    goal: Goal | None
+    rows: tuple[Row, ...]
+    taken: Mapping[str, tuple[Ratio, ...]]
+    known: Mapping[str, Ratio]
+
+
+def posed(worlds: Worlds) -> Posed:
+    """Run the model on symbols with arrays for coefficients; raises NotPosynomial with the reason where it cannot.
+
+    Where exponents are uncertain, or numbers are 0 in some worlds only, each of up to APART worlds is run by itself.
+    Refused, beside what is no ratio of posynomials: maxima from which something gains.
+    """
+    nominal = formulate(worlds.nominal)
+    if nominal.rows is None and not nominal.cases:
+        raise NotPosynomial(nominal.refusal or "whole numbers and menus of sums")
+    try:
+        with maxima.named() as taken:
+            goal, rows = symbolic(worlds.every, 0)
+    except (NotPosynomial, TypeError, ValueError) as refusal:
+        return _apart(worlds, nominal, str(refusal))
+    pairs = [(r.numerator, r.denominator) for r in rows]
+    pairs += [] if goal is None else [(goal.numerator, goal.denominator)]
+    _only_harm(pairs, taken.terms)
+    known = {
+        n: r
+        for n, r in nominal.known.items()
+        if not any(map(is_maximum, names_in((r.numerator, r.denominator))))
+    }
+    return Posed(worlds, nominal.variables, goal, rows, dict(taken.terms), known)
+
+
+def _apart(worlds: Worlds, nominal: Problem, why: str) -> Posed:
+    """Run the model in each world by itself: terms that some worlds do not have are 0 there."""
+    if worlds.size > APART:
+        raise NotPosynomial(f"exponents or zeros that differ between more than {APART} worlds ({why})")
+    problems = [formulate(worlds.at(i)) for i in range(worlds.size)]
+    if any(p.rows is None or p.cases for p in problems):
+        raise NotPosynomial("maxima whose exponents or zeros differ between worlds")
+    every = [{r.key: r for r in p.rows or ()} for p in problems]
+    keys = dict.fromkeys(key for rows in every for key in rows)
+    none = Posynomial({})
+    rows = tuple(
+        Row(
+            key,
+            _united([rows[key].numerator if key in rows else none for rows in every]),
+            _united([rows[key].denominator if key in rows else ONE for rows in every]),
+        )
+        for key in keys
+    )
+    goal = nominal.goal
+    if goal is not None:
+        goals = [p.goal or goal for p in problems]
+        top, bottom = _united([g.numerator for g in goals]), _united([g.denominator for g in goals])
+        goal = replace(goal, numerator=top, denominator=bottom)
+    return Posed(worlds, nominal.variables, goal, rows, {}, nominal.known)
+
+
+def _united(each: list[Posynomial]) -> Posynomial:
+    """One posynomial with a coefficient for each world, from that of each world."""
+    keys = dict.fromkeys(key for p in each for key in p.terms)
+    found = {key: np.array([float(p.terms.get(key, 0.0)) for p in each]) for key in keys}
+    return Posynomial({key: float(c[0]) if np.ptp(c) == 0 else c for key, c in found.items()})
+
+
+def _only_harm(pairs: list[tuple[Posynomial, Posynomial]], terms: Mapping[str, tuple[Ratio, ...]]) -> None:
+    """Refuse maxima that stand where a larger value helps, here or inside another maximum in use."""
+    fresh, seen = list(pairs), set[str]()
+    while fresh:
+        pair = fresh.pop()
+        if any(n.endswith(maxima.UP) for n in names_in(split(pair))):
+            raise NotPosynomial(GAINS)
+        for name in names_in(pair) - seen:
+            seen.add(name)
+            for argument in terms.get(name, ()):
+                if not argument.denominator.is_monomial:
+                    raise NotPosynomial(SUM)
+                fresh.append((argument.numerator, argument.denominator))
+
+
+def certain(p: Posynomial) -> bool:
+    """Tell whether a posynomial is the same in every world, and holds no maximum."""
+    return all(np.ndim(c) == 0 or np.ptp(c) == 0 for c in p.terms.values()) and not any(
+        is_maximum(v) for key in p.terms for v, _ in key
+    )
+
+
+def settled(asked: Posed, p: Posynomial, x: Point) -> Posynomial:
+    """Return a cut of a posynomial at the design ``x``: each maximum replaced by what is largest there, by world."""
+    if not any(is_maximum(v) for key in p.terms for v, _ in key):
+        return p
+    total = Posynomial({})
+    for key, c in p.terms.items():
+        term = Posynomial({tuple(part for part in key if not is_maximum(part[0])): c})
+        for name, power in key:
+            if is_maximum(name):
+                term = term * _largest(asked, name, power, x)
+        total = total + term
+    return total
+
+
+def _largest(asked: Posed, name: str, power: float, x: Point) -> Posynomial:
+    """Return a cut of a maximum to a power: in each world the argument that is largest at ``x``."""
+    cuts = [settled(asked, a.numerator, x) for a in asked.taken[name]]
+    levels = np.stack(np.broadcast_arrays(*(np.asarray(p(**x), float) for p in cuts)))
+    if levels.ndim == 1:
+        return _power(cuts[int(levels.argmax())], power, x, asked.worlds.size)
+    best = levels.argmax(0)
+    total = Posynomial({})
+    for k, p in enumerate(cuts):
+        if np.any(best == k):
+            raised = _power(p, power, x, asked.worlds.size)
+            total = total + Posynomial({key: np.where(best == k, c, 0.0) for key, c in raised.terms.items()})
+    return total
+
+
+def _power(p: Posynomial, power: float, x: Point, worlds: int) -> Posynomial:
+    """Return a cut of a posynomial to a positive power: itself where that is one, else its monomial tangent's power.
+
+    By the weighted means' inequality Σ uⱼ ≥ Π (uⱼ/αⱼ)^αⱼ, equal at ``x`` for α the shares of the terms there.
+    """
+    if p.is_monomial:
+        return p.power(power)
+    if power == int(power) and power <= 4:
+        product = p
+        for _ in range(int(power) - 1):
+            product = product * p
+        return product
+    at = {key: np.broadcast_to(Posynomial({key: c})(**x), (worlds,)) for key, c in p.terms.items()}
+    shares = {key: u / sum(at.values()) for key, u in at.items()}
+    if all(np.ptp(s) <= 1e-12 for s in shares.values()):
+        return _tangent(p, {key: float(s[0]) for key, s in shares.items()}, power)
+    total = Posynomial({})
+    for i in range(worlds):
+        here = Posynomial({key: in_world(c, i) for key, c in p.terms.items()})
+        ((key, c),) = _tangent(here, {key: float(s[i]) for key, s in shares.items()}, power).terms.items()
+        alone = np.zeros(worlds)
+        alone[i] = float(c)
+        total = total + Posynomial({key: alone})
+    return total
+
+
+def _tangent(p: Posynomial, shares: Mapping[Any, float], power: float) -> Posynomial:
+    product = Posynomial({(): 1.0})
+    for key, share in shares.items():
+        if share > 0:
+            product = product * Posynomial({key: p.terms[key] / share}).power(share * power)
+    return product
+
+
+def in_world(c: Any, i: int) -> Any:
+    """Return a coefficient in one world."""
+    return float(c[i]) if np.ndim(c) else c
+
+
+def at_world(p: Posynomial, i: int) -> Posynomial:
+    """Return a posynomial without maxima in one world; terms that are not there are left out."""
+    terms = {key: in_world(c, i) for key, c in p.terms.items()}
+    return Posynomial({key: c for key, c in terms.items() if c > 0})
+
+
+def weighted(p: Posynomial, weights: Array) -> Posynomial:
+    """Return the weighted mean over the first worlds of a posynomial without maxima; the weights add up to 1."""
+    terms = {
+        key: float(weights @ c[: weights.size]) if np.ndim(c) else float(c) for key, c in p.terms.items()
+    }
+    return Posynomial({key: c for key, c in terms.items() if c > 0})
+
+
+def row_at(asked: Posed, row: Row, i: int, x: Point) -> Row:
+    """Return a cut, made at the design ``x``, of a limit in world ``i``; only the numerator holds maxima."""
+    one = {key: np.asarray(c) for key, c in settled(asked, row.numerator, x).terms.items()}
+    return replace(row, numerator=at_world(Posynomial(one), i), denominator=at_world(row.denominator, i))
+
+
+def folded(goal: Goal) -> Posynomial | None:
+    """Return what is minimised as one posynomial, where its divisor is a monomial."""
+    if not goal.denominator.is_monomial:
+        return None
+    return goal.numerator * goal.denominator.power(-1.0)

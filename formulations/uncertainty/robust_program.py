@@ -1,0 +1,204 @@
+"""Linear and mixed-integer programs in many worlds, over the columns that are decided once for all of them.
+
+Shares, counts and picks are the same in every world; a maximum has a value of its own in each. Where it only harms, the
+argument that is largest in world i at a point put in its place gives an affine function of the shared columns that is
+nowhere above the true one and equal to it at that point: a cut.
+
+Numbers that come out otherwise in some worlds (which of two terms of a roofline is the larger, whether a cost is 0)
+make programs of other columns there: such worlds are parts of their own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum
+from formulations.arithmetics.many import Differ, Many
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.evaluation import RowKey
+from formulations.program import Program, is_linear, program
+from formulations.uncertainty.worlds import Worlds
+from scenarios.question import Question
+
+Array = NDArray[np.float64]
+GAINS = "a maximum from which something gains"
+AMOUNTS = "an uncertain number in what says whether there is any of an amount"
+PARTS = 64
+"""Parts of other columns that the worlds may fall into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Worlds (numbers ``places``) whose programs have the same columns, of which ``shared`` are decided for all worlds.
+
+    ``losses`` (n, C + 1): what is to be small of the objective; ``rows``: limits (n, C + 1) <= 0 by key; ``defines``:
+    of each column of a maximum, inner ones first, its arguments (A, n, C + 1). ``base`` and ``equal``: rows of shared
+    columns alone, the same in every world.
+    """
+
+    places: NDArray[np.intp]
+    program: Program
+    shared: NDArray[np.intp]
+    losses: Array | None
+    rows: Mapping[RowKey, Array]
+    base: Array
+    equal: NDArray[np.bool_]
+    defines: Mapping[int, Array]
+
+    def over_shared(self, form: Array, u: Array) -> Array:
+        """Return a cut of affine functions (n, C + 1) at the shared columns ``u``: functions (n, S + 1) of these."""
+        found = form[:, [*self.shared, -1]].copy()
+        for place, cut in self._maxima(u).items():
+            found += form[:, place, None] * cut
+        return found
+
+    def _maxima(self, u: Array) -> dict[int, Array]:
+        cuts: dict[int, Array] = {}
+        for place, arguments in self.defines.items():
+            flat = arguments[:, :, [*self.shared, -1]].copy()
+            for inner, cut in cuts.items():
+                flat += arguments[:, :, inner, None] * cut
+            largest = (flat @ u).argmax(0)
+            cuts[place] = flat[largest, np.arange(len(largest))]
+        return cuts
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """A question in N worlds over its shared columns."""
+
+    worlds: Worlds
+    parts: tuple[Part, ...]
+
+    @property
+    def program(self) -> Program:
+        """The program of the first part."""
+        return self.parts[0].program
+
+    @property
+    def shared(self) -> NDArray[np.intp]:
+        """Numbers of the shared columns in it."""
+        return self.parts[0].shared
+
+    @property
+    def keys(self) -> tuple[RowKey, ...]:
+        """The limits of any world."""
+        return tuple(dict.fromkeys(key for part in self.parts for key in part.rows))
+
+    @property
+    def goal(self) -> bool:
+        """Whether there is an objective."""
+        return self.parts[0].losses is not None
+
+    def losses(self, u: Array) -> Array:
+        """Cuts of the losses in the worlds that count, at ``u``: (n, S + 1)."""
+        forms = [(part, part.losses) for part in self.parts if part.losses is not None]
+        return self._together(forms, u)[: self.worlds.measured]
+
+    def limit(self, key: RowKey, u: Array) -> Array:
+        """Cuts of a limit in the worlds in which it counts, at ``u``; 0 where a world does not have it."""
+        forms = [(part, part.rows[key]) for part in self.parts if key in part.rows]
+        count = self.worlds.size if key.name in self.worlds.wide else self.worlds.measured
+        return self._together(forms, u)[:count]
+
+    def _together(self, forms: list[tuple[Part, Array]], u: Array) -> Array:
+        found = np.zeros((self.worlds.size, u.size))
+        for part, form in forms:
+            found[part.places] = part.over_shared(form, u)
+        return found
+
+
+def posed(worlds: Worlds) -> Posed:
+    """Write the programs of all worlds; raises NotPosynomial, with the reason, where that cannot be done."""
+    if not is_linear(worlds.nominal):
+        raise NotPosynomial("no affine arithmetic")
+    parts = []
+    for places, p in _alike(worlds, np.arange(worlds.size)):
+        parts.append(_part(places, p))
+        if len(parts) > PARTS:
+            raise NotPosynomial(f"worlds that fall into more than {PARTS} kinds")
+    first = _names(parts[0])
+    if any(_names(part) != first or not np.array_equal(part.base, parts[0].base) for part in parts):
+        raise NotPosynomial(AMOUNTS)
+    return Posed(worlds, tuple(parts))
+
+
+def _alike(worlds: Worlds, places: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], Program]]:
+    """Cut worlds into parts whose programs come out alike."""
+    try:
+        p = program(_many(worlds.some(places).every))
+    except Differ as told:
+        holds = np.broadcast_to(told.holds.reshape(-1), places.shape)
+        yield from _alike(worlds, places[holds])
+        yield from _alike(worlds, places[~holds])
+    else:
+        yield places, p
+
+
+def _names(part: Part) -> list[Atom]:
+    columns = [part.program.columns[i] for i in part.shared]
+    if not all(isinstance(c, str | Entry | Differs) for c in columns):
+        # an indicator is known by what it is made of, which may differ from part to part
+        return [c if isinstance(c, str | Entry | Differs) else f" {k}" for k, c in enumerate(columns)]
+    return columns
+
+
+def _part(places: NDArray[np.intp], p: Program) -> Part:
+    if p.exact or any(isinstance(c, Largest) for c in p.columns):
+        raise NotPosynomial(GAINS)
+    tops, bottoms = (np.broadcast_to(m, (places.size, *m.shape[-2:])) for m in (p.numerators, p.denominators))
+    maxima = [i for i, c in enumerate(p.columns) if isinstance(c, Maximum)]
+    shared = np.array([i for i in range(len(p.columns)) if i not in set(maxima)])
+    defines: dict[int, list[int]] = {i: [] for i in maxima}
+    rows: dict[RowKey, Array] = {}
+    base: list[int] = []
+    for r, key in enumerate(p.keys):
+        if key is not None:
+            rows[key] = tops[:, r] - bottoms[:, r]
+            continue
+        held = np.flatnonzero(bottoms[0, r])
+        if held.size == 1 and int(held[0]) in defines and not p.equal[r]:
+            defines[int(held[0])].append(r)
+        else:
+            base.append(r)
+    plain = tops[:, base] - bottoms[:, base]
+    if np.ptp(plain, axis=0).any() or plain[:, :, maxima].any():
+        raise NotPosynomial(AMOUNTS)
+    losses = _losses(p, places.size)
+    for form in (*rows.values(), *(tops[:, r] for k in defines.values() for r in k), losses):
+        if form is not None and (form[:, maxima] < 0).any():
+            raise NotPosynomial(GAINS)
+    arguments = {i: np.stack([tops[:, r] for r in k]) for i, k in defines.items()}
+    return Part(places, p, shared, losses, rows, plain[0][:, [*shared, -1]], p.equal[base], arguments)
+
+
+def _many(question: Question) -> Question:
+    """Return the question with numbers of many points in the place of arrays."""
+
+    def of(v: Any) -> Any:
+        return Many(v) if np.ndim(v) == 1 else v
+
+    limits = tuple(
+        dataclasses.replace(x, minimum=of(x.minimum), maximum=of(x.maximum)) for x in question.limits
+    )
+    given = {n: of(v) for n, v in question.given.items()}
+    return dataclasses.replace(question, given=given, limits=limits)
+
+
+def _losses(p: Program, count: int) -> Array | None:
+    """What is to be small of the objective in each world; raises NotPosynomial for a ratio of two affine forms."""
+    if p.goal is None or p.under is None:
+        return None
+    goal, under = (np.broadcast_to(v, (count, v.shape[-1])) for v in (p.goal, p.under))
+    # of what is maximised goal/under is the reciprocal, and the mean of a reciprocal is not that of the mean
+    if p.sign > 0 and not under[:, :-1].any():
+        return goal / under[:, -1:]
+    if p.sign < 0 and not goal[:, :-1].any():
+        return -under / goal[:, -1:]
+    raise NotPosynomial("the mean of a ratio of sums of shares and counts over the worlds")

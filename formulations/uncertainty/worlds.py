@@ -1,0 +1,151 @@
+"""One question in many worlds: what is uncertain has a number for each world, and one design is judged in all of them.
+
+A world is a sample of a distribution, or a vertex of a box of intervals. ``Worlds.every`` is the question with arrays
+of N numbers where something is uncertain, so that one run of the model's equations judges a design in every world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import batch, evaluation, over_grid
+from formulations.evaluation import RowKey
+from scenarios.question import Limit, Question, combinations, fixed
+from scenarios.sweep.grids import Grid
+
+Array = NDArray[np.float64]
+SAMPLE = "sample"
+"""What a world is called that is drawn from a distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worlds:
+    """A question in N equally likely worlds.
+
+    ``nominal``: with the file's own numbers (no world of its own). ``every``: with arrays of N numbers. ``word``: what
+    a world is called in an answer. ``counted``: only the first so many worlds count in the measure and for the limits;
+    in all of them the limits named in ``wide`` hold (None: all worlds count for all).
+    """
+
+    nominal: Question
+    every: Question
+    size: int
+    word: str = SAMPLE
+    counted: int | None = None
+    wide: frozenset[str] = frozenset()
+
+    @property
+    def measured(self) -> int:
+        """Number of worlds that count in the measure."""
+        return self.size if self.counted is None else self.counted
+
+    @property
+    def words(self) -> str:
+        """How many worlds count, in words."""
+        plural = "vertices" if self.word == "vertex" else f"{self.word}s"
+        return f"{self.measured} {self.word if self.measured == 1 else plural}"
+
+    def with_more(self, values: Mapping[str, Array], wide: frozenset[str]) -> Worlds:
+        """Return these worlds and more, in which only the limits ``wide`` count; ``values``: of each number (V,)."""
+        given = {**self.every.given, **{n: np.append(self._all(n), v) for n, v in values.items()}}
+        count = next(iter(values.values())).size
+        every = replace(self.every, given=given)  # type: ignore[arg-type]
+        return replace(self, every=every, size=self.size + count, counted=self.measured, wide=wide)
+
+    def _all(self, name: str) -> Array:
+        return np.broadcast_to(np.asarray(self.every.given[name], float), (self.size,))
+
+    def at(self, i: int) -> Question:
+        """Return the question in world ``i``, of plain numbers."""
+        given = {n: _number(v, i) for n, v in self.every.given.items()}
+        return replace(self.every, given=given, limits=_limits(self.every, lambda v: _number(v, i)))
+
+    def some(self, places: Sequence[int] | NDArray[Any]) -> Worlds:
+        """Return some of the worlds, those that count in the measure first."""
+        take = np.sort(np.asarray(places, dtype=int))
+        given = {n: _some(v, take) for n, v in self.every.given.items()}
+        every = replace(self.every, given=given, limits=_limits(self.every, lambda v: _some(v, take)))
+        counted = None if self.counted is None else int((take < self.counted).sum())
+        return replace(self, every=every, size=take.size, counted=counted)
+
+    def uncertain(self) -> dict[str, Array]:
+        """Return the uncertain numbers by name, one for each world."""
+        return {n: v for n, v in self.every.given.items() if np.ndim(v) == 1}  # type: ignore[misc]
+
+    def choices(self) -> list[tuple[Mapping[str, str], Worlds]]:
+        """Go through the combinations of what is chosen among names, each with the worlds it leaves."""
+        return [
+            (chosen, replace(self, nominal=nominal, every=fixed(self.every, dict(chosen))))
+            for chosen, nominal in combinations(self.nominal)
+        ]
+
+
+def _number(v: Any, i: int) -> Any:
+    return float(v[i]) if np.ndim(v) == 1 else v
+
+
+def _some(v: Any, take: Any) -> Any:
+    return v[take] if np.ndim(v) == 1 else v
+
+
+def _limits(question: Question, of: Any) -> tuple[Limit, ...]:
+    return tuple(replace(x, minimum=of(x.minimum), maximum=of(x.maximum)) for x in question.limits)
+
+
+def of_grid(grid: Grid, nominal: Question, word: str = SAMPLE) -> Worlds:
+    """Return the worlds that stand along the one axis of a grid; ``nominal``: the question without that axis.
+
+    Raises ValueError where the axis holds more than numbers (names, the size of a word).
+    """
+    spread = over_grid.spread(grid)
+    if len(grid.axes) != 1 or spread.runs > 1:
+        raise ValueError("worlds are one axis of plain numbers")
+    every = batch.asked(spread, over_grid.whole(grid))
+    return Worlds(nominal, every, grid.size, word)
+
+
+def of_values(nominal: Question, values: Mapping[str, Array], word: str = SAMPLE) -> Worlds:
+    """Return the worlds in which these given numbers of a question have these values (N,), SI; without any, one."""
+    size = next((v.size for v in values.values()), 1)
+    given: dict[str, Any] = {**nominal.given, **values}
+    return Worlds(nominal, replace(nominal, given=given), size, word)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Designs in every world, by the model's equations in plain floats; the last dimension is that of the worlds.
+
+    ``ratios``: limits, which hold at 1 and below, in the worlds in which they count. ``objective``: in the worlds that
+    count in the measure; None where there is none.
+    """
+
+    objective: Array | None
+    ratios: Mapping[RowKey, Array]
+    metrics: Mapping[str, Array]
+
+
+def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
+    """Run the model at a design, or at several (arrays (D, 1)), in all worlds at once."""
+    point: dict[str, Any] = {n: np.asarray(v, float)[()] for n, v in x.items()}
+    one = next((v for v in point.values() if np.ndim(v)), np.float64(0.0))
+    shape = np.broadcast_shapes(np.shape(one), (worlds.size,))
+    every = evaluation.unraised(worlds.every)
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(every, point)
+        rows = evaluation.ratios(every, point, at)
+        goal = evaluation.objective(every, point, at) if every.objectives else None
+    count = worlds.measured
+    return Judged(
+        None if goal is None else _wide(goal, shape)[..., :count],
+        {key: _wide(r, shape)[..., : None if key.name in worlds.wide else count] for key, r in rows.items()},
+        {n: _wide(v, shape) for n, v in at.items()},
+    )
+
+
+def _wide(v: Any, shape: tuple[int, ...]) -> Array:
+    return np.broadcast_to(np.asarray(v, float), shape)

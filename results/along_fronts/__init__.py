@@ -1,0 +1,1 @@
+"""What a front says: exchange rates, hypervolume, segments, fronts of many places."""

@@ -1,0 +1,1 @@
+"""File formats of others, and files read back."""

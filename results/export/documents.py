@@ -1,0 +1,145 @@
+"""A dataset as a table in a document: Markdown or LaTeX."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.streams import visible
+from results.export import flat
+from results.export.table import replacing
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Sequence
+
+    import xarray as xr
+
+    from results.export.flat import Column
+
+DIGITS = 6
+_POWER = re.compile(r"(-?[0-9.]+)e([+-])0*([0-9]+)")
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def to_markdown(
+    dataset: xr.Dataset, path: str | os.PathLike[str], columns: Sequence[Column] | None = None
+) -> Path:
+    """Write a dataset as a Markdown table under its title, one row per point, units in the head.
+
+    Of a single answer the table stands upright: a row for each quantity. What comes from a scenario is escaped.
+    Raises StoreError where the file cannot be written.
+    """
+    head, rows, right = _table(dataset, columns)
+    with replacing(path) as writing, writing.open("w", encoding="utf-8") as file:
+        file.write(f"**{_markdown(_title(dataset))}**\n\n" if _title(dataset) else "")
+        file.write(_bars(_markdown(h) for h in head))
+        file.write(_bars("---:" if r else "---" for r in right))
+        for row in rows:
+            file.write(_bars(_markdown(cell) for cell in row))
+        file.write(f"\n{_markdown(_origin(dataset))}\n")
+    return Path(path)
+
+
+def to_latex(
+    dataset: xr.Dataset, path: str | os.PathLike[str], columns: Sequence[Column] | None = None
+) -> Path:
+    r"""Write a dataset as a LaTeX table for ``\input``, with the lines of the package booktabs.
+
+    Otherwise as ``to_markdown``.
+    """
+    head, rows, right = _table(dataset, columns)
+    with replacing(path) as writing, writing.open("w", encoding="utf-8") as file:
+        file.write(f"% {' '.join(visible(_origin(dataset)).split())}\n% needs \\usepackage{{booktabs}}\n")
+        file.write("\\begin{table}\n  \\centering\n")
+        file.write(f"  \\caption{{{_latex(_title(dataset))}}}\n" if _title(dataset) else "")
+        file.write(f"  \\begin{{tabular}}{{{''.join('r' if r else 'l' for r in right)}}}\n    \\toprule\n")
+        file.write(_ampersands(map(_latex, head)) + "    \\midrule\n")
+        for row in rows:
+            file.write(_ampersands(map(_latex, row)))
+        file.write("    \\bottomrule\n  \\end{tabular}\n\\end{table}\n")
+    return Path(path)
+
+
+def _bars(cells: Any) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _ampersands(cells: Any) -> str:
+    row = " & ".join(cells)
+    # a bracket after the end of the row before would be read as room between the rows
+    return f"    {'{}' if row.startswith('[') else ''}{row} \\\\\n"
+
+
+def _table(
+    dataset: xr.Dataset, columns: Sequence[Column] | None
+) -> tuple[list[str], Iterator[list[str]], list[bool]]:
+    """Return the head of the table, its rows, and which columns are numbers."""
+    chosen = flat.columns(dataset) if columns is None else columns
+    numbers = [c.words is None and not c.text for c in chosen]
+    if flat.points(dataset):
+        return [c.heading for c in chosen], _rows(dataset, chosen, _number), numbers
+    (row,) = _rows(dataset, chosen, _number)
+    upright = [
+        [c.label, cell, "" if c.unit == "1" else c.unit] for c, cell in zip(chosen, row, strict=True) if cell
+    ]
+    return ["name", "value", "unit"], iter(upright), [False, True, False]
+
+
+def _rows(
+    dataset: xr.Dataset, columns: Sequence[Column], number: Callable[[float], str]
+) -> Iterator[list[str]]:
+    for piece in flat.rows(dataset):
+        cells = [flat.in_words(flat.values(piece, c), c, "") for c in columns]
+        for row in zip(*cells, strict=True):
+            yield [cell if isinstance(cell, str) else number(cell) for cell in row]
+
+
+def _number(value: float) -> str:
+    if math.isfinite(value) and float(value).is_integer() and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:.{DIGITS}g}"
+
+
+def _title(dataset: xr.Dataset) -> str:
+    return " ".join(str(dataset.attrs.get("title", "")).split())
+
+
+def _origin(dataset: xr.Dataset) -> str:
+    """Say where a table comes from."""
+    versions = json.loads(dataset.attrs.get("versions", "{}"))
+    told = f"dse {versions['dse']}" if "dse" in versions else "dse"
+    mark = str(dataset.attrs.get("scenario_hash", ""))[:16]
+    source = " ".join(str(dataset.attrs.get("source", "")).split())
+    parts = [told, f"model {dataset.attrs['model']} ({source})" if "model" in dataset.attrs else source]
+    return ", ".join(p for p in (*parts, f"scenario {mark}" if mark else "") if p)
+
+
+def _markdown(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", " ".join(visible(text).split()))
+
+
+def _latex(text: str) -> str:
+    """Escape text for LaTeX; a number in powers of ten is written as such."""
+    power = _POWER.fullmatch(text)
+    if power is not None:
+        sign = "" if power[2] == "+" else "-"
+        return f"${power[1]} \\times 10^{{{sign}{power[3]}}}$"
+    return "".join(_TEX.get(c, c) for c in " ".join(visible(text).split()))

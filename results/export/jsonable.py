@@ -1,0 +1,106 @@
+"""An answer as JSON: the shapes of the design, SI numbers, no NaN and no infinity."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from results.telling import words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from results.solution import Alternative, LimitState, Solution
+
+
+def to_json(solution: Solution) -> dict[str, Any]:
+    """Return the answer as plain dicts, lists, text, finite floats, booleans and None, for ``json.dumps``.
+
+    Numbers that do not exist (the objective of an infeasible question, the slack of a limit unanswered) are
+    None. ``units`` says in which SI unit each variable, metric and limit is; ``names`` what those numbers stand
+    for that pick from a menu or say which case holds.
+    """
+    found = {
+        "title": solution.title,
+        "status": solution.status.value,
+        "objective": solution.objective,
+        "objective_name": solution.objective_name,
+        "maximize": solution.maximize,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "variables": dict(solution.variables),
+        "metrics": dict(solution.metrics),
+        "limits": {name: _limit(state) for name, state in solution.limits.items()},
+        "conflict": dict(solution.conflict),
+        "conflicts": [list(names) for names in solution.conflicts],
+        "ranges": {name: list(ends) for name, ends in solution.ranges.items()},
+        "elasticities": dict(solution.parameters),
+        "one_sided": list(solution.one_sided),
+        "alternatives": [_alternative(a) for a in solution.alternatives],
+        "certificate": solution.certificate,
+        "solver": solution.solver,
+        "seconds": solution.seconds,
+        "message": solution.message,
+        "runaway": solution.runaway,
+        "held": dict(solution.held),
+        "waived": list(solution.waived),
+        "outside": dict(solution.outside),
+        "units": _units(solution),
+        "names": _names(solution),
+        "scenario": solution.scenario,
+    }
+    if solution.worlds:
+        found |= {
+            "measure": solution.measure,
+            "worlds": solution.worlds,
+            "world": solution.world,
+            "spread": {name: list(ends) for name, ends in solution.spread.items()},
+            "fresh": None if solution.fresh is None else solution.fresh.told(),
+        }
+    return {name: plain(value) for name, value in found.items()}
+
+
+def _limit(state: LimitState) -> dict[str, Any]:
+    return {
+        "value": state.value,
+        "bound": state.bound,
+        "side": state.side,
+        "slack": state.slack,
+        "binding": state.binding,
+        "elasticity": state.elasticity,
+        "one_sided": state.one_sided,
+        "next_change": state.next_change,
+        "next_objective": state.next_objective,
+    } | ({} if state.share is None else {"share": state.share})
+
+
+def _alternative(told: Alternative) -> dict[str, Any]:
+    return {
+        "choice": dict(told.choice),
+        "status": told.status.value,
+        "objective": told.objective,
+        "conflict": dict(told.conflict),
+    }
+
+
+def _units(solution: Solution) -> Mapping[str, str]:
+    return {name: state.unit for name, state in solution.limits.items()} | dict(solution.units)
+
+
+def _names(solution: Solution) -> dict[str, str]:
+    numbers = {**solution.metrics, **solution.variables}
+    return {name: text for name, v in numbers.items() if (text := words.named(solution, name, v))}
+
+
+def plain(value: Any) -> Any:
+    """Reduce a value to what JSON has: NumPy scalars become Python's, numbers not finite None."""
+    if isinstance(value, dict):
+        return {str(name): plain(v) for name, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if hasattr(value, "item"):
+        return plain(value.item())
+    number = float(value)
+    return number if math.isfinite(number) else None

@@ -1,0 +1,62 @@
+"""Opening a dataset that dse wrote, in whatever form: a sweep's store, a front, an exported file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from results.stores import store
+from results.stores.storage import named, remote
+from results.stores.trouble import StoreError, decoded, explained
+
+if TYPE_CHECKING:
+    import os
+
+    import xarray as xr
+
+NETCDF = frozenset({".nc", ".nc4"})
+NEEDED = "pip install 'codesign-dse[export]'"
+OURS = ("scenario_hash", "versions")
+
+
+def open(path: str | os.PathLike[str]) -> xr.Dataset:
+    """Open a dataset, read lazily: the Zarr store of a sweep, finished or not, a Zarr folder or a NetCDF file.
+
+    Raises StoreError where there is none, or none of ours.
+    """
+    if remote(path):
+        return store.open(path)
+    target = Path(named(path))
+    if target.suffix in NETCDF:
+        return _netcdf(target)
+    if target.is_dir() and _is_dataset(target):
+        import xarray as xr
+
+        from results.export import netcdf
+
+        with decoded(target):
+            found = xr.open_zarr(str(target), consolidated=False, chunks=None).drop_encoding()
+        return netcdf.in_order(found)
+    return store.open(target)
+
+
+def _netcdf(target: Path) -> xr.Dataset:
+    from results.export import netcdf
+
+    if not target.exists():
+        raise StoreError(f"{target} does not exist")
+    try:
+        with explained(target, "read"):
+            return netcdf.read(target)
+    except ImportError:
+        raise StoreError(f"reading {target} needs h5netcdf: {NEEDED}") from None
+
+
+def _is_dataset(target: Path) -> bool:
+    """Tell whether a folder is a Zarr dataset that dse wrote whole, not the store that a sweep fills."""
+    try:
+        about = json.loads((target / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return isinstance(about, dict) and "format" not in about and all(n in about for n in OURS)

@@ -1,0 +1,98 @@
+"""A dataset as a text file of rows: CSV or JSON lines, names instead of codes."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results.export import flat
+from results.stores.storage import local
+from results.stores.trouble import explained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import xarray as xr
+
+    from results.export.flat import Column
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a name to write to, which replaces ``path`` once all is written, and is removed where that fails.
+
+    Raises StoreError where the file cannot be written.
+    """
+    target = local(path)
+    writing = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
+    with explained(target, "write"):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield writing
+            writing.replace(target)
+        finally:
+            writing.unlink(missing_ok=True)
+
+
+def to_csv(
+    dataset: xr.Dataset, path: str | os.PathLike[str], columns: Sequence[Column] | None = None
+) -> Path:
+    """Write a dataset as CSV; an existing file is replaced only once the new one is complete.
+
+    Columns: the axes, then every variable, with its unit in brackets ("energy [J]"); what is kept per limit
+    has one column per limit ("elasticity time"), what has regions and processors one for each of them
+    ("share[region=a,processor=cpu]"). Status and choices are words. Large stores are read piece
+    by piece. Raises StoreError where the file cannot be written.
+    """
+    chosen = flat.columns(dataset) if columns is None else columns
+    with replacing(path) as writing, writing.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([c.heading for c in chosen])
+        for piece in flat.rows(dataset):
+            cells = [flat.in_words(flat.values(piece, c), c, "") for c in chosen]
+            writer.writerows(zip(*cells, strict=True))
+    return Path(path)
+
+
+def to_json_lines(
+    dataset: xr.Dataset, path: str | os.PathLike[str], columns: Sequence[Column] | None = None
+) -> Path:
+    """Write a dataset as JSON lines: one object per point, read piece by piece.
+
+    Numbers are in SI units; what is kept per limit, region, ... is an object of its own
+    (``{"elasticity": {"time": -1.5}}``); status and choices are words; a number that does not exist, or is
+    infinite, is null. Raises StoreError where the file cannot be written.
+    """
+    chosen = flat.columns(dataset) if columns is None else columns
+    with replacing(path) as writing, writing.open("w", encoding="utf-8") as file:
+        for piece in flat.rows(dataset):
+            cells = [flat.in_words(_finite(flat.values(piece, c)), c, None) for c in chosen]
+            for row in zip(*cells, strict=True):
+                file.write(json.dumps(_nested(chosen, row), ensure_ascii=False, allow_nan=False) + "\n")
+    return Path(path)
+
+
+def _finite(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Put NaN, which is written null, where a number is infinite: JSON has no word for it."""
+    return np.where(np.isinf(values), np.nan, values) if values.dtype.kind == "f" else values
+
+
+def _nested(columns: Sequence[Column], row: Sequence[Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for column, value in zip(columns, row, strict=True):
+        *outer, last = (column.name, *column.labels.values())
+        inside = found
+        for label in outer:
+            inside = inside.setdefault(label, {})
+        inside[last] = value
+    return found

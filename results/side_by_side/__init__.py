@@ -1,0 +1,1 @@
+"""Answers beside one another, with ratios to a baseline, and crossings."""

@@ -1,0 +1,65 @@
+"""Whether what is stored is what was written.
+
+Every file of numbers carries a checksum of its own, so that a damaged one cannot be read; and the done marker
+of a chunk has one of each variable's values, so that a missing or an old file shows as well. Only ``seconds``
+has none there: of two processes that compute a chunk at the same time either may have written it last.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from results.stores.chunks import block
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from results.stores.chunks import ChunkIndex
+
+UNSIGNED = frozenset({"seconds"})
+
+
+def checksum(array: np.ndarray[Any, Any]) -> str:
+    """Return the checksum of an array's values."""
+    if array.dtype.kind == "f":
+        # an empty chunk comes back with the one NaN that Zarr fills with, whatever its bits were
+        array = np.where(np.isnan(array), np.nan, array)
+    if array.dtype.kind in "fi":
+        return f"{zlib.crc32(np.ascontiguousarray(array).data):08x}"
+    if array.size and not (array != "").any():
+        # a million messages, none of which says anything: the same text without a list of them
+        text = '[""' + ', ""' * (array.size - 1) + "]"
+    else:
+        text = json.dumps(array.ravel().tolist())
+    return f"{zlib.crc32(text.encode()):08x}"
+
+
+def along(index: ChunkIndex, array: Any) -> tuple[int, ...]:
+    """Give the chunk index in this array: further dimensions (limits) are one chunk long."""
+    return (*index, *(0,) * (len(array.shape) - len(index)))
+
+
+def region(index: ChunkIndex, array: Any) -> tuple[slice, ...]:
+    """Return the part of an array that a chunk covers."""
+    return block(array.shape, array.chunks, along(index, array))
+
+
+def damage(group: Any, index: ChunkIndex, note: Mapping[str, Any]) -> str:
+    """Say what is damaged of one chunk; "": nothing. ``note``: what its done marker says."""
+    if "checksums" not in note:
+        return "its done marker cannot be read"
+    unsigned = {name: "" for name in sorted(UNSIGNED) if name in group}
+    for name, expected in {**unsigned, **note["checksums"]}.items():
+        try:
+            array = group[name]
+            stored = np.asarray(array[region(index, array)])
+        except Exception as problem:
+            # a decoder may raise anything on damaged bytes
+            return f"{name} cannot be read: {problem}"
+        if expected and checksum(stored) != expected:
+            return f"{name} is not what was written"
+    return ""

@@ -1,0 +1,1 @@
+"""An answer in words and tables."""

@@ -1,0 +1,73 @@
+"""The table of limits of an answer: a row for each of the user's, and for each family of the model's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from results.telling import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from results.telling.facts import Facts, LimitState
+
+OWN = "model's own"
+# a family of fewer limits is shown limit by limit
+MANY = 3
+
+
+def rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
+    """Return a row per limit: its name, what was asked, what came out, its slack, the sensitivity.
+
+    Of a family of the model's own limits ("housed.a", "housed.b", ...) those that are broken or worth something
+    have rows of their own; one row tells of all the others.
+    """
+    alike = _families(solution)
+    told: set[str] = set()
+    found = []
+    for name, state in solution.limits.items():
+        family = _family(name)
+        if name not in alike.get(family, {}):
+            found.append(_row(solution, name, state))
+        elif family not in told:
+            told.add(family)
+            found.append(_together(family, alike[family]))
+    return tuple(found)
+
+
+def _families(solution: Facts) -> Mapping[str, Mapping[str, LimitState]]:
+    """Return the limits of which nothing needs to be told one by one, by family."""
+    found: dict[str, dict[str, LimitState]] = {}
+    for name, state in _plain(solution):
+        found.setdefault(_family(name), {})[name] = state
+    return {family: limits for family, limits in found.items() if len(limits) >= MANY}
+
+
+def _plain(solution: Facts) -> Iterator[tuple[str, LimitState]]:
+    for name, state in solution.limits.items():
+        holds = state.binding or state.slack >= 0
+        if words.own(solution, name) and "." in name and holds and not words.buys(solution, name, state):
+            yield name, state
+
+
+def _family(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _together(family: str, limits: Mapping[str, LimitState]) -> tuple[str, ...]:
+    """Write one row for several limits that all hold."""
+    most = words.percent(100 * max(state.value for state in limits.values()))
+    binding = sum(state.binding for state in limits.values())
+    slack = "all hold" + (f", {binding} binding" if binding else "")
+    return f"{family} ({len(limits)} limits)", OWN, f"≤ {most} used", slack, ""
+
+
+def _row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
+    if words.own(solution, name):
+        asked, reached = OWN, f"{words.percent(100 * state.value)} used"
+    else:
+        asked, reached = (
+            words.bound(state),
+            words.value(state.value, state.unit),
+        )
+    return name, asked, reached, words.slack(state) + words.share(state), words.buys(solution, name, state)

@@ -1,0 +1,97 @@
+"""How limits are named in answers and datasets."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.models.described.fitted import RANGE
+from formulations import evaluation
+from scenarios.question import fixed, machine_key
+
+if TYPE_CHECKING:
+    from scenarios.question import Decision, Question
+
+_log = logging.getLogger("dse")
+MOST = 256
+"""Combinations of names that are all gone through; beyond, it would take seconds."""
+
+
+def limit_names(question: Question) -> tuple[str, ...]:
+    """Names of all limits of a question, as ``Solution.limits`` and the ``limit`` dimension have them.
+
+    User limits, bounds of decided variables, then those of the model's own limits that apply (to any
+    choice among names that may be made) and are not waived. Where a name has limits on both sides it stands for the
+    upper one, and ``name.min`` for the lower one.
+    """
+    rows: dict[evaluation.RowKey, None] = {}
+    for chosen in _kinds(question):
+        rows.update(dict.fromkeys(_keys(fixed(question, chosen))))
+    return tuple(dict.fromkeys(evaluation.label(key, rows) for key in rows))
+
+
+def _kinds(question: Question) -> Iterator[Mapping[str, str]]:
+    """Go through combinations of names, one for all that have the same limits.
+
+    Of machines that state the same parameters one stands for all, since numbers play no part. Where there are still
+    more than MOST, each name stands beside the first ones of the others.
+    """
+    named = {d.name: _unlike(question, d) for d in question.decide if d.choices is not None}
+    if math.prod(map(len, named.values())) <= MOST:
+        every: Iterable[tuple[str, ...]] = itertools.product(*named.values())
+    else:
+        first = tuple(names[0] for names in named.values())
+        every = {
+            (*first[:k], name, *first[k + 1 :]): None
+            for k, names in enumerate(named.values())
+            for name in names
+        }
+    return (dict(zip(named, names, strict=True)) for names in every)
+
+
+def _unlike(question: Question, decision: Decision) -> tuple[str, ...]:
+    """Return the choices of a decision, of machines that state the same parameters the first."""
+    found: dict[object, str] = {}
+    for name in decision.choices or ():
+        stated = question.machines.get(machine_key(decision.name, name))
+        found.setdefault(name if stated is None else frozenset(stated), name)
+    return tuple(found.values())
+
+
+def _keys(question: Question) -> Collection[evaluation.RowKey]:
+    """Name the limits of a question in which no name is left to be chosen.
+
+    Which there are does not depend on the values, so any point will do, and a number that overflows is infinite. A
+    model that cannot be run even so (one of the user's, say) may have all of its own limits.
+    """
+    x: dict[str, Any] = {d.name: _anywhere(d) for d in question.decide}
+    try:
+        with np.errstate(all="ignore"):
+            at = evaluation.metrics(evaluation.unraised(question), x)
+    except Exception:  # whatever it is: each point that is answered will say so of itself
+        _log.debug("the limits of %s are taken to be all of its own", question.model.name, exc_info=True)
+        at = dict.fromkeys((m.name for m in question.model.metrics), math.nan)
+        at |= dict.fromkeys((own.name for own in question.model.limits), math.nan)
+    return evaluation.ratios(question, x, at)
+
+
+def _anywhere(decision: Decision) -> Any:
+    return np.float64(decision.values[0] if decision.values else 2.0)
+
+
+def base_name(limit: str) -> str:
+    """Return what a limit limits: its name without the mark of the lower side.
+
+    A side of the range of measurements has its mark as a part of its own name.
+    """
+    return limit if of_range(limit) else limit.removesuffix(".min")
+
+
+def of_range(limit: str) -> bool:
+    """Whether a limit is a side of the range of a fitted model: asked itself, as a kernel or as a function."""
+    return f".{RANGE}." in f".{limit}"

@@ -1,0 +1,100 @@
+"""A question in one sentence: what is wanted, of which model and machine, what is decided, limited and swept."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dse.quantities import show
+from formulations.evaluation import quantity
+from results.axes import words
+from results.telling.families import family_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from scenarios import Grid, GridAxis
+    from scenarios.question import Decision, Limit, Question
+
+MOST_LISTED = 8
+MOST_DECIDED = 12
+
+
+def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
+    """Say what a grid of questions asks; ``machines``: those that it names, by their entry in a map (or "")."""
+    question = grid.question((0,) * len(grid.axes))
+    wanted = " and ".join(f"{'most' if g.maximize else 'least'} {words(g.name)}" for g in question.objectives)
+    on = ", ".join(f"{entry} {name}".strip() for entry, name in machines.items() if name)
+    told = [f"{wanted or 'any design within the limits'} of {question.model.name} ({question.model.title})"]
+    told[0] += f" on {on}" if on else ""
+    decided = list(_decided(question))
+    if decided:
+        more = len(decided) - MOST_DECIDED
+        told.append(
+            f"decided: {', '.join(decided[:MOST_DECIDED])}" + (f" and {more} more" if more > 0 else "")
+        )
+    swept = {
+        (c.target.name, c.target.side): grid.axes[c.along].name
+        for c in grid.changes
+        if c.target.kind == "limit"
+    }
+    limits = [text for x in question.limits if (text := _limit(question, x, swept))]
+    if limits:
+        told.append(f"within {', '.join(limits)}")
+    if grid.axes:
+        told.append(f"for every {' × '.join(_axis(a) for a in grid.axes)}")
+    sentence_ = "; ".join(told)
+    return f"{sentence_[0].upper()}{sentence_[1:]}."
+
+
+def _amount(question: Question, name: str, value: float) -> str:
+    unit = quantity(question.model, name).unit
+    return show(value, "" if unit == "1" else unit, 4)
+
+
+def _decided(question: Question) -> Iterator[str]:
+    """Go through what is decided; elements of a list that are decided alike are told together."""
+    alike: dict[str, list[str]] = {}
+    for d in question.decide:
+        # a choice among names, of machines say, is no quantity
+        q = None if d.choices is not None else quantity(question.model, d.name)
+        one = _decision(question, d)
+        together = one.replace(words(d.name), words(family_name(q)), 1) if q is not None and q.index else one
+        alike.setdefault(together, []).append(one)
+    for together, each in alike.items():
+        yield each[0] if len(each) == 1 else f"{len(each)} × {together}"
+
+
+def _decision(question: Question, d: Decision) -> str:
+    name = words(d.name)
+    if d.choices is not None:
+        return f"{name} among {_listed(list(d.choices))}"
+    if d.values is not None:
+        return f"{name} among {_listed([_amount(question, d.name, v) for v in d.values])}"
+    low, high = (None if v is None else _amount(question, d.name, v) for v in (d.minimum, d.maximum))
+    room = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}" if high else ""
+    return f"{name}{f' ({room})' if room else ''}{', whole' if d.integer else ''}"
+
+
+def _listed(texts: list[str]) -> str:
+    if len(texts) <= MOST_LISTED:
+        return ", ".join(texts)
+    return f"{texts[0]}, {texts[1]}, … {texts[-1]} ({len(texts)})"
+
+
+def _limit(question: Question, x: Limit, swept: Mapping[tuple[str, str], str]) -> str:
+    sides = []
+    for side, sign, value in (("min", "≥", x.minimum), ("max", "≤", x.maximum)):
+        if (x.name, side) in swept:
+            sides.append(f"{sign} {words(swept[x.name, side])}")
+        elif value is not None and math.isfinite(value):
+            sides.append(f"{sign} {_amount(question, x.name, value)}")
+    return f"{words(x.name)} {' and '.join(sides)}" if sides else ""
+
+
+def _axis(axis: GridAxis) -> str:
+    if axis.columns:
+        return f"row of {words(axis.name)} ({len(axis.values)}: {', '.join(words(c.name) for c in axis.columns)})"
+    values = [v if isinstance(v, str) else show(v, axis.unit, 4) for v in axis.values]
+    few = len(values) <= MOST_LISTED
+    return f"{words(axis.name)} ({', '.join(values) if few else f'{values[0]} to {values[-1]}, {len(values)} values'})"

@@ -1,0 +1,307 @@
+"""An answer for people: a table for the terminal, HTML for the notebook, both from the same parts."""
+
+from __future__ import annotations
+
+import html
+import math
+import sys
+from typing import TYPE_CHECKING
+
+from dse.streams import visible
+from results.telling import family_tables, limit_rows, words
+from results.telling.facts import Status
+from results.telling.limits import of_range
+from results.telling.parts import PADDING, Part, cut
+from results.uncertainty.fresh import percent
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
+
+    from results.telling.facts import Alternative, Facts
+
+_PROOF = dict.fromkeys((Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED), "proof")
+WIDTH = 100
+INDENT = 2
+TOP = 6
+COLOURS = {
+    Status.OPTIMAL: "green",
+    Status.EVALUATED: "green",
+    Status.FEASIBLE: "yellow",
+    Status.INFEASIBLE: "red",
+    Status.UNBOUNDED: "red",
+    Status.ERROR: "red",
+}
+
+
+def head(solution: Facts) -> list[tuple[str, str]]:
+    """Return the facts above the tables: status, objective, certificate, as (label, text)."""
+    goal = solution.objective_name
+    least = "greatest" if solution.maximize else "least"
+    found = [("status", words.status(solution))]
+    if solution.objective is not None and goal:
+        label = goal if solution.status in {Status.EVALUATED, Status.INFEASIBLE} else f"{least} {goal}"
+        found.append((label, words.objective(solution)))
+    if solution.measure:
+        found.append(("measure", solution.measure))
+    if solution.runaway and solution.runaway not in solution.message:
+        found.append(("unbounded in", solution.runaway))
+    if solution.held:
+        found.append(
+            ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()))
+        )
+    if reached := [n for n, x in solution.limits.items() if x.binding and of_range(n)]:
+        beyond = f"the range of the measurements ({', '.join(reached)}); farther out the model is a guess"
+        found.append(("held by", beyond))
+    if solution.waived:
+        found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))
+    if any(map(of_range, solution.waived)):
+        found.append(
+            ("beware", "without the range of the measurements the model may be asked where nothing was")
+        )
+    if solution.outside:
+        beyond = ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items())
+        found.append(("outside", f"the range in which the model was derived: {beyond}, at most 1"))
+    found += [(_PROOF.get(solution.status, "method"), solution.certificate), ("message", solution.message)]
+    if solution.solver:
+        found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))
+    return [(label, text) for label, text in found if text]
+
+
+def parts(solution: Facts) -> list[Part]:
+    """Return the tables of an answer, those without rows left out."""
+    found = [
+        Part(_clash(solution), ("limit", "feasible if"), tuple(words.conflict(solution))),
+        _variables(solution),
+        *family_tables.decided(solution),
+        _of_metrics(solution),
+        *family_tables.reported(solution),
+        Part("in words", ("name", "text"), _sentences(solution)),
+        Part("limits", ("limit", "asked", "value", "slack", "sensitivity"), _limits(solution)),
+        *_fresh(solution),
+        Part(
+            _heading(solution),
+            ("parameter", f"sensitivity of {solution.objective_name}"),
+            _parameters(solution),
+        ),
+        Part(
+            "alternatives",
+            ("choice", solution.objective_name or "objective", "ratio to the chosen", "remark"),
+            _choices(solution),
+        ),
+    ]
+    return [part for part in found if part.rows]
+
+
+def _clash(solution: Facts) -> str:
+    alone = len(solution.conflict) == 1
+    return "this limit cannot be met" if alone else "these limits cannot hold together"
+
+
+def _heading(solution: Facts) -> str:
+    more = len(_felt(solution)) - TOP
+    return "sensitivity to parameters" + (
+        f" (the {TOP} that matter most; {more} more in --json)" if more > 0 else ""
+    )
+
+
+def _variables(solution: Facts) -> Part:
+    """Return the table of what was decided outside of lists; what else is as good only where something is."""
+    alone = {n: v for n, v in solution.variables.items() if n not in solution.index}
+    rows = tuple(
+        (n, words.metric(solution, n, v), family_tables.interval(solution, n)) for n, v in alone.items()
+    )
+    columns = ("name", "value", family_tables.OPTIMAL_RANGE)
+    if any(n in solution.ranges for n in alone):
+        return Part("variables", columns, rows)
+    return Part("variables", columns[:2], tuple(row[:2] for row in rows))
+
+
+def _metrics(solution: Facts) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (n, words.metric(solution, n, v))
+        for n, v in solution.metrics.items()
+        if n not in solution.index and not _in_words(solution, n)
+    )
+
+
+def _of_metrics(solution: Facts) -> Part:
+    """Return the table of metrics; of many worlds their means and where nine tenths of them lie."""
+    rows = _metrics(solution)
+    if not solution.spread:
+        return Part("metrics", ("name", "value"), rows)
+    told = [tuple(words.metric(solution, n, v) for v in solution.spread.get(n, ())) for n, *_ in rows]
+    ends = ["" if len(set(t)) < 2 else " … ".join(t) for t in told]  # alike as printed: no range
+    wider = tuple((*row, end) for row, end in zip(rows, ends, strict=True))
+    if solution.world == "sample":
+        return Part(f"metrics over {solution.worlds} samples", ("name", "mean", "5 % … 95 %"), wider)
+    return Part("metrics, and their range in the worlds tried", ("name", "nominal", "range"), wider)
+
+
+def _fresh(solution: Facts) -> list[Part]:
+    """Return what the design comes to in samples that it was not chosen on, as tables."""
+    fresh = solution.fresh
+    if fresh is None:
+        return []
+    held = tuple(
+        (
+            " and ".join(k.names),
+            "" if k.asked is None else percent(k.asked),
+            percent(k.held.value),
+            f"{percent(k.held.low)} … {percent(k.held.high)}",
+            "fewer than asked" if k.broken else "",
+        )
+        for k in fresh.limits
+    )
+    name, told = solution.objective_name, []
+    if fresh.mean is not None:
+        told = [("mean", fresh.mean), *((f"{100 * q:g} %", e) for q, e in fresh.quantiles.items())]
+    rows = tuple((what, *(words.metric(solution, name, v) for v in e)) for what, e in told)
+    heading = f"estimated in {fresh.count} fresh samples (random, seed {fresh.seed})"
+    return [
+        Part(heading, ("limit", "asked", "holds in", "95 % interval", ""), held),
+        Part(f"{name} in fresh samples", ("of it", "estimate", "at least", "at most"), rows),
+    ]
+
+
+def _sentences(solution: Facts) -> tuple[tuple[str, ...], ...]:
+    """Return the metrics whose numbers stand for sentences, which need a wide column."""
+    return tuple(
+        (n, words.metric(solution, n, v)) for n, v in solution.metrics.items() if _in_words(solution, n)
+    )
+
+
+def _in_words(solution: Facts, name: str) -> bool:
+    return any(" " in flag for flag in solution.flags.get(name, ()))
+
+
+def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:
+    if solution.status is Status.INFEASIBLE and not solution.metrics:
+        return ()
+    return limit_rows.rows(solution)
+
+
+def _parameters(solution: Facts) -> tuple[tuple[str, ...], ...]:
+    return tuple((name, f"{e:+.3g} %/%{_side(solution, name, e)}") for name, e in _felt(solution)[:TOP])
+
+
+def _side(solution: Facts, name: str, elasticity: float) -> str:
+    if name not in solution.one_sided:
+        return ""
+    return f" (only for {'more' if (elasticity > 0) == solution.maximize else 'less'} of it)"
+
+
+def _felt(solution: Facts) -> list[tuple[str, float]]:
+    """Return the parameters by how much they matter, without those that have no effect."""
+    felt = [(n, e) for n, e in solution.parameters.items() if abs(e) >= words.NOTICEABLE]
+    return sorted(felt, key=lambda item: -abs(item[1]))
+
+
+def _choices(solution: Facts) -> tuple[tuple[str, ...], ...]:
+    return tuple(_choice(solution, told) for told in solution.alternatives)
+
+
+def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:
+    unit = solution.units.get(solution.objective_name, "")
+    reached = "" if told.objective is None else words.value(told.objective, unit)
+    remark = told.status.value + (f": {', '.join(told.conflict)} conflict" if told.conflict else "")
+    chosen = all(solution.variables.get(n) == c for n, c in told.choice.items())
+    beside = "" if chosen else _beside(solution, told.objective)
+    return ", ".join(told.choice.values()), reached, beside, remark + (" (chosen)" if chosen else "")
+
+
+def _beside(solution: Facts, objective: float | None) -> str:
+    """Say how many times the chosen one's objective another choice has; nothing where that says nothing."""
+    base = solution.objective
+    if objective is None or not base or not math.isfinite(objective / base) or objective / base < 0:
+        return ""
+    return f"{objective / base:.3g} times"
+
+
+def renderable(solution: Facts) -> RenderableType:
+    """Build what rich prints; whatever came from a file is shown as it is, never read as markup."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    pieces: list[RenderableType] = []
+    if solution.title:
+        pieces.append(Text(visible(solution.title), style="bold"))
+    facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    facts.add_column(no_wrap=True, style="dim")
+    facts.add_column()
+    for label, text in head(solution):
+        colour = COLOURS[solution.status] if label == "status" else ""
+        facts.add_row(Text(visible(label)), Text(visible(text), style=colour))
+    pieces.append(facts)
+    return Group(*pieces, *(_Cut(part) for part in parts(solution)))
+
+
+class _Cut:
+    """A part as rich prints it: in several tables where the page is too narrow for one."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.padding import Padding
+        from rich.text import Text
+
+        for piece in cut(self.part, options.max_width - INDENT):
+            yield Text("\n" + visible(piece.heading), style="bold")
+            yield Padding(_drawn(piece), (0, 0, 0, INDENT))
+
+
+def _drawn(part: Part) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, PADDING, 0, 0), pad_edge=False, show_edge=False)
+    for place, column in enumerate(part.columns):
+        side: JustifyMethod = "right" if column in part.numbers else "left"
+        table.add_column(
+            Text(visible(column), overflow="fold"), no_wrap=place == 0, justify=side, overflow="fold"
+        )
+    for row in part.rows:
+        # the others give way to the names; where even that is not enough names are broken, never cut off
+        table.add_row(*(Text(visible(cell), no_wrap=False, overflow="fold") for cell in row))
+    return table
+
+
+def to_text(solution: Facts, width: int = WIDTH) -> str:
+    """Write an answer as plain text of at most ``width`` columns, without colours."""
+    import io
+
+    from rich.console import Console
+
+    page = io.StringIO()
+    Console(file=page, width=width, color_system=None, force_terminal=False).print(renderable(solution))
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+
+
+def show(solution: Facts, file: TextIO | None = None, console: Console | None = None) -> None:
+    """Print an answer to the terminal (colours only there), to a file, or through a rich console."""
+    from rich.console import Console
+
+    target = console or Console(file=file or sys.stdout, highlight=False)
+    target.print(renderable(solution))
+
+
+def to_html(solution: Facts) -> str:
+    """Write an answer as an HTML fragment; all text is escaped, nothing from a file becomes markup."""
+    title = f"<h4>{_safe(solution.title)}</h4>" if solution.title else ""
+    facts = "".join(f"<tr><th>{_safe(a)}</th><td>{_safe(b)}</td></tr>" for a, b in head(solution))
+    tables = "".join(_table(part) for part in parts(solution))
+    return f'<div class="dse-solution">{title}<table>{facts}</table>{tables}</div>'
+
+
+def _table(part: Part) -> str:
+    names = "".join(f"<th>{_safe(c)}</th>" for c in part.columns)
+    rows = "".join("<tr>" + "".join(f"<td>{_safe(c)}</td>" for c in row) + "</tr>" for row in part.rows)
+    return f"<h5>{_safe(part.heading)}</h5><table><tr>{names}</tr>{rows}</table>"
+
+
+def _safe(text: str) -> str:
+    return html.escape(visible(text), quote=True)

@@ -1,0 +1,212 @@
+"""What an answer says, in plain words: the sentences that the terminal, the notebook and pictures share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dse.quantities import show
+from results.telling.facts import Status
+from results.telling.limits import base_name
+
+if TYPE_CHECKING:
+    from results.telling.facts import Facts, LimitState
+
+DIGITS = 6
+MOST_DIGITS = 12
+NOTICEABLE = 5e-7
+SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
+
+
+def status(solution: Facts) -> str:
+    """Say in words what the status promises."""
+    words = {
+        Status.OPTIMAL: "optimal" + _within(solution.gap),
+        Status.FEASIBLE: "feasible: all limits hold" + _unproven(solution),
+        Status.INFEASIBLE: "infeasible: no design satisfies all limits",
+        Status.UNBOUNDED: "unbounded: the objective has no bound",
+        Status.EVALUATED: "evaluated: nothing was left to decide",
+        Status.ERROR: "error: no answer",
+    }
+    return words[solution.status]
+
+
+def _unproven(solution: Facts) -> str:
+    """Warn that a better design may exist, where it was asked what is better."""
+    return "; optimality is not proved" if solution.objective_name else ""
+
+
+def _within(gap: float | None) -> str:
+    if gap is None:
+        return ""
+    return ": optimality gap 0" if gap == 0 else f": optimality gap ≤ {_rounded_up(gap)}"
+
+
+def _rounded_up(gap: float) -> str:
+    """Write a gap with one digit (from 0.001 on with three), never smaller than it is."""
+    return f"{float(f'{_outward(gap, 1 if gap < 1e-3 else 3, up=True):.3g}'):g}"
+
+
+def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
+    """Write a number with its unit and a sensible prefix; names stay as they are."""
+    return amount if isinstance(amount, str) else show(float(amount), unit, digits)
+
+
+def end(solution: Facts, name: str, side: str) -> str:
+    """Say which end of its domain holds a variable, and where that is."""
+    which = "smallest" if side == "min" else "largest"
+    return f"{name} is at the {which} value that the model knows ({metric(solution, name, solution.variables[name])})"
+
+
+def metric(solution: Facts, name: str, amount: float | str) -> str:
+    """Write a number by its name: the case it stands for, or the entry of a menu it picks, as such."""
+    return named(solution, name, amount) or value(amount, solution.units.get(name, ""))
+
+
+def named(solution: Facts, name: str, amount: float | str) -> str:
+    """Return the name of the case or of the entry of a menu that a number stands for; empty for any other number."""
+    flags, menu = solution.flags.get(name, ()), solution.menus.get(name, ())
+    if amount in range(len(flags)):
+        return flags[int(amount)]
+    return menu[int(amount) - 1] if amount in range(1, len(menu) + 1) else ""
+
+
+def objective(solution: Facts) -> str:
+    """Say what the objective is and how far it is proven."""
+    if solution.objective is None:
+        return ""
+    unit = solution.units.get(solution.objective_name, "")
+    text = value(solution.objective, unit)
+    if solution.status is Status.FEASIBLE and solution.bound is not None:
+        side = "at most" if solution.maximize else "at least"
+        gap = "" if solution.gap is None else f" (gap {100 * solution.gap:.3g} %)"
+        text += f"; proven: {side} {value(solution.bound, unit)}{gap}"
+    return text
+
+
+def buys(solution: Facts, name: str, state: LimitState) -> str:
+    """Write the sensitivity to a limit, d log(objective) / d log(limit), or where the answer next changes."""
+    goal = solution.objective_name or "objective"
+    if state.next_change is not None:
+        then = (
+            ""
+            if state.next_objective is None
+            else f": {goal} {_unit_value(solution, goal, state.next_objective)}"
+        )
+        # at a limit that binds, what is continuous beside them moves at once, and the objective with it
+        what = "discrete values next change" if state.binding else "next change"
+        return f"{what} at {_told_apart(state.next_change, state.bound, state.unit)}{then}"
+    if state.elasticity is None or abs(state.elasticity) < NOTICEABLE:
+        return ""
+    mark = " (relaxing only)" if state.one_sided else ""
+    return f"{state.elasticity:+.3g} %/%{mark}"
+
+
+def _told_apart(amount: float, other: float, unit: str) -> str:
+    """Write a number with as many digits as tell it from another one."""
+    written = (value(amount, unit, digits) for digits in (DIGITS, DIGITS + 3, MOST_DIGITS))
+    return next((text for text in written if text != value(other, unit)), value(amount, unit, MOST_DIGITS))
+
+
+def share(state: LimitState) -> str:
+    """Say in how many of many worlds a limit binds; nothing where it binds in none."""
+    return f" (binds in {percent(100 * state.share)} of worlds)" if state.share else ""
+
+
+def percent(amount: float) -> str:
+    """Write a percentage with three digits."""
+    return f"{amount:.3g} %"
+
+
+def _unit_value(solution: Facts, name: str, amount: float) -> str:
+    return value(amount, solution.units.get(name, ""))
+
+
+def conflict(solution: Facts) -> list[tuple[str, str]]:
+    """Say of each conflicting limit for which value the problem is feasible, as (name, sentence)."""
+    return [(name, _would_do(solution, name, needed)) for name, needed in solution.conflict.items()]
+
+
+def _would_do(solution: Facts, name: str, needed: float | None) -> str:
+    state = _asked(solution, name)
+    unit = state.unit if state is not None else solution.units.get(name, "")
+    shown = state is not None and not own(solution, name)
+    asked = f" (asked: {bound(state)})" if state is not None and shown else ""
+    said = f"{solution.meanings[name]}; " if name in solution.meanings and not shown else ""
+    if needed is None:
+        return f"{said}{_no_value(solution, name)}{asked}"
+    if own(solution, name):
+        return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
+    if state is None:
+        return _undivided(solution, name, value(needed, unit))
+    return f"{SIGNS[state.side]} {_enough(needed, state)}{asked}"
+
+
+def _undivided(solution: Facts, name: str, needed: str) -> str:
+    """Say that only whole numbers, or only some values, of a variable stand in the way."""
+    if name in solution.whole:
+        return f"{needed}, if fractions were allowed"
+    return f"{needed}, if any value were allowed"
+
+
+def _asked(solution: Facts, name: str) -> LimitState | None:
+    """Return the limit meant by a name in a conflict: that side of it which fails."""
+    upper, lower = solution.limits.get(name), solution.limits.get(f"{name}.min")
+    needed = solution.conflict.get(name)
+    if lower is not None and (upper is None or (needed is not None and needed < lower.bound)):
+        return lower
+    return upper
+
+
+def own(solution: Facts, name: str) -> bool:
+    """Tell whether a limit is the model's own: it limits no variable and no metric of the answer."""
+    state = solution.limits.get(name)
+    if state is not None and state.side == "model":
+        return True
+    return base_name(name) not in solution.units and base_name(name) not in solution.variables
+
+
+def _no_value(solution: Facts, name: str) -> str:
+    others = [names for names in solution.conflicts if name not in names]
+    if not others:
+        return "no value of it alone"
+    return "no value of it alone: " + "; ".join(_in_the_way(names) for names in others[:3])
+
+
+def _in_the_way(names: tuple[str, ...]) -> str:
+    """Say of another conflict that it is one: limits that clash, or one that cannot be met by itself."""
+    return f"{' and '.join(names)} also conflict" if len(names) > 1 else f"{names[0]} cannot be met either"
+
+
+def bound(state: LimitState) -> str:
+    """Write what was asked of a limit: "≤ 10 s"."""
+    return f"{SIGNS[state.side]} {value(state.bound, state.unit)}"
+
+
+def _enough(needed: float, state: LimitState) -> str:
+    """Write a value that would do so that it still does when typed in: rounded to the generous side."""
+    for digits in range(4, 16):
+        text = value(_outward(needed, digits, up=state.side != "min"), state.unit, digits)
+        if text != value(state.bound, state.unit, digits):
+            return text
+    return value(needed, state.unit, 17)
+
+
+def _outward(number: float, digits: int, up: bool) -> float:
+    if number == 0 or not math.isfinite(number):
+        return number
+    step = 10.0 ** (math.floor(math.log10(abs(number))) - digits + 1)
+    # a hair of tolerance, so that 0.1 does not become 0.1001
+    steps = number / step
+    return step * (math.ceil(steps - 1e-9) if up else math.floor(steps + 1e-9))
+
+
+def slack(state: LimitState) -> str:
+    """Write the slack of a limit, relative to what was asked."""
+    if math.isnan(state.slack):
+        return ""
+    if state.binding:
+        return "binding"
+    if state.slack > 0:
+        return percent(100 * state.slack)
+    return f"violated by {percent(-100 * state.slack)}"

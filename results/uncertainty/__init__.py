@@ -1,0 +1,1 @@
+"""What is told of many worlds: estimates with intervals, indices, distributions."""

@@ -1,0 +1,107 @@
+"""What matters, as sentences and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dse.quantities import show
+from results.uncertainty.indices import ranked
+
+if TYPE_CHECKING:
+    from results.uncertainty.fresh import Estimate
+    from results.uncertainty.indices import Indices
+    from results.uncertainty.matters import Losses, Matters
+
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+ROUNDING = 1e-12
+"""Relative to the mean: losses below it are rounding of sums."""
+MOST = 3
+LEAST = 0.01
+"""Total indices below this share are not listed among those of other numbers."""
+
+
+def sentences(found: Matters) -> list[str]:
+    """Say what was computed."""
+    worlds = found.rows * (len(found.indices[0].inputs) + 2) if found.indices else 0
+    lines = [f"{worlds} worlds ({found.rows} rows of Saltelli's samples, seed {found.seed}): {found.of}."]
+    if found.left_out:
+        share = 100 * found.left_out / found.rows
+        lines.append(
+            f"{share:.3g} % of the rows hold a world without a design: the indices are those of the others."
+        )
+    if not found.indices:
+        lines = ["No number varies: nothing that is uncertain plays a part."]
+    return lines
+
+
+def tables(found: Matters) -> list[Table]:
+    """Return name, head and rows of each table."""
+    made: list[Table] = []
+    if found.indices:
+        made.append(_main(found.indices[0]))
+    if found.indices[1:]:
+        head = ("", "standard deviation", "total index of what matters most")
+        rows = [(one.name, show(one.deviation, one.unit, 4), _most(one)) for one in found.indices[1:]]
+        made.append(("Other numbers", head, rows))
+    if found.losses is not None:
+        made.append(_losses(found.losses))
+    return made
+
+
+def _main(one: Indices) -> Table:
+    rows = [(n, _value(f), _ends(f), _value(t), _ends(t)) for n, f, t in ranked(one)]
+    head = ("", "first order", "95 % interval", "total", "95 % interval")
+    return f"What moves {one.name} (standard deviation {show(one.deviation, one.unit, 4)})", head, rows
+
+
+def _most(one: Indices) -> str:
+    told = [f"{n} {_value(t)}" for n, _, t in ranked(one)[:MOST] if t.value >= LEAST]
+    return ", ".join(told)
+
+
+def _losses(found: Losses) -> Table:
+    base = abs(found.objective) if found.objective else 0.0
+
+    def text(value: float | None, designs: int) -> str:
+        if value is None:
+            return f"no design for all samples; one in {designs} of {found.parts} parts"
+        # differences of means leave rounding behind
+        return show(0.0 if abs(value) < ROUNDING * base else value, found.unit, 4)
+
+    floor = found.by_chance.value
+    rows = [
+        (
+            x.name,
+            text(x.value, x.designs),
+            ""
+            if x.value is None or not base
+            else f"{100 * x.value / base:.3g} %"
+            if abs(x.value) >= ROUNDING * base
+            else "0 %",
+            "" if x.value is None or floor is None or x.value > floor else "no more than by chance",
+        )
+        for x in found.lost
+    ]
+    share = "" if floor is None or not base else f"{100 * floor / base:.3g} %"
+    rows.append(("(by chance: a number of no influence)", text(floor, found.by_chance.designs), share, ""))
+    return f"What not knowing it costs in the mean of {found.name}", ("", "lost", "of the mean", ""), rows
+
+
+def _value(e: Estimate) -> str:
+    return f"{max(100 * e.value, 0.0):.3g} %" if abs(e.value) >= 5e-4 else "0 %"
+
+
+def _ends(e: Estimate) -> str:
+    return f"{100 * e.low:.3g} to {100 * e.high:.3g} %"
+
+
+def to_text(found: Matters) -> str:
+    """Write it as plain text."""
+    lines = [found.title, *sentences(found)]
+    for name, head, rows in tables(found):
+        every = [head, *rows]
+        widths = [max(len(r[i]) for r in every) for i in range(len(head))]
+        lines += ["", name]
+        lines += ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in every]
+    return "\n".join(lines)

@@ -1,0 +1,213 @@
+"""A study of worlds as tables, as JSON and as HTML."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dse.quantities import show
+from results import axes
+from results.export import flat
+from results.uncertainty.worlds import LEVELS
+
+if TYPE_CHECKING:
+    from results.uncertainty.fresh import Estimate
+    from results.uncertainty.worlds import Number, Share, Worlds
+
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+DIGITS, MANY = 4, 6
+
+
+def percent(value: float, digits: int = 3) -> str:
+    """Write a share or a relative difference: 93.1 %."""
+    return "–" if math.isnan(value) else f"{100 * value:.{digits}g} %"
+
+
+def between(estimate: Estimate, digits: int = 3) -> str:
+    """Write the interval of a share: 91.4 to 94.6 %."""
+    return f"{100 * estimate.low:.{digits}g} to {100 * estimate.high:.{digits}g} %"
+
+
+def sentences(found: Worlds) -> list[str]:
+    """Say the main results in sentences: how many worlds, those without a design first, what is known of the rest."""
+    none = found.none
+    told = ", ".join(f"{n} {status}" for status, n in found.statuses.items())
+    lines = [f"{found.count} worlds: {told}."]
+    share = none.estimate
+    if none.count:
+        lines.append(f"No design at all in {percent(share.value)} of the worlds ({between(share)}).")
+    else:
+        lines.append(f"Every world that was drawn has a design (none: at most {percent(share.high)}).")
+    return [*lines, *found.notes]
+
+
+def tables(found: Worlds) -> list[Table]:
+    """Return name, head and rows of each table."""
+    made: list[Table] = []
+    answered = sum(n for s, n in found.statuses.items() if s in ("optimal", "feasible", "evaluated"))
+    if found.numbers:
+        head = ("", "median", "90 % of worlds", "mean", "its 95 % interval")
+        rows = [_number(n) for n in found.numbers]
+        made.append((f"Over the {answered} worlds with a design", head, rows))
+    for name, shares in found.winners.items():
+        rows = [_share(s) for s in shares]
+        made.append((f"Which {axes.words(name)} wins", ("", "share", "95 % interval"), rows))
+    if found.binding:
+        rows = [_share(s) for s in sorted(found.binding, key=lambda s: -s.count)]
+        made.append(("Which limit binds", ("", "share", "95 % interval"), rows))
+    if found.fixed is not None:
+        made.append(_fixed(found))
+    return made
+
+
+def _number(n: Number) -> list[str]:
+    low, high = n.ninety
+    return [
+        axes.words(n.name),
+        _text(n.median.value, n.unit),
+        _range(low, high, n.unit),
+        _text(n.mean.value, n.unit),
+        _range(n.mean.low, n.mean.high, n.unit),
+    ]
+
+
+def _text(value: float, unit: str) -> str:
+    """Write a number: a plain one above 1000, often a count, with more digits."""
+    return show(value, unit, MANY if not unit and abs(value) >= 1000 else DIGITS)
+
+
+def _range(low: float, high: float, unit: str) -> str:
+    first, last = _text(low, unit), _text(high, unit)
+    if first == last:
+        return first
+    (a, _, of), (b, _, to) = first.partition(" "), last.partition(" ")
+    return f"{a} to {b} {to}".rstrip() if of == to else f"{first} to {last}"
+
+
+def _share(s: Share) -> list[str]:
+    found = s.estimate
+    return [axes.words(s.name), percent(found.value), between(found)]
+
+
+def _fixed(found: Worlds) -> Table:
+    assert found.fixed is not None
+    return f"A fixed design: {found.fixed.what}", ("", "", "95 % interval"), list(_fixed_rows(found))
+
+
+def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
+    assert found.fixed is not None
+    units = {n.name: n.unit for n in found.numbers}
+    menus = {c.label.removeprefix("decided."): c.words for c in flat.columns(found.samples) if c.words}
+    for name, value in found.fixed.design.items():
+        told = value if isinstance(value, str) else _text(value, units.get(name, ""))
+        told = menus[name].get(value, told) if name in menus and not isinstance(value, str) else told
+        yield [axes.words(name), told, ""]
+    if found.broken is not None:
+        share = found.broken.estimate
+        yield ["worlds in which it breaks a limit", percent(share.value), between(share)]
+        for s in found.broken_by:
+            yield [f"  {axes.words(s.name)} first", percent(s.estimate.value), between(s.estimate)]
+    r = found.regret
+    if r is None:
+        return
+    unit = next((n.unit for n in found.numbers if n.role == "objective"), "")
+    yield [f"where it holds ({r.worlds} worlds) it loses, on average", percent(r.mean.value), between(r.mean)]
+    yield ["  in 95 % of them at most", percent(r.high.value), between(r.high)]
+    yield ["  at worst", percent(r.worst), ""]
+    value = _range(r.absolute.low, r.absolute.high, unit)
+    yield ["perfect information is worth at most", _text(r.absolute.value, unit), value]
+
+
+def to_text(found: Worlds) -> str:
+    """Return the study as plain text."""
+    lines = [found.title, *sentences(found)] if found.title else sentences(found)
+    for name, head, rows in tables(found):
+        widths = [max(len(r[i]) for r in (head, *rows)) for i in range(len(head))]
+        lines += ["", name]
+        lines += [
+            "  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in (head, *rows)
+        ]
+    return "\n".join(lines)
+
+
+def to_html(found: Worlds) -> str:
+    """Return the study as HTML; all text is escaped."""
+    parts = [f"<h4>{html.escape(found.title)}</h4>"] if found.title else []
+    parts += [f"<p>{html.escape(s)}</p>" for s in sentences(found)]
+    for name, head, rows in tables(found):
+        cells = [("th", head), *(("td", row) for row in rows)]
+        body = "".join(
+            "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in row) + "</tr>" for tag, row in cells
+        )
+        parts.append(f"<h5>{html.escape(name)}</h5><table>{body}</table>")
+    return f'<div class="dse-worlds">{"".join(parts)}</div>'
+
+
+def to_json(found: Worlds) -> dict[str, Any]:
+    """Return the study as JSON has it: numbers in SI units, ends of intervals as [low, high], no infinity."""
+    goal, largest = found.goal
+    return {
+        "title": found.title,
+        "objective_name": goal,
+        "maximize": largest,
+        "samples": found.count,
+        "statuses": dict(found.statuses),
+        "no_design": share_record(found.none),
+        "numbers": {
+            n.name: {
+                "role": n.role,
+                "unit": n.unit,
+                "mean": estimate_record(n.mean),
+                "quantiles": [
+                    {"probability": p} | estimate_record(q) for p, q in zip(LEVELS, n.quantiles, strict=True)
+                ],
+                "least": finite(n.least),
+                "greatest": finite(n.greatest),
+            }
+            for n in found.numbers
+        },
+        "binding": {s.name: share_record(s) for s in found.binding},
+        "winners": {name: {s.name: share_record(s) for s in some} for name, some in found.winners.items()},
+        "fixed_design": _fixed_record(found),
+        "notes": list(found.notes),
+        "scenario": str(found.samples.attrs.get("scenario", "")),
+    }
+
+
+def _fixed_record(found: Worlds) -> dict[str, Any] | None:
+    if found.fixed is None:
+        return None
+    r = found.regret
+    regret = None
+    if r is not None:
+        regret = {
+            "worlds": r.worlds,
+            "mean": estimate_record(r.mean),
+            "quantile_0.95": estimate_record(r.high),
+            "worst": finite(r.worst),
+            "perfect_information_at_most": estimate_record(r.absolute),
+        }
+    return {
+        "what": found.fixed.what,
+        "variables": dict(found.fixed.design),
+        "breaks_a_limit": None if found.broken is None else share_record(found.broken),
+        "broken_first": {s.name: share_record(s) for s in found.broken_by},
+        "regret": regret,
+    }
+
+
+def share_record(share: Share) -> dict[str, Any]:
+    """Return a share as JSON has it."""
+    return estimate_record(share.estimate) | {"count": share.count, "of": share.of}
+
+
+def estimate_record(estimate: Estimate) -> dict[str, Any]:
+    """Return an estimate as JSON has it."""
+    return {"value": finite(estimate.value), "interval": [finite(v) for v in estimate.interval]}
+
+
+def finite(value: float) -> float | None:
+    """Return a number, None where it does not exist or is infinite."""
+    return value if math.isfinite(value) else None

@@ -1,0 +1,122 @@
+"""Expressions as functions of the numbers by name, on any arithmetic that models run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dse.models import arithmetic
+from dse.models.described.fitted import Function
+from scenarios.define import dimensions
+from scenarios.define.proofs import literal
+from scenarios.define.trees import Call, Chain, Expression, Literal, Name, Negative, Power
+
+Run = Callable[[Mapping[str, Any]], Any]
+Lift = Callable[[float, str], Any]
+
+
+def plain_lift(value: float, _unit: str) -> float:
+    """Return an SI number as it is."""
+    return value
+
+
+def compiled(tree: Expression, lift: Lift) -> Run:
+    """Return an expression as a function of the numbers by name; ``lift`` makes a number of an SI value and a unit."""
+    match tree:
+        case Literal():
+            unit = dimensions.unit(dimensions.read(tree.unit)) if tree.unit else ""
+            number = literal(tree)
+            value = lift(number, unit) if unit else number
+            return lambda _at: value
+        case Name(name, _):
+            return lambda at: at[name]
+        case Negative(of, _):
+            inner = compiled(of, lift)
+            return lambda at: -inner(at)
+        case Chain(parts, _):
+            return _chained([(sign, compiled(x, lift)) for sign, x in parts])
+        case Power(base, exponent, _):
+            return _powered(compiled(base, lift), exponent, lift)
+        case Call(_, of, _, Function() as fitted, _):
+            return _measured(fitted, of, lift)
+        case Call(function, of, _):
+            return _called(function, [compiled(x, lift) for x in of])
+
+
+def _chained(parts: list[tuple[str, Run]]) -> Run:
+    if len(parts) == 2:
+        (_, a), (sign, b) = parts
+        match sign:
+            case "+":
+                return lambda at: a(at) + b(at)
+            case "-":
+                return lambda at: arithmetic.difference(a(at), b(at))
+            case "*":
+                return lambda at: a(at) * b(at)
+        return lambda at: a(at) / b(at)
+    first, rest = parts[0][1], parts[1:]
+
+    def run(at: Mapping[str, Any]) -> Any:
+        total = first(at)
+        for sign, part in rest:
+            if sign == "*":
+                total = total * part(at)
+            elif sign == "+":
+                total = total + part(at)
+            elif sign == "/":
+                total = total / part(at)
+            else:
+                total = arithmetic.difference(total, part(at))
+        return total
+
+    return run
+
+
+def _powered(base: Run, exponent: Expression, lift: Lift) -> Run:
+    to = compiled(exponent, lift)
+    if _constant(exponent):
+        number = to({})
+        fixed = int(number) if number.is_integer() else number
+        return lambda at: base(at) ** fixed
+    return lambda at: arithmetic.power(base(at), to(at))
+
+
+def _constant(tree: Expression) -> bool:
+    match tree:
+        case Literal():
+            return True
+        case Negative(of, _):
+            return _constant(of)
+        case Chain(parts, _):
+            return all(_constant(x) for _, x in parts)
+        case Power(base, exponent, _):
+            return _constant(base) and _constant(exponent)
+    return False
+
+
+def _called(function: str, of: list[Run]) -> Run:
+    first = of[0]
+    if function == "sqrt":
+        return lambda at: first(at) ** 0.5
+    how = getattr(arithmetic, function)
+    if len(of) == 1:
+        return lambda at: how(first(at))
+    return lambda at: how(*(x(at) for x in of))
+
+
+def _measured(function: Function, of: tuple[Expression, ...], lift: Lift) -> Run:
+    takes, unit = arguments(function, of, lift), lift(1.0, function.metric.unit)
+    if isinstance(unit, float):
+        return lambda at: function.at([x(at) for x in takes])
+    return lambda at: function.at([x(at) for x in takes]) * unit
+
+
+def arguments(function: Function, of: tuple[Expression, ...], lift: Lift) -> tuple[Run, ...]:
+    """Return what a fitted model is asked at as plain SI numbers, which its coefficients belong to."""
+    return tuple(
+        _plain_number(compiled(x, lift), lift(1.0, c.unit)) for x, c in zip(of, function.takes, strict=True)
+    )
+
+
+def _plain_number(run: Run, unit: Any) -> Run:
+    return run if isinstance(unit, float) else lambda at: run(at) / unit

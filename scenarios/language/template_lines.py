@@ -1,0 +1,155 @@
+"""Lines of a scenario to start from: an entry each, with a comment that says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dse.models.model import Model
+from dse.models.shared.economics import ACCOUNTS, SHARED, refusal
+from dse.quantities import Quantity, examples
+
+EXAMPLES = {
+    "flops": "1e10",
+    "bytes": "4e10",
+    "bodies": "1e5",
+    "order": "8192",
+    "points": "2e6",
+    "flops_per_pair": "20",
+    "distance": '"32 KiB"',
+    "instructions": '"1e11 instruction"',
+}
+# of what a run costs and emits; a grid is an example among others
+PRICES = {
+    "electricity_price": '"0.2 USD/kWh"',
+    "carbon_intensity": '"400 g/kWh"',
+    "grid": '"world"',
+    "lifetime": '"4 yr"',
+}
+# where a model's theory holds, for metrics that leave this range without it, and work to be done: limits that count
+RANGES = {
+    "throughput": 'min = "1e12 op/s"',
+    "node_copies": "min = 1",
+    "node_replication": "max = 1",
+    "core_replication": "max = 1",
+}
+# what the limits below are counted in; a metric of that name in another unit has none
+UNITS = {"performance": "flop/s", "efficiency": "flop/J"}
+# limits that a starter's own answer keeps, as comments to begin with; a metric without one is not listed
+LIMITS = {
+    "time": 'max = "1 min"',
+    "energy": 'max = "1 kJ"',
+    "power": 'max = "5 kW"',
+    "performance": 'min = "0.5 GFLOPS"',
+    "efficiency": 'min = "0.1 GFLOPS/W"',
+    "energy_delay": 'max = "1 kJ*s"',
+    "power_per_processor": 'max = "1 kW"',
+    "flops": 'max = "1 Tflop"',
+    "words": 'max = "100 Mword"',
+    "messages": 'max = "1000 message"',
+    "memory": 'max = "1 Gword"',
+    "processors": "max = 1024",
+    "node_words": 'max = "100 Mword"',
+    "core_words": 'max = "100 Mword"',
+    "bandwidth": 'min = "1 GB/s"',
+    "peak_power": 'max = "1 kW"',
+}
+
+
+def line(entry: str, comment: str) -> str:
+    """Write an entry with its comment."""
+    return f"{entry:<40}  # {comment}"
+
+
+def about(q: Quantity) -> str:
+    """Say what a quantity is, and in which unit."""
+    return f"{q.meaning} ({q.unit})" if q.unit else q.meaning
+
+
+def given(m: Model, q: Quantity) -> str:
+    """Write a value of an input; commented out where it may be left out."""
+    if q.choices:
+        value = " or ".join(f'"{c}"' for c in q.choices)
+        return line(f'{q.name} = "{q.default or q.choices[0]}"', f"{value}: {q.meaning}")
+    value = EXAMPLES.get(q.name) or example(q)
+    first = any(q.name == group[0] for group in m.one_of)
+    start = "# " if q.default is not None or (q.optional and not first) else ""
+    return line(f"{start}{q.name} = {value}", about(q))
+
+
+def prices(m: Model) -> list[str]:
+    """Write what asks for the cost and the carbon of a run, as comments; nothing for a model that has none of these."""
+    if refusal(m):
+        return []
+    rates = [*(q for a in ACCOUNTS for q in a.rates), *SHARED]
+    told = (
+        "for `cost` and `carbon` among the metrics, with purchase_price and embodied_carbon of the machine:"
+    )
+    return [f"# {told}", *(line(f"# {q.name} = {PRICES.get(q.name) or example(q)}", about(q)) for q in rates)]
+
+
+def ties(m: Model) -> str:
+    """Write the order of ties, as a comment."""
+    names = [q.name for q in m.metrics]
+    first = [f'"{n}"' for n in ("time", "power", "cost", *names) if n in names][:2]
+    return line(
+        f"# ties = [{', '.join(first)}]", "of designs that are equally good the one with the least of these"
+    )
+
+
+def example(q: Quantity) -> str:
+    """Write a value of a quantity: its default, or one that reads well."""
+    if q.default is not None:
+        return f"{q.default:g}"
+    return f'"{examples(q.unit)[0]}"' if q.unit else f"{max(q.minimum, 1.0):g}"
+
+
+def objective(m: Model) -> str:
+    """Name the metric that a starter minimises."""
+    names = [q.name for q in m.metrics]
+    return next((n for n in ("energy", "cost") if n in names), names[0])
+
+
+def limits(metrics: Iterable[Quantity]) -> list[str]:
+    """Write the limits of a starter: those that keep it where its theory holds, and others as comments."""
+    every = list(metrics)
+    return [
+        *(line(f"{q.name} = {{ {RANGES[q.name]} }}", about(q)) for q in every if q.name in RANGES),
+        *(line(f"# {q.name} = {{ {LIMITS[q.name]} }}", about(q)) for q in every if _limited(q)),
+    ]
+
+
+def _limited(q: Quantity) -> bool:
+    return q.name in LIMITS and UNITS.get(q.name, q.unit) == q.unit
+
+
+def axis(metrics: Iterable[Quantity]) -> list[str]:
+    """Write an axis of a dataset as comments: over a limit on time, or on power where there is no time."""
+    timed = any(q.name == "time" for q in metrics)
+    name, what, unit = ("deadline", "time", "s") if timed else ("budget", "power", "kW")
+    return [
+        f"# [sweep.{name}]  # an axis of a dataset, for `dse sweep`",
+        f'# path    = "limits.{what}.max"',
+        f'# start   = "1 {unit}"',
+        f'# stop    = "100 {unit}"',
+        "# num     = 41",
+        '# spacing = "log"',
+        "# in place of these, several that change together, or the rows of a file:",
+        f'# paths = {{ "limits.{what}.max" = ["1 {unit}", "10 {unit}"] }}',
+        '# table = "points.csv"',
+        f'# columns = {{ "limits.{what}.max" = "{what}" }}',
+    ]
+
+
+def uncertain(given: Iterable[Quantity]) -> list[str]:
+    """Write the first given number of a starter that can be uncertain, as comments; nothing without one."""
+    first = next((q for q in given if q.name in EXAMPLES and EXAMPLES[q.name][:1] != '"'), None)
+    if first is None:
+        return []
+    value = float(EXAMPLES[first.name])
+    return [
+        "# [uncertain]  # numbers that are not known for sure: what is best in each world, by `dse uncertainty`",
+        line(
+            f"# {first.name} = {{ uniform = [{0.8 * value:g}, {1.2 * value:g}] }}",
+            "also: normal, lognormal, values",
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""The machines of a question: files, tables, maps of several, clocks and prices."""

@@ -1,0 +1,154 @@
+"""The machine of a scenario: a name, a base with changes, or a whole machine as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from dse import machines
+from dse.names import UnknownName
+from dse.quantities import examples
+from scenarios.define.composed import optional_users
+from scenarios.language.errors import Findings, meant, shown
+from scenarios.language.reading import Reader
+
+MachineSpec = str | Mapping[str, Any]
+
+
+def known(findings: Findings, key: str, name: Any) -> bool:
+    """Whether ``name`` is a machine (or alias) of the catalogue, or a file; where not, note it at ``key``."""
+    if not isinstance(name, str):
+        findings.add(key, f"{shown(name)} is no machine", f"write a name; {meant('', machines.names())}")
+        return False
+    try:
+        machines.get(name)
+    except UnknownName as error:
+        if "no setting of" in str(error):
+            findings.add(key, str(error), "write one of these behind the @")
+            return False
+        ambiguous = "ambiguous" in str(error)
+        wrong = str(error) if ambiguous else f"there is no machine {shown(name)}"
+        findings.add(key, wrong, "write one of these in full" if ambiguous else meant(name, machines.names()))
+        return False
+    except machines.MachineError as error:
+        findings.add(key, str(error), f"{shown(name)} is read as a machine file; `dse fit` writes one")
+        return False
+    return True
+
+
+def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] | None:
+    """Return the machine's parameters that the model knows, SI, by name (without "machine.").
+
+    None where the machine cannot be read; every mistake is noted under ``key``.
+    """
+    if isinstance(spec, str):
+        if not known(reader.findings, key, spec):
+            return None
+        return {k: v for k, v in machines.get(spec).parameters.items() if k in reader.machine}
+    if _is_map(reader, spec):
+        one = "one machine" if not reader.prefix else f"one machine as {reader.prefix[:-1]}"
+        wrong = f"{reader.model.name} runs on {one}, not on a map of machines"
+        reader.findings.add(key, wrong, 'write machine = "jaketown", or { base = "jaketown", … }')
+        return None
+    base_known = "base" not in spec or known(reader.findings, f"{key}.base", spec["base"])
+    merged = parameters(reader, key, spec["base"]) or {} if "base" in spec and base_known else {}
+    apart = ("base", "settings") if reader.parts.settings else ("base",)
+    own = {k: v for k, v in spec.items() if k not in apart and _takes(reader, f"{key}.{k}", k)}
+    # the word size first: other entries may be in bytes
+    for name in sorted(own, key=lambda n: n != "word_size"):
+        q = reader.machine[name]
+        value = reader.number(f"{key}.{name}", own[name], q, merged.get("word_size"))
+        value = reader.inside(f"{key}.{name}", value, q)
+        if value is not None:
+            merged[name] = value
+        else:
+            reader.findings.broken.add(f"{key}.{name}")
+    return merged if base_known else None
+
+
+def _is_map(reader: Reader, spec: Mapping[str, Any]) -> bool:
+    """Whether a table names machines instead of parameters."""
+    others = [v for k, v in spec.items() if k != "base" and k not in reader.machine]
+    return any(isinstance(v, Mapping) or v in machines.names() or machines.is_file(v) for v in others)
+
+
+def _takes(reader: Reader, key: str, name: str) -> bool:
+    if name in reader.machine:
+        return True
+    kind = f"machine parameter of {reader.model.name}"
+    reader.findings.unknown(key, kind, name, ["base", *reader.machine])
+    reader.findings.broken.add(key)
+    return False
+
+
+def label(spec: MachineSpec | None) -> str:
+    """Say what to call a machine in a message."""
+    if isinstance(spec, str):
+        return f"machine {shown(spec)}"
+    return (
+        "this machine"
+        if not spec or "base" not in spec
+        else f"machine {shown(spec['base'])}, as changed here,"
+    )
+
+
+def necessary(reader: Reader, chosen: Collection[str]) -> set[str]:
+    """Return the parameters that a machine must have; ``chosen``: those that the question's choices ask for."""
+    return {
+        n
+        for n, q in reader.machine.items()
+        if f"{reader.prefix}{n}" in chosen or (not q.optional and q.default is None)
+    }
+
+
+def _who(reader: Reader, lacking: Collection[str]) -> str:
+    """Say what asks for parameters: the model, or the definitions that use what the model does without."""
+    model = reader.model
+    users = [optional_users(model, reader.prefix + n) for n in lacking]
+    told = [f"define.{d}" for d in dict.fromkeys(d for some in users for d in some)]
+    if not told:
+        return f"{model.name} needs"
+    return f"{' and '.join(told)} use{'s' * (len(told) == 1)}" + (
+        "" if all(users) else f", or {model.name} needs"
+    )
+
+
+def complete(
+    reader: Reader,
+    key: str,
+    spec: MachineSpec | None,
+    found: Mapping[str, float],
+    elsewhere: Collection[str],
+    chosen: Mapping[str, str],
+) -> None:
+    """Note which parameters the model needs and the machine lacks.
+
+    ``elsewhere``: those decided or swept; ``chosen``: those that the question's choices ask for, with these
+    choices in words; both by the model's own names ("cpu.time_per_flop" in a map of machines).
+    """
+    prefix = reader.prefix
+    wanted = necessary(reader, chosen).difference(found)
+    wanted = {n for n in wanted if prefix + n not in elsewhere}
+    lacking = [n for n in reader.machine if n in wanted and f"{key}.{n}" not in reader.findings.broken]
+    if not lacking:
+        return
+    wrong = f"{label(spec)} has no {', '.join(lacking)}, which {_who(reader, lacking)}"
+    reasons = dict.fromkeys(r for n in lacking if (r := chosen.get(prefix + n)))
+    wrong += f" for {', or '.join(reasons)}" if reasons else ""
+    decide = f'decide it: [decide] "machine.{prefix}{lacking[0]}" = {{ min = …, max = … }}'
+    if key.startswith("decide."):
+        each = ", ".join(f'"machine.{prefix}{n}" = "{examples(reader.machine[n].unit)[0]}"' for n in lacking)
+        stated = f"state it for every machine of the list: [define] {each}, with your own numbers"
+        reader.findings.add(key, wrong, f"take it off the list, or {stated}, or {decide}")
+        return
+    if key.endswith("]"):
+        right = (
+            f'take it off the list, or give a machine table with path = "machine.{prefix}base", or {decide}'
+        )
+        reader.findings.add(key, wrong, right)
+        return
+    base = f'base = "{spec}", ' if isinstance(spec, str) else "base = …, " if spec and "base" in spec else ""
+    supply = ", ".join(f'{n} = "{examples(reader.machine[n].unit)[0]}"' for n in lacking)
+    supplied = f"supply what is missing, such as {key} = {{ {base}{supply} }}"
+    yours = "with your own numbers in place of these placeholders"
+    reader.findings.add(key, wrong, f"{supplied}, {yours}, or {decide}")

@@ -1,0 +1,187 @@
+"""The grid of a sweep: its axes, and the question at each of its points."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scenarios.decisions import halved
+from scenarios.question import STRETCH, Decision, Limit, Question, settled
+from scenarios.sweep.axes import Target
+from scenarios.uncertainty.distributions import Joint
+
+Values = Sequence[float] | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What changes along an axis of rows, row by row; ``name``: that of its coordinate in a dataset."""
+
+    name: str
+    path: str
+    unit: str
+    long_name: str
+    values: Values
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are numbers."""
+        return not isinstance(self.values[0], str)
+
+
+@dataclass(frozen=True, slots=True)
+class GridAxis:
+    """One axis: a dimension of the dataset with its coordinate values (SI numbers, or names).
+
+    Of an axis of rows, along which several numbers or names change together, the values number the rows; ``columns``
+    say what stands in them; ``table``: the name of the table that they are from.
+    """
+
+    name: str
+    path: str
+    unit: str
+    long_name: str
+    values: Values
+    columns: tuple[Column, ...] = ()
+    table: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are numbers."""
+        return not isinstance(self.values[0], str)
+
+    @property
+    def parts(self) -> tuple[GridAxis | Column, ...]:
+        """What changes along it: itself, or its columns."""
+        return self.columns or (self,)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What changes along an axis (``along``: its number): where it goes, and its values."""
+
+    along: int
+    of: GridAxis | Column
+    target: Target
+
+    @property
+    def apart(self) -> bool:
+        """Whether more than one number changes with it: a name, a whole machine, the size of a word."""
+        return not self.of.numeric or self.target.structural
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The product of the axes, in file order; without any axis it has the one point ``()``.
+
+    ``targets``: what each path of each axis changes; ``bases``: one question for each combination of machines and word
+    sizes on the axes, by these values (all else follows from them); ``vacuous``: value up to which a lower limit says
+    nothing.
+    """
+
+    axes: tuple[GridAxis, ...]
+    targets: tuple[Target, ...]
+    bases: Mapping[tuple[float | str, ...], Question]
+    vacuous: Mapping[str, float]
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What changes along the axes."""
+        parts = [(i, part) for i, axis in enumerate(self.axes) for part in axis.parts]
+        return tuple(Change(i, part, t) for (i, part), t in zip(parts, self.targets, strict=True))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values on each axis."""
+        return tuple(len(a.values) for a in self.axes)
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return math.prod(self.shape)
+
+    def question(self, index: tuple[int, ...]) -> Question:
+        """Return the question at a point; raises IndexError where there is no such point."""
+        if len(index) != len(self.axes):
+            raise IndexError(f"a point of this grid has {len(self.axes)} indices, not {len(index)}")
+        values = [(c.target, _plain(c.of.values[index[c.along]])) for c in self.changes]
+        base = self.bases[tuple(value for aim, value in values if aim.structural)]
+        given, limits, decide, joint = dict(base.given), base.limits, base.decide, base.joint
+        for aim, value in values:
+            if aim.kind == "given":
+                given[aim.name] = value
+            elif aim.kind == "limit":
+                limits = tuple(self.limited(x, aim, float(value)) for x in limits)
+            elif aim.kind == "within":
+                limits = tuple(replace(x, within=float(value)) if x.name == aim.name else x for x in limits)
+            elif aim.kind == "probability":
+                joint, limits = _promised(joint, limits, aim.name, float(value))
+            elif aim.kind == "decide":
+                decide = tuple(_decision(d, aim, float(value)) for d in decide)
+        return settled(replace(base, given=given, limits=limits, decide=decide, joint=joint))
+
+    def kinds(self) -> Iterator[tuple[int, ...]]:
+        """Go through one place for each combination of what is more than a number along the axes."""
+        return itertools.product(*(self._kinds_along(i) for i in range(len(self.axes))))
+
+    def _kinds_along(self, i: int) -> list[int]:
+        apart = [c.of.values for c in self.changes if c.along == i and c.apart]
+        if not apart:
+            return [0]
+        first: dict[object, int] = {}
+        for place, values in enumerate(zip(*apart, strict=True)):
+            first.setdefault(values, place)
+        return list(first.values())
+
+    def part(self, places: Sequence[Any]) -> Grid:
+        """Return the grid of some places along each axis (integers), in this order."""
+        return replace(self, axes=tuple(_some(a, p) for a, p in zip(self.axes, places, strict=True)))
+
+    def decided(self) -> tuple[str, ...]:
+        """Return the names of what is decided at some point of the grid (time spent idling left aside)."""
+        every = [d.name for index in self.kinds() for d in self.question(index).decide]
+        return tuple(dict.fromkeys(n for n in every if n != STRETCH.name))
+
+    def limited(self, limit: Limit, aim: Target, value: float) -> Limit:
+        """Return a limit with the value of an axis, where that axis changes it."""
+        if limit.name != aim.name:
+            return limit
+        if aim.side == "max":
+            return replace(limit, maximum=value)
+        return replace(limit, minimum=value if value > self.vacuous[aim.name] else None)
+
+
+def _promised(
+    joint: Joint | None, limits: tuple[Limit, ...], name: str, value: float
+) -> tuple[Joint | None, tuple[Limit, ...]]:
+    """Return what is promised with another probability of one limit, or of those that hold together."""
+    found = tuple(replace(x, probability=value) if x.name == name else x for x in limits)
+    if joint is not None and not any(x.name == name for x in limits):
+        return replace(joint, probability=value), found
+    return joint, found
+
+
+def _plain(value: float | str) -> float | str:
+    return value if isinstance(value, str) else float(value)
+
+
+def _some(axis: GridAxis, places: Sequence[int]) -> GridAxis:
+    columns = tuple(replace(c, values=_taken(c.values, places)) for c in axis.columns)
+    return replace(axis, values=_taken(axis.values, places), columns=columns)
+
+
+def _taken(values: Any, places: Sequence[int]) -> Any:
+    if hasattr(values, "take"):
+        return values.take(places)
+    return tuple(values[i] for i in places)
+
+
+def _decision(d: Decision, aim: Target, value: float) -> Decision:
+    if d.name != aim.name:
+        return d
+    if aim.side == "max_halvings":
+        return replace(d, minimum=halved(d.base or 0.0, value))
+    return replace(d, minimum=value) if aim.side == "min" else replace(d, maximum=value)

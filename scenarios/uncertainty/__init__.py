@@ -1,0 +1,1 @@
+"""[uncertain]: distributions, worlds drawn from them, and what is promised."""

@@ -1,0 +1,435 @@
+"""Reads what is uncertain in a question, and what is promised of it: distributions, measures, probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dse.quantities import Quantity, show
+from scenarios.language.errors import meant, shown
+from scenarios.language.reading import Reader
+from scenarios.language.schema import Bounds, Goal, Shape, Spread
+from scenarios.machines.places import Place
+from scenarios.names import Roles
+from scenarios.question import Limit, Question
+from scenarios.sweep import table_values
+from scenarios.sweep.axes import WORD_SIZE, Target
+from scenarios.uncertainty import known_spreads
+from scenarios.uncertainty.distributions import (
+    CONFIDENCE,
+    CONTINUOUS,
+    MOST_CUT,
+    Joint,
+    Marginal,
+    Measure,
+    Sampling,
+    Uncertain,
+)
+
+JOINT = "joint"
+"""What limits that hold together are called under [limits]."""
+AXIS = "sample"
+"""The axis along which a question is asked in each world."""
+MOST_SAMPLES = 10_000_000
+_NUMBERS = {"normal": 2, "lognormal": 2, "uniform": 2, "loguniform": 2, "triangular": 3, "beta": 4}
+_WAYS = (*CONTINUOUS, "values", "table", "from_")
+_EXAMPLES = {
+    "normal": "[mean, standard deviation]",
+    "lognormal": "[median, geometric standard deviation]",
+    "uniform": "[least, greatest]",
+    "loguniform": "[least, greatest]",
+    "triangular": "[least, most probable, greatest]",
+    "beta": "[shape, shape, least, greatest]",
+}
+
+
+def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -> Question:
+    """Return a question with what is uncertain in it, its measure and its joint limit, noting all mistakes."""
+    reader = roles.reader
+    measure = _measure(reader, shape.objective)
+    joint = _joint(reader, shape)
+    if shape.uncertain is None:
+        _certain(reader, shape, measure)
+        return question
+    names = tuple(_names(shape, roles))
+    found = {n: m for n in names if (m := _marginal(shape, roles, place, n))}
+    if not shape.uncertain.spreads:
+        right = "write [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }, or leave the table out"
+        reader.findings.missing("uncertain", "nothing is uncertain", right)
+    if AXIS in shape.sweep:
+        wrong = f"an axis is called {AXIS}, like that along which worlds are drawn"
+        reader.findings.add(f"sweep.{AXIS}", wrong, "name the axis otherwise")
+    if len(found) < len(_every(shape, roles)):
+        return question
+    uncertain = Uncertain(found, _sampling(shape, roles, found))
+    _correlations(reader, shape, uncertain)
+    _promises(reader, shape, question, joint, uncertain.sampling)
+    return replace(question, uncertain=uncertain, measure=measure, joint=joint)
+
+
+def limited(entry: Any, limit: Limit) -> Limit:
+    """Return a limit with the probability with which it holds, where the file states one."""
+    if entry is None or (entry.probability is None and not entry.worst):
+        return limit
+    sure = CONFIDENCE if entry.confidence is None else entry.confidence
+    return replace(limit, probability=entry.probability, worst=entry.worst, confidence=sure)
+
+
+def least_samples(probability: float, confidence: float, decided: int) -> int:
+    """Return the fewest samples that can promise a probability with a confidence, where all of them must hold.
+
+    The least N with sum over i < d of C(N, i) e^i (1 - e)^(N - i) at most 1 - confidence, e = 1 - probability and d
+    the number of decided quantities, at least 1 (Campi and Garatti 2008, theorem 1, for convex problems). Without a
+    confidence 1/e: below, no sample may fail at all.
+    """
+    share = 1 - probability
+    if confidence <= 0:
+        return math.ceil(1 / share - 1e-9)
+    from scipy.stats import binom
+
+    low, high = 1, 2
+    while binom.cdf(max(decided, 1) - 1, high, share) > 1 - confidence:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if binom.cdf(max(decided, 1) - 1, middle, share) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _certain(reader: Reader, shape: Shape, measure: Measure | None) -> None:
+    """Note what has a meaning only where something is uncertain."""
+    right = "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }; or leave it out"
+    if measure is not None:
+        told = next(n for n in ("measure", "quantile", "cvar") if getattr(shape.objective, n) is not None)
+        reader.findings.missing(f"objective.{told}", "nothing is uncertain here", right)
+    for name, entry in shape.limits.items():
+        for key in ("probability", "worst"):
+            if getattr(entry, key):
+                reader.findings.missing(f"limits.{name}.{key}", "nothing is uncertain here", right)
+
+
+def _measure(reader: Reader, goal: Goal | None) -> Measure | None:
+    told = [n for n in ("measure", "quantile", "cvar") if goal is not None and getattr(goal, n) is not None]
+    if not told or goal is None:
+        return None
+    if len(told) > 1:
+        wrong = f"{' and '.join(told)} exclude each other"
+        reader.findings.add("objective", wrong, "keep measure, or quantile, or cvar")
+    if goal.measure is not None:
+        return Measure(goal.measure)
+    return Measure(told[0], getattr(goal, told[0]))
+
+
+def _joint(reader: Reader, shape: Shape) -> Joint | None:
+    for name, entry in shape.limits.items():
+        key = f"limits.{name}"
+        if entry.confidence is not None and entry.probability is None:
+            right = "write probability = 0.95 beside it, or leave it out"
+            reader.findings.missing(f"{key}.confidence", "there is no probability to be sure of", right)
+        if entry.probability is not None and entry.worst:
+            wrong = "probability and worst exclude each other"
+            reader.findings.add(key, wrong, "keep one of them")
+        if (entry.probability is not None or entry.worst) and entry.within is not None:
+            wrong = "a limit within a share of an optimum holds in every sample"
+            reader.findings.add(key, wrong, "write min or max, or leave probability and worst out")
+        if (entry.probability is not None or entry.worst) and name in shape.decide:
+            wrong = f"{name} is decided before the uncertain is known, so its bounds always hold"
+            reader.findings.add(key, wrong, "leave probability and worst out")
+    together = shape.limits.get(JOINT)
+    return (
+        None if together is None or together.of is None else _together(reader, shape, together, together.of)
+    )
+
+
+def _together(reader: Reader, shape: Shape, entry: Bounds, of: Sequence[str]) -> Joint | None:
+    key, add = f"limits.{JOINT}", reader.findings.add
+    if entry.min is not None or entry.max is not None or entry.within is not None or entry.worst:
+        add(
+            key,
+            "a joint limit has of, probability and confidence only",
+            "limit each metric under its own name",
+        )
+    if entry.probability is None:
+        reader.findings.missing(key, "the joint limit has no probability", "write probability = 0.95")
+        return None
+    for name in of:
+        own = shape.limits.get(name)
+        if own is None or name == JOINT:
+            right = f"write [limits] {name} = {{ max = … }} too"
+            add(f"{key}.of", f"{name} is not limited", right)
+        elif own.probability is not None or own.worst:
+            add(f"{key}.of", f"{name} has a probability of its own", "leave one of the two out")
+    sure = CONFIDENCE if entry.confidence is None else entry.confidence
+    return Joint(tuple(dict.fromkeys(of)), entry.probability, sure)
+
+
+def _names(shape: Shape, roles: Roles) -> Iterator[str]:
+    """Go through the uncertain names that can be uncertain, noting those that cannot."""
+    reader = roles.reader
+    spreads = shape.uncertain.spreads if shape.uncertain is not None else {}
+    for name in _every(shape, roles):
+        key, add = f"uncertain.{name}", reader.findings.add
+        if name in roles.decide:
+            right = "take it out of [decide] or out of [uncertain]"
+            add(key, f"{name} is decided, so it cannot be uncertain as well", right)
+        elif name in roles.swept:
+            right = "take it out of [sweep] or out of [uncertain]"
+            add(key, f"{name} is swept, so it cannot be uncertain as well", right)
+        elif name in shape.define:
+            right = "make a number uncertain that the definition uses"
+            add(key, f"{name} is defined by an expression, so it cannot be uncertain", right)
+        elif not reader.name_of_parameter(key, name):
+            pass
+        elif reader.parameters[name].choices or reader.parameters[name].menu:
+            add(key, f"{name} is a choice among names", "an uncertain quantity is a number")
+        elif name == WORD_SIZE or name.endswith(".word_size"):
+            add(
+                key,
+                "the size of a word cannot be uncertain",
+                "numbers in bytes are read with it; leave it out",
+            )
+        else:
+            yield name
+    for name in spreads:
+        if not name.endswith("*"):
+            continue
+        key = f"uncertain.{name}"
+        if (
+            name != known_spreads.EVERY
+            or spreads[name].from_ != "machine"
+            or not _way(reader, key, spreads[name])
+        ):
+            right = f'write "{known_spreads.EVERY}" = {{ from = "machine" }}, or name each number'
+            reader.findings.add(key, "only intervals of a machine are taken all together", right)
+        elif not any(known_spreads.stated(shape, roles)):
+            right = "`dse fit` writes a machine file with intervals; or give each number a distribution"
+            reader.findings.missing(key, "no interval of a parameter of this machine is known", right)
+
+
+def _every(shape: Shape, roles: Roles) -> tuple[str, ...]:
+    """Return the uncertain names, with those that a machine's intervals stand for; a named line wins."""
+    spreads = shape.uncertain.spreads if shape.uncertain is not None else {}
+    named = [n for n in spreads if not n.endswith("*")]
+    more = known_spreads.stated(shape, roles) if known_spreads.EVERY in spreads else ()
+    return tuple(dict.fromkeys([*named, *more]))
+
+
+def _way(reader: Reader, key: str, spread: Spread) -> str | None:
+    """Return the one way in which a distribution is written; None, and a mistake noted, where there is not one."""
+    ways = [n for n in _WAYS if getattr(spread, n) is not None]
+    if len(ways) == 1:
+        return ways[0]
+    told = " and ".join(n.rstrip("_") for n in ways)
+    if ways:
+        reader.findings.add(key, f"{told} exclude each other", "keep one distribution")
+    else:
+        right = "write { normal = [mean, deviation] }, or lognormal, uniform, triangular, values, table, …"
+        reader.findings.missing(key, "there is no distribution", right)
+    return None
+
+
+def _marginal(shape: Shape, roles: Roles, place: Place, name: str) -> Marginal | None:
+    reader, key = roles.reader, f"uncertain.{name}"
+    assert shape.uncertain is not None
+    spreads, q = shape.uncertain.spreads, roles.reader.parameters[name]
+    spread = spreads.get(name) or spreads[known_spreads.EVERY]
+    way = _way(reader, key, spread)
+    for extra, needs in (("weights", "values"), ("column", "table")):
+        if getattr(spread, extra) is not None and way != needs:
+            reader.findings.add(f"{key}.{extra}", f"{extra} stands beside {needs} only", "leave them out")
+    found: Marginal | None
+    if way is None:
+        return None
+    if way == "values":
+        found = _values(reader, key, spread, q, place.word_size)
+    elif way == "table":
+        found = _table(roles, key, spread, q, name, place.word_size)
+    elif way == "from_":
+        found = known_spreads.read(shape, roles, key, name, spread.from_)
+    else:
+        found = _continuous(reader, f"{key}.{way}", way, getattr(spread, way), q, place.word_size)
+    return None if found is None else _inside(reader, key, found, q)
+
+
+def _values(reader: Reader, key: str, spread: Spread, q: Quantity, word: float | None) -> Marginal | None:
+    asked = spread.values or ()
+    if not asked:
+        reader.findings.add(f"{key}.values", "there is no value", "list at least one")
+        return None
+    read = [reader.number(f"{key}.values[{i}]", v, q, word) for i, v in enumerate(asked)]
+    sound = [reader.inside(f"{key}.values[{i}]", v, q) for i, v in enumerate(read)]
+    sound = [reader.whole_number(f"{key}.values[{i}]", v, q) for i, v in enumerate(sound)]
+    weights = spread.weights or (1.0,) * len(asked)
+    if len(weights) != len(asked):
+        wrong = f"{len(asked)} values have {len(weights)} weights"
+        reader.findings.add(f"{key}.weights", wrong, "give each value a weight")
+        return None
+    if min(weights) < 0 or not 0 < sum(weights) < math.inf:
+        wrong = "weights are not negative, and at least one is above 0"
+        reader.findings.add(f"{key}.weights", wrong, "write such as weights = [3, 1]")
+        return None
+    numbers = tuple(v for v in sound if v is not None)
+    total = sum(weights)
+    return (
+        Marginal("values", numbers, weights=tuple(w / total for w in weights))
+        if len(numbers) == len(asked)
+        else None
+    )
+
+
+def _table(
+    roles: Roles, key: str, spread: Spread, q: Quantity, name: str, word: float | None
+) -> Marginal | None:
+    reader, table = roles.reader, roles.tables.get(spread.table or "")
+    if spread.column is None:
+        reader.findings.missing(f"{key}.column", "column is missing", 'write column = "T" beside table')
+        return None
+    if table is None or name not in table.columns:
+        right = "ask with the file that names the table, read by dse.load"
+        reader.findings.missing(f"{key}.table", "the rows of this table are not here", right)
+        return None
+    aim = Target("given", name)
+    read = table_values.numbers(reader, f"{key}.column", table, name, aim, q, word)
+    return None if read is None else Marginal("table", tuple(read.tolist()), table=table.name)
+
+
+def _continuous(
+    reader: Reader, key: str, kind: str, asked: Sequence[Any], q: Quantity, word: float | None
+) -> Marginal | None:
+    whole = [*asked, 0.0, 1.0] if kind == "beta" and len(asked) == 2 and not q.unit else list(asked)
+    if len(whole) != _NUMBERS[kind]:
+        wrong = f"{kind} has {_NUMBERS[kind]} numbers, not {len(asked)}"
+        reader.findings.add(key, wrong, f"write {kind} = {_EXAMPLES[kind]}")
+        return None
+    plain = {"lognormal": {1}, "beta": {0, 1}}.get(kind, set())
+    read = [
+        _plain(reader, f"{key}[{i}]", v) if i in plain else reader.number(f"{key}[{i}]", v, q, word)
+        for i, v in enumerate(whole)
+    ]
+    numbers = tuple(v for v in read if v is not None)
+    if len(numbers) < len(read):
+        return None
+    wrong = _unsound(kind, numbers)
+    if wrong:
+        reader.findings.add(key, wrong, f"write {kind} = {_EXAMPLES[kind]}")
+        return None
+    if q.name in reader.whole:
+        right = "list its values: { values = [1, 2, 4], weights = [1, 2, 1] }"
+        reader.findings.add(key, f"{q.name} is a whole number, and {kind} is not", right)
+        return None
+    return Marginal(kind, numbers)
+
+
+def _plain(reader: Reader, key: str, value: Any) -> float | None:
+    if isinstance(value, str):
+        reader.findings.add(key, f"{shown(value)} is text", "write a plain number")
+        return None
+    return float(value)
+
+
+def _unsound(kind: str, numbers: tuple[float, ...]) -> str:
+    """Say why SciPy has no such distribution; empty where it has."""
+    if kind == "normal":
+        return "" if numbers[1] > 0 else f"the standard deviation {numbers[1]:.6g} is not above 0"
+    if kind == "lognormal":
+        if numbers[0] <= 0:
+            return f"the median {numbers[0]:.6g} is not above 0"
+        return "" if numbers[1] > 1 else f"the geometric standard deviation {numbers[1]:.6g} is not above 1"
+    if kind == "beta" and min(numbers[:2]) <= 0:
+        return f"the shapes {numbers[0]:.6g} and {numbers[1]:.6g} are not both above 0"
+    low, high = numbers[-2:] if kind == "beta" else (numbers[0], numbers[-1])
+    if not low < high:
+        return f"the least value {low:.6g} is not below the greatest {high:.6g}"
+    if kind == "loguniform" and low <= 0:
+        return f"the least value {low:.6g} is not above 0"
+    if kind == "triangular" and not low <= numbers[1] <= high:
+        return f"the most probable value {numbers[1]:.6g} is not between the ends"
+    return ""
+
+
+def _inside(reader: Reader, key: str, found: Marginal, q: Quantity) -> Marginal | None:
+    """Return a distribution cut at the domain of its quantity; None, and a mistake noted, where that cuts too much."""
+    made = replace(found, low=q.minimum, high=q.maximum)
+    cut = made.outside()
+    if cut <= MOST_CUT:
+        return made
+    ends = f"{show(q.minimum, q.unit)} to {show(q.maximum, q.unit)}" if q.maximum < math.inf else ""
+    wrong = f"{100 * cut:.3g} % of the distribution lies outside the domain of {q.name}"
+    domain = f"it goes from {ends}" if ends else f"it is at least {show(q.minimum, q.unit)}"
+    right = f"{domain}; choose a distribution of which at most {MOST_CUT:g} does"
+    reader.findings.add(key, wrong, right)
+    return None
+
+
+def _sampling(shape: Shape, roles: Roles, found: Mapping[str, Marginal]) -> Sampling:
+    assert shape.uncertain is not None
+    asked = shape.uncertain.sampling
+    said = {frozenset(pair[:2]) for pair in asked.correlation}
+    known = [c for c in known_spreads.correlations(shape, roles, found) if frozenset(c[:2]) not in said]
+    promised = any(x.probability is not None for x in shape.limits.values())
+    method = asked.method or ("random" if promised else "sobol")
+    return Sampling(asked.samples, method, asked.seed, (*asked.correlation, *known))
+
+
+def _correlations(reader: Reader, shape: Shape, uncertain: Uncertain) -> None:
+    """Note correlations of what is not uncertain, or that cannot be all at once."""
+    from scenarios.uncertainty.drawing import correlated
+
+    before, seen = reader.findings.count, set[frozenset[str]]()
+    for i, (a, b, _) in enumerate(uncertain.sampling.correlation):
+        key = f"uncertain.sampling.correlation[{i}]"
+        for name in (a, b):
+            if name not in uncertain.marginals:
+                right = meant(name, uncertain.marginals)
+                reader.findings.add(key, f"{shown(name)} is not uncertain, so it has no correlation", right)
+            elif uncertain.marginals[name].table:
+                wrong = f"{name} is from a table, whose rows say how its numbers depend on each other"
+                reader.findings.add(key, wrong, "leave the correlation out")
+        if a == b or frozenset((a, b)) in seen:
+            reader.findings.add(key, f"{a} and {b} are listed twice, or the same", "list every pair once")
+        seen.add(frozenset((a, b)))
+    if reader.findings.count > before or not uncertain.sampling.correlation:
+        return
+    import numpy as np
+
+    try:
+        correlated(uncertain)
+    except np.linalg.LinAlgError:
+        wrong = "the matrix of correlations is not positive definite"
+        right = "bring them nearer to 0; what correlates strongly with one number does so with all that it depends on"
+        reader.findings.add("uncertain.sampling.correlation", wrong, right)
+    goal = shape.objective
+    worst = (goal is not None and goal.measure == "worst") or any(x.worst for x in shape.limits.values())
+    if worst:
+        right = "leave the correlation out, or ask for mean, quantile, cvar or a probability"
+        wrong = "the worst over all values that numbers can have knows no correlation"
+        reader.findings.add("uncertain.sampling.correlation", wrong, right)
+
+
+def _promises(
+    reader: Reader, shape: Shape, question: Question, joint: Joint | None, sampling: Sampling
+) -> None:
+    """Note promises of probability that the samples cannot keep."""
+    promises = {x.name: (x.probability, x.confidence) for x in question.limits if x.probability is not None}
+    if joint is not None:
+        promises[JOINT] = (joint.probability, joint.confidence)
+    counted = sum(d.choices is None for d in question.decide)
+    for name, (probability, confidence) in promises.items():
+        key = f"limits.{name}.probability"
+        if confidence and sampling.method != "random":
+            wrong = (
+                f"a probability is promised from independent samples, and method = {shown(sampling.method)}"
+            )
+            right = 'write method = "random", or confidence = 0 for the limit in the samples only'
+            reader.findings.add("uncertain.sampling.method", wrong, right)
+        needed = least_samples(probability, confidence, counted)
+        if sampling.samples < needed:
+            sure = f" with confidence {confidence:g}" if confidence else ""
+            wrong = f"{sampling.samples} samples cannot show a probability of {probability:g}{sure}"
+            right = f"write [uncertain.sampling] samples = {needed} or more"
+            reader.findings.add(key, wrong, right)

@@ -1,0 +1,149 @@
+"""Distributions that are known already: intervals of a machine file, errors of a fitted model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from dse import machines, models
+from dse.machines import Machine
+from dse.models.described.fitted import Fitted, fit_of
+from dse.models.model import MACHINE_PREFIX
+from dse.names import UnknownName
+from scenarios.define.composed import definitions_of
+from scenarios.define.functions import ranges
+from scenarios.language.errors import shown
+from scenarios.language.schema import Shape
+from scenarios.names import Roles
+from scenarios.uncertainty.distributions import MOST_CUT, Marginal
+
+SOURCES = ("machine", "residuals")
+EVERY = f"{MACHINE_PREFIX}*"
+# an interval whose halves differ by less than this share is one of a normal distribution
+_EVEN = 0.05
+_WRITE = "write a distribution, such as { normal = [mean, deviation] }"
+
+
+def read(shape: Shape, roles: Roles, key: str, name: str, origin: str | None) -> Marginal | None:
+    """Return the distribution that a machine file or a fitted model states; None, and a mistake noted, without one.
+
+    An interval of a fit with its confidence is that of a normal distribution where it is even and far from 0, else of
+    a lognormal one with the fitted value as its median; an interval between whose ends a source leaves a value open is
+    that of a uniform one. Residuals are those of runs held out: measured/modelled, a factor.
+    """
+    add = roles.reader.findings.add
+    if origin == "residuals":
+        return _residuals(shape, roles, key, name)
+    if origin != "machine":
+        right = 'write { from = "machine" } or { from = "residuals" }'
+        add(f"{key}.from", f"{shown(origin)} is no source of a distribution", right)
+        return None
+    found = _machine(shape, roles, name)
+    if found is None:
+        add(f"{key}.from", f"no single machine of a file or the catalogue states {name}", _WRITE)
+        return None
+    machine, own, changed = found
+    ends = machine.intervals.get(own)
+    if changed:
+        add(
+            f"{key}.from",
+            f"the file states {name} itself, so the interval of {machine.name} is not its own",
+            _WRITE,
+        )
+    elif ends is None or not ends[0] < ends[1]:
+        add(f"{key}.from", f"machine {machine.name} states no interval of {own}", _WRITE)
+    else:
+        return of_interval(machine.parameters[own], ends, machine.confidence)
+    return None
+
+
+def of_interval(value: float, ends: tuple[float, float], confidence: float | None) -> Marginal:
+    """Return the distribution of a value that is known between two ends, with a confidence (None: for sure)."""
+    low, high = ends
+    if confidence is None:
+        return Marginal("uniform", (low, high))
+    from scipy.special import ndtr, ndtri
+
+    reach = float(ndtri((1 + confidence) / 2))
+    deviation = (high - low) / 2 / reach
+    even = abs((high - value) - (value - low)) <= _EVEN * (high - low)
+    if value <= 0 or (even and float(ndtr(-value / deviation)) <= MOST_CUT):
+        return Marginal("normal", (value, deviation))
+    return Marginal("lognormal", (value, math.exp(math.log(high / value) / reach)))
+
+
+def stated(shape: Shape, roles: Roles) -> Iterator[str]:
+    """Go through the machine parameters that have an interval and no other role: what "machine.*" stands for."""
+    taken = {*roles.decide, *roles.swept, *shape.define}
+    for name in roles.reader.parameters:
+        if not name.startswith(MACHINE_PREFIX) or name in taken or name.endswith(".word_size"):
+            continue
+        found = _machine(shape, roles, name)
+        if found is None or found[2]:
+            continue
+        ends = found[0].intervals.get(found[1])
+        if ends is not None and ends[0] < ends[1]:
+            yield name
+
+
+def correlations(
+    shape: Shape, roles: Roles, names: Mapping[str, Marginal]
+) -> Iterator[tuple[str, str, float]]:
+    """Go through the correlations that a machine file states between numbers whose distribution is from it."""
+    assert shape.uncertain is not None
+    spreads = shape.uncertain.spreads
+    of_file = {n for n in names if (spreads.get(n) or spreads[EVERY]).from_ == "machine"}
+    own = {m.name: m for n in of_file if (found := _machine(shape, roles, n)) for m in [found[0]]}
+    for machine in own.values():
+        for a, b, r in machine.correlation:
+            for prefix in {n.removesuffix(a) for n in of_file if n.endswith(f".{a}")}:
+                if {prefix + a, prefix + b} <= of_file:
+                    yield prefix + a, prefix + b, r
+
+
+def _machine(shape: Shape, roles: Roles, name: str) -> tuple[Machine, str, bool] | None:
+    """Return the machine that states a parameter, its name there, and whether the file changes it."""
+    own = name.removeprefix(MACHINE_PREFIX)
+    spec = shape.machine
+    if roles.reader.parts.machines:
+        entry = next((e for e in roles.reader.parts.machines if own.startswith(f"{e}.")), "")
+        spec = spec.get(entry) if isinstance(spec, Mapping) else None
+        own = own.removeprefix(f"{entry}.")
+    table = spec if isinstance(spec, Mapping) else {"base": spec}
+    base = table.get("base")
+    if name == own or not isinstance(base, str) or "machine" in roles.swept:
+        return None
+    try:
+        machine = machines.get(base)
+    except (UnknownName, machines.MachineError):
+        return None
+    return (machine, own, own in table) if own in machine.parameters else None
+
+
+def _residuals(shape: Shape, roles: Roles, key: str, name: str) -> Marginal | None:
+    reader = roles.reader
+    fits = {f.name: f for f in _fits(shape, roles) if f.residuals}
+    if reader.parameters[name].unit:
+        wrong = f"residuals are factors, and {name} has the unit {reader.parameters[name].unit}"
+        right = "make a plain number uncertain that a definition multiplies with: [given] error = 1, and … * error"
+        reader.findings.add(f"{key}.from", wrong, right)
+    elif len(fits) != 1:
+        many = (
+            f"several fitted models have residuals: {', '.join(fits)}"
+            if fits
+            else "no fitted model here has residuals"
+        )
+        reader.findings.add(f"{key}.from", many, _WRITE)
+    else:
+        (fit,) = fits.values()
+        return Marginal("residuals", fit.residuals)
+    return None
+
+
+def _fits(shape: Shape, roles: Roles) -> Iterator[Fitted]:
+    if shape.model:
+        own = fit_of(models.get(shape.model))
+        if own is not None:
+            yield own
+    for r in ranges(d.tree for d in definitions_of(roles.reader.model)):
+        yield r.function.fit

@@ -1,0 +1,102 @@
+"""What is uncertain in a question, in words: distributions, sampling, and by what a design is judged."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from dse.quantities import show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scenarios.question import Question
+    from scenarios.uncertainty.distributions import Marginal, Measure, Sampling
+
+_METHODS = {
+    "sobol": "a scrambled Sobol sequence",
+    "random": "independent samples",
+    "latin": "a Latin hypercube",
+}
+_NAMES = {
+    "normal": ("mean", "standard deviation"),
+    "lognormal": ("median", "geometric standard deviation"),
+    "uniform": ("from", "to"),
+    "loguniform": ("from", "to"),
+    "triangular": ("from", "most probably", "to"),
+    "beta": ("shape", "shape", "from", "to"),
+}
+_PLAIN = {("lognormal", 1), ("beta", 0), ("beta", 1)}
+MOST_LISTED = 8
+
+
+def distribution(of: Marginal, unit: str) -> str:
+    """Say a distribution in a line: "lognormal: median 340 pJ/word, geometric standard deviation 1.2"."""
+    if of.kind in _NAMES:
+        told = [
+            f"{word} {show(v, '' if (of.kind, i) in _PLAIN else unit)}"
+            for i, (word, v) in enumerate(zip(_NAMES[of.kind], of.numbers, strict=True))
+        ]
+        return f"{of.kind}: {', '.join(told)}"
+    if of.kind == "values":
+        listed = list(zip(of.numbers, of.weights, strict=True))
+        told = [f"{show(v, unit)} ({100 * w:.3g} %)" for v, w in listed[:MOST_LISTED]]
+        return f"one of {', '.join(told)}" + (", …" if len(listed) > MOST_LISTED else "")
+    low, high = of.support()
+    ends = f"{show(low, unit)} to {show(high, unit)}"
+    if of.kind == "table":
+        return f"{len(of.numbers)} rows of a table ({of.table[:15]}…), {ends}"
+    return f"errors of the fitted model, {ends}"
+
+
+def sampling(of: Sampling) -> str:
+    """Say in a line how worlds are drawn."""
+    return f"{of.samples} worlds, {_METHODS[of.method]}, seed {of.seed}"
+
+
+def measure(of: Measure | None) -> str:
+    """Say by what of its distribution an objective is judged."""
+    if of is None:
+        return "none: each world is decided by itself"
+    if of.kind == "mean":
+        return "the mean"
+    if of.kind == "worst":
+        return "the worst"
+    level = of.level or 0.0
+    share = f"{100 * level:.6g} %"
+    return (
+        f"the value within which {share} of worlds stay"
+        if of.kind == "quantile"
+        else f"the mean of the worst {100 * (1 - level):.6g} %"
+    )
+
+
+def record(question: Question) -> dict[str, str]:
+    """Return what is uncertain, and what depends on it, in words by key; nothing where all is known."""
+    return dict(_entries(question))
+
+
+def _entries(question: Question) -> Iterator[tuple[str, str]]:
+    found = question.uncertain
+    if found is None:
+        return
+    units = {n: q.unit for n, q in question.model.parameters().items()}
+    for name, marginal in found.marginals.items():
+        yield f"uncertain.{name}", distribution(marginal, units.get(name, ""))
+    yield "uncertain.sampling", sampling(found.sampling)
+    if found.sampling.correlation:
+        yield "uncertain.correlation", json.dumps(found.sampling.correlation)
+    yield "objective.measure", measure(question.measure)
+    for x in question.limits:
+        if x.probability is not None:
+            yield f"limits.{x.name}.probability", _probability(x.probability, x.confidence)
+        elif x.worst:
+            yield f"limits.{x.name}.worst", "whatever the uncertain numbers are"
+    if question.joint is not None:
+        told = _probability(question.joint.probability, question.joint.confidence)
+        yield "limits.joint", f"{', '.join(question.joint.of)} together: {told}"
+
+
+def _probability(level: float, confidence: float) -> str:
+    sure = f", with confidence {confidence:g}" if confidence else ", in the samples"
+    return f"holds with probability {level:g}{sure}"

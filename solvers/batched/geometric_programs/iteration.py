@@ -1,0 +1,408 @@
+"""The interior-point iteration of one point, compiled: that of ``solvers.geometric.gp_steps`` without its arrays.
+
+``min w F_0(y) + rho t`` subject to ``F_k(y) <= t``, ``t >= 0`` and the box, by Mehrotra's predictor and corrector with
+one common step. The elastic t makes every start interior and is dropped once all limits hold with room; if it refuses
+to vanish, rho grows, then the objective is set aside until the limits are proved to conflict or met. What jams goes on
+with a monotone barrier and a line search.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from solvers.batched.geometric_programs.compiled import compiled
+from solvers.batched.geometric_programs.rows import TINY, Room, certificates, matrix, slopes, step, values
+
+FEASIBLE = 1e-9
+FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY = 1e2, 1e4, 1e7
+CARRIED_SLACK, EXACT_SLACK = 1e-4, 1e-11
+PATIENCE = 40
+LEAST = 1e-12
+"""Complementarity at which an iterate is as sharp as it needs to be: slacks of limits that matter are below 1e-7."""
+LATE = 3
+SHARP = 1e-11
+CONVERGED = 0.9
+"""A proof that reaches this part of the least miss rests on few limits beside those that matter."""
+ANY = 10.0
+"""As tolerance: any point that meets the limits will do, so the objective is set aside from the start."""
+BARE = 20.0
+"""As tolerance: the same, and a proof that there is none is carried on until it rests on no limit more than it must."""
+
+
+class Phase(NamedTuple):
+    """What an iteration carries beside its arrays.
+
+    ``weight``: of the objective (0: phase one); ``rho``: of t; ``stage``: 0 first go, 1 phase one, 2 after it;
+    ``short``: steps since the last good one; ``age``: iterations in this mode; ``cautious``: monotone barrier, with
+    its parameter ``target``; ``slight``: a proved miss of the limits too small to count.
+    """
+
+    t: float
+    rho: float
+    weight: float
+    elastic: bool
+    stage: int
+    short: int
+    age: int
+    cautious: bool
+    target: float
+    slight: float
+
+
+@compiled
+def slacks(w: Any, r: Room, F: int, y: int, t: float, lo: Any, hi: Any, S: int) -> None:
+    """Put the true slacks of all inequalities to S; 1 for those that do not exist."""
+    for k in range(r.m):
+        w[S + k] = t - w[F + k + 1] if w[r.on + k] > 0 else 1.0
+    w[S + r.m] = t if w[r.on + r.m] > 0 else 1.0
+    lower = r.m + 1
+    for v in range(r.n):
+        fixed = w[r.on + lower + v] == 0
+        w[S + lower + v] = 1.0 if fixed else w[y + v] - lo[v]
+        w[S + lower + r.n + v] = 1.0 if fixed else hi[v] - w[y + v]
+
+
+@compiled
+def _worst(w: Any, r: Room) -> float:
+    worst = -np.inf
+    for k in range(r.m):
+        if w[r.on + k] > 0:
+            worst = max(worst, w[r.F + k + 1])
+    return worst
+
+
+@compiled
+def _recentre(w: Any, r: Room, mu: float) -> None:
+    """Make all products of slack and multiplier alike."""
+    for k in range(r.M):
+        w[r.L + k] = mu / w[r.S + k] if w[r.on + k] > 0 else 0.0
+
+
+@compiled
+def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, tol: float) -> Phase:
+    """Interior first iterate: y pulled into the box, t above all limits, complementarity 1."""
+    m, n = r.m, len(dims)
+    for v in range(n):
+        margin = min(0.05 * (hi[v] - lo[v]), 1.0)
+        if w[r.free + v] > 0:
+            w[r.y + v] = min(max(w[r.y + v], lo[v] + margin), hi[v] - margin)
+        else:
+            w[r.y + v] = 0.5 * (lo[v] + hi[v])
+        w[r.on + m + 1 + v] = w[r.on + m + 1 + n + v] = w[r.free + v]
+    values(A, b, ptr, dims, w, r.y, r.F, r.W)
+    slopes(A, ptr, dims, w, r)
+    worst = _worst(w, r)
+    elastic = worst > -0.1
+    t = max(worst, 0.0) + 1.0 if elastic else 0.0
+    w[r.on + m] = 1.0 if elastic else 0.0
+    slacks(w, r, r.F, r.y, t, lo, hi, r.S)
+    if tol >= ANY and elastic:
+        shares = 0.0
+        for k in range(m):
+            shares += 1.0 / w[r.S + k] if w[r.on + k] > 0 else 0.0
+        _recentre(w, r, 1.0 / shares)
+        return Phase(t, 1.0, 0.0, True, 1, 0, 0, False, 1.0 / shares, 0.0)
+    _recentre(w, r, 1.0)
+    return Phase(t, FIRST_PENALTY, 1.0, elastic, 0, 0, 0, False, 1.0, 0.0)
+
+
+@compiled
+def _products(w: Any, r: Room) -> tuple[float, float, float]:
+    """Sum and greatest of slack times multiplier, and how many there are."""
+    total, most, count = 0.0, 0.0, 0.0
+    for k in range(r.M):
+        if w[r.on + k] > 0:
+            total += w[r.S + k] * w[r.L + k]
+            most = max(most, w[r.S + k] * w[r.L + k])
+            count += 1.0
+    return total, most, max(count, 1.0)
+
+
+@compiled
+def _reach(w: Any, r: Room) -> tuple[float, float]:
+    """Reciprocals, at least 1, of the longest steps that keep slacks and multipliers positive."""
+    primal, dual = 1.0, 1.0
+    for k in range(r.M):
+        if w[r.on + k] > 0:
+            primal = max(primal, -w[r.dS + k] * w[r.V + k])
+            dual = max(dual, -w[r.dL + k] / w[r.L + k])
+    return primal, dual
+
+
+@compiled
+def _barrier(w: Any, r: Room, F: int, S: int, t: float, p: Phase) -> float:
+    value: float = p.weight * w[F] + (p.rho * t if p.elastic else 0.0)
+    for k in range(r.M):
+        if w[r.on + k] > 0:
+            value -= p.target * np.log(w[S + k])
+    return value
+
+
+@compiled
+def _trial(
+    A: Any,
+    b: Any,
+    ptr: Any,
+    dims: Any,
+    lo: Any,
+    hi: Any,
+    w: Any,
+    r: Room,
+    p: Phase,
+    a: float,
+    mu: float,
+    fall: float,
+) -> tuple[bool, float]:
+    """Go a part of the step and see whether the true slacks stay positive; the t there."""
+    n = len(dims)
+    for v in range(n):
+        w[r.yt + v] = w[r.y + v] + a * w[r.d + v]
+    t = p.t + a * w[r.d + n] if p.elastic else 0.0
+    values(A, b, ptr, dims, w, r.yt, r.Ft, r.Wt)
+    slacks(w, r, r.Ft, r.yt, t, lo, hi, r.St)
+    if not np.isfinite(w[r.Ft]):
+        return False, t
+    for k in range(r.M):
+        if not w[r.on + k] > 0:
+            continue
+        c, old = w[r.St + k], w[r.S + k]
+        ahead = old + a * w[r.dS + k]
+        miss = abs(c - ahead)
+        # near the end a slack follows its linear prediction, so that curvature is no obstacle
+        carried = old < CARRIED_SLACK and miss <= max(0.1 * old, (1.0 - 0.5 * a) * abs(w[r.off + k]))
+        least = 0.01 * (1.0 - a) * old + 1e-4 * min(old, mu / max(w[r.L + k], TINY))
+        if not (carried or c >= least or (ahead < 2 * EXACT_SLACK and c > -1e-13)):
+            return False, t
+        if c < (0.5 * ahead if carried else EXACT_SLACK):
+            w[r.St + k] = max(ahead, miss)
+    if p.cautious:
+        before = _barrier(w, r, r.F, r.S, p.t, p)
+        allowed = before - 1e-4 * a * fall + 1e-12 * (1.0 + abs(before))
+        return _barrier(w, r, r.Ft, r.St, t, p) <= allowed, t
+    return True, t
+
+
+@compiled
+def advance(
+    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase
+) -> tuple[bool, Phase]:
+    """Take one step; False where none was found."""
+    total, _, count = _products(w, r)
+    mu, size = total / count, r.M
+    slacks(w, r, r.F, r.y, p.t, lo, hi, r.off)
+    for k in range(size):
+        w[r.off + k] -= w[r.S + k]
+        w[r.V + k] = 1.0 / w[r.S + k]
+        w[r.aim + k] = 0.0
+    matrix(A, ptr, w, r, dims, p.weight, p.elastic)
+    least = 1e-14 * p.rho if p.elastic else 1e-13
+    if p.cautious:
+        for k in range(size):
+            w[r.aim + k] = p.target
+    else:
+        step(w, r, dims, p.weight, p.rho, p.elastic)
+        primal, dual = _reach(w, r)
+        a = 1.0 / max(primal, dual)
+        ahead = 0.0
+        for k in range(size):
+            if w[r.on + k] > 0:
+                ahead += (w[r.S + k] + a * w[r.dS + k]) * (w[r.L + k] + a * w[r.dL + k])
+        ratio = ahead / total
+        sigma = min(max(ratio * ratio * ratio, 1e-4), 1.0)
+        # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
+        trust = 0.0 if p.short > 0 else a * a
+        sigma = max(sigma, 0.5) if p.short > 0 else sigma
+        sigma = max(sigma, min(least / mu, 1.0))
+        for k in range(size):
+            w[r.aim + k] = sigma * mu - trust * w[r.dS + k] * w[r.dL + k] if w[r.on + k] > 0 else 0.0
+    fall = step(w, r, dims, p.weight, p.rho, p.elastic)
+    primal, dual = _reach(w, r)
+    fraction = max(0.99, 1.0 - mu)
+    common = fraction / max(primal, dual)
+    a = min(1.0, fraction / primal if p.cautious else common)
+    ok, t = False, 0.0
+    for tries in range(41):
+        a *= 0.6 if tries else 1.0
+        ok, t = _trial(A, b, ptr, dims, lo, hi, w, r, p, a, mu, fall)
+        if ok:
+            break
+    if ok:
+        _move(A, b, ptr, dims, w, r, min(a, common))
+    short = (p.short + 1) % 4 if a < 0.1 or not ok else 0
+    p = Phase(
+        t if ok else p.t,
+        p.rho,
+        p.weight,
+        p.elastic,
+        p.stage,
+        short,
+        p.age + 1,
+        p.cautious,
+        p.target,
+        p.slight,
+    )
+    if p.cautious:
+        return ok, _lower(w, r, p, fall, count)
+    if not ok or p.age > PATIENCE:
+        return True, _turn_cautious(A, b, ptr, dims, lo, hi, w, r, p)
+    return True, p
+
+
+@compiled
+def _move(A: Any, b: Any, ptr: Any, dims: Any, w: Any, r: Room, a: float) -> None:
+    """Make the end of the trial step the new iterate."""
+    for v in range(len(dims)):
+        w[r.y + v] = w[r.yt + v]
+    for k in range(r.m + 1):
+        w[r.F + k] = w[r.Ft + k]
+    for j in range(b.size):
+        w[r.W + j] = w[r.Wt + j]
+    for k in range(r.M):
+        if w[r.on + k] > 0:
+            w[r.S + k] = w[r.St + k]
+            w[r.L + k] += a * w[r.dL + k]
+    slopes(A, ptr, dims, w, r)
+
+
+@compiled
+def _lower(w: Any, r: Room, p: Phase, fall: float, count: float) -> Phase:
+    """Keep multipliers near target / slack, lower the target once the barrier is minimised."""
+    for k in range(r.M):
+        if w[r.on + k] > 0:
+            near = p.target / w[r.S + k]
+            w[r.L + k] = min(max(w[r.L + k], 1e-4 * near), 1e4 * near)
+    least = 1e-14 * p.rho if p.elastic else 1e-13
+    target = max(0.1 * p.target, least) if fall < 0.1 * p.target * count else p.target
+    return Phase(p.t, p.rho, p.weight, p.elastic, p.stage, p.short, p.age, True, target, p.slight)
+
+
+@compiled
+def _turn_cautious(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase) -> Phase:
+    """Go on, from an interior point nearby, with the monotone barrier."""
+    n, m = len(dims), r.m
+    for v in range(n):
+        if w[r.free + v] > 0:
+            margin = 1e-6 * min(hi[v] - lo[v], 1.0)
+            w[r.y + v] = min(max(w[r.y + v], lo[v] + margin), hi[v] - margin)
+    values(A, b, ptr, dims, w, r.y, r.F, r.W)
+    slopes(A, ptr, dims, w, r)
+    worst = _worst(w, r)
+    elastic = worst > -1e-2
+    t = max(worst, 0.0) + 0.1 if elastic else 0.0
+    w[r.on + m] = 1.0 if elastic else 0.0
+    slacks(w, r, r.F, r.y, t, lo, hi, r.S)
+    for k in range(r.M):
+        w[r.S + k] = max(w[r.S + k], 1e-9)
+    _recentre(w, r, 1.0)
+    return Phase(t, p.rho, p.weight, elastic, p.stage, 0, 0, True, 1.0, p.slight)
+
+
+@compiled
+def change(w: Any, r: Room, lo: Any, hi: Any, p: Phase, proof: float, worst: float) -> Phase:
+    """Set the objective aside where t stays positive; come back with a large penalty; let go of t where it may."""
+    if not p.elastic:
+        return p
+    total, _, _ = _products(w, r)
+    sum_limits, room = 0.0, True
+    for k in range(r.m):
+        if w[r.on + k] > 0:
+            sum_limits += w[r.L + k]
+            room = room and w[r.F + k + 1] <= -0.1 * w[r.S + k]
+    if room:
+        return _let_go(w, r, lo, hi, p)
+    if p.stage == 0 and sum_limits > 0.9 * p.rho and total < 0.5 * p.rho * p.t:
+        return _press(w, r, lo, hi, p)
+    if p.stage == 1 and total < 1e-11 and worst <= FEASIBLE:
+        for k in range(r.M):
+            w[r.L + k] *= LAST_PENALTY
+        target = p.target * LAST_PENALTY
+        return Phase(p.t, LAST_PENALTY, 1.0, True, 2, p.short, 0, p.cautious, target, max(proof, 0.0))
+    return p
+
+
+@compiled
+def _let_go(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
+    """Go on without t, after phase one with the objective."""
+    w[r.on + r.m], w[r.L + r.m], w[r.S + r.m] = 0.0, 0.0, 1.0
+    slacks(w, r, r.F, r.y, 0.0, lo, hi, r.S)
+    if p.stage != 1:
+        return Phase(0.0, p.rho, p.weight, False, p.stage, p.short, p.age, p.cautious, p.target, p.slight)
+    _recentre(w, r, 1.0)
+    return Phase(0.0, p.rho, 1.0, False, 2, p.short, 0, p.cautious, 1.0, p.slight)
+
+
+@compiled
+def _press(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
+    """Make t dearer; where it is dear already, set the objective aside."""
+    if p.rho < TOP_PENALTY:
+        # all products grow alike, so the iterate stays centred
+        for k in range(r.M):
+            w[r.L + k] *= 100.0
+        target = 100.0 * p.target
+        return Phase(p.t, 100.0 * p.rho, p.weight, True, 0, p.short, p.age, p.cautious, target, p.slight)
+    t = p.t + 0.1  # from close to the limits phase one would only creep
+    slacks(w, r, r.F, r.y, t, lo, hi, r.S)
+    shares = 0.0
+    for k in range(r.m):
+        if w[r.on + k] > 0:
+            shares += 1.0 / w[r.S + k]
+    _recentre(w, r, 1.0 / shares)
+    return Phase(t, 1.0, 0.0, True, 1, p.short, 0, p.cautious, 1.0 / shares, p.slight)
+
+
+@compiled
+def keep(w: Any, r: Room) -> None:
+    """Remember this iterate as the best."""
+    for v in range(r.n):
+        w[r.yb + v] = w[r.y + v]
+    for k in range(r.M):
+        w[r.Lb + k] = w[r.L + k] if w[r.on + k] > 0 else 0.0
+
+
+@compiled
+def iterate(
+    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, tol: float, limit: int
+) -> tuple[bool, bool, bool, float, int]:
+    """Iterate from y until something is proved: infeasible, settled, penalised, slight, iterations."""
+    m = r.m
+    p = begin(A, b, ptr, dims, lo, hi, w, r, tol)
+    score, late, penalised, slight, refuted, i = np.inf, 0, False, 0.0, False, 0
+    keep(w, r)
+    while i <= limit:
+        bound, proof, worst = certificates(w, r, dims, lo, hi)
+        if proof > FEASIBLE and worst > 0:
+            keep(w, r)
+            refuted = True
+            if tol < BARE or proof >= CONVERGED * worst:
+                break
+        if worst <= FEASIBLE and tol >= ANY:
+            keep(w, r)
+            return False, True, False, 0.0, i
+        bound = min(bound, w[r.F]) if p.slight > 0 else bound
+        gap = abs(w[r.F] - bound)
+        sum_limits = 0.0
+        for k in range(m):
+            if w[r.on + k] > 0:
+                sum_limits += w[r.L + k]
+        total, most, _ = _products(w, r)
+        closed = w[r.F] - bound <= tol + 1e-13 * sum_limits and bound - w[r.F] <= tol + 1e-12 * sum_limits
+        # a smaller complementarity pins the variables down where the objective no longer can
+        now = gap + total + max(worst, 0.0) if closed else 1.0 + gap
+        now = now if worst <= FEASIBLE else 1e9 + max(worst, 0.0)
+        late = 0 if now < 0.5 * score or now >= 1 else late + 1
+        if now < score and not refuted:
+            score = now
+            keep(w, r)
+            penalised, slight = p.elastic and sum_limits > 0.3 * p.rho, p.slight
+            if score < 1 and gap < SHARP and most <= 2 * max(LEAST, 1e-14 * p.rho if p.elastic else 0.0):
+                break
+        if score < 1 and late >= (2 * LATE if p.cautious else LATE):
+            break
+        p = change(w, r, lo, hi, p, proof, worst)
+        going, p = advance(A, b, ptr, dims, lo, hi, w, r, p)
+        i += 1
+        if not going:
+            break
+    return refuted, refuted or score < 1, penalised and not refuted, 0.0 if refuted else slight, i

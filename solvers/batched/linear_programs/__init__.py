@@ -1,0 +1,1 @@
+"""Linear programs at many points: the compiled dual simplex method."""

@@ -1,0 +1,227 @@
+"""The answers of a block of questions that divide by sums: what the single path does after its search, as arrays.
+
+The variables that the divisors' shapes depend on are settled by the search; with these held the rest is a geometric
+program, whose ties are broken by the rule in its optimal face. What limits are worth comes from the program whose
+divisors are their tangents at the design. Wherever the single path has a case of its own, a point is left to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import canonical as canon
+from formulations import evaluation, handover
+from formulations.arithmetics import divided
+from formulations.arithmetics.divided import Divided, Indices
+from formulations.canonical import Array, Canonical
+from formulations.tolerances import TIE
+from scenarios.question import Decision
+from solvers.batched import relaxed_limits
+from solvers.batched.geometric_programs import geometric_whole
+from solvers.batched.geometric_programs.geometric_answers import (
+    AT_EDGE,
+    CONFLICT,
+    IN_DOUBT,
+    MISSED,
+    NOT_FINITE,
+    NOT_UNIQUE,
+    OTHER_TIES,
+    PINNED,
+    TIED,
+    UNSOLVED,
+    WHOLE,
+    Reasons,
+    asked,
+    si_values,
+)
+from solvers.batched.geometric_programs.geometric_conflicts import neighbours
+from solvers.batched.ratios import branching, divided_conflicts
+from solvers.batched.ratios.branching import Searched
+from solvers.batched.told import Told
+from solvers.explaining import optimal_face, ties
+from solvers.explaining.optimal_face import Solver, Stages
+from solvers.explaining.sensitivity import duals, limit_elasticity, optima
+from solvers.explaining.ties import SAME
+from solvers.geometric import gp
+from solvers.geometric.structured import STRAINED
+from solvers.geometric.unbounded import held_by_box
+from solvers.judgement import judge
+from solvers.linear.crossover import doubtful
+
+Bools = NDArray[np.bool_]
+
+UNCLEAR = 1e-5
+"""Above this a slack or a multiplier tells whether a limit binds: the design has been sharpened."""
+WIDE = "designs equally good that lie far from each other"
+AGREES = 2e-8
+"""In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
+STEPS = 3
+
+
+def answered(told: Told, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
+    """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
+    discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
+    sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
+    found = branching.minimise(divided.take(d.arrays, sound), solve, discrete)
+    good, why = np.zeros(d.size, bool), np.full(d.size, NOT_FINITE, object)
+    why[sound] = np.where(found.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
+    none = sound[found.status == gp.INFEASIBLE]
+    for members, conflict in divided_conflicts.first_minimal(d, none, solve, discrete):
+        told.none(points[members], relaxed_limits.of_divided(d, members, conflict, solve, discrete))
+        good[members] = True
+    best = np.flatnonzero(found.status == gp.OPTIMAL)
+    if best.size:
+        own = sound[best]
+        good[own], why[own] = _optima(told, d, own, points, _part(found, best), solve, discrete)
+    for reason, count in Counter(why[~good]).items():
+        handover.hand_over(reason, count)
+    return good
+
+
+def _part(found: Searched, which: Indices) -> Searched:
+    return Searched(*(getattr(found, name)[which] for name in Searched.__slots__))
+
+
+def _optima(
+    told: Told,
+    d: Divided,
+    own: Indices,
+    points: NDArray[np.int64],
+    found: Searched,
+    solve: Solver,
+    discrete: Mapping[int, Decision],
+) -> tuple[Bools, Reasons]:
+    """Settle the design of points ``own`` that have an optimum, and say what it is worth; tells for which, and why not
+    for the others.
+    """  # noqa: D205
+    why = np.full(own.size, "", object)
+    clear = (found.high - found.low)[:, d.forms].max(1) <= SAME
+    c = divided.take(d.arrays, own)
+    _mark(why, clear, WIDE)
+    y = _sharpened(c, found.y, solve, discrete)
+    held = d.held(own, y[:, d.forms])
+    rule = ties.of_batch(held, solve)
+    if rule is None:
+        return np.zeros(own.size, bool), np.full(own.size, OTHER_TIES, object)
+    t, everyone = held.table, np.arange(own.size)
+    r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
+    clear &= r.status == gp.OPTIMAL
+    _mark(why, clear, UNSOLVED)
+    if discrete:
+        some = everyone[clear]
+        y[some], _, sure = geometric_whole.settled(rule, some, optimal_face.taken(r, some))
+        clear[some] &= sure
+        for v, decision in discrete.items():
+            _beside(d, own, rule, y, found.value, solve, v, decision)
+    else:
+        settled = optimal_face.choose(rule, everyone, r)
+        y, clear = settled.y, clear & settled.sure
+    _mark(why, clear, WHOLE if discrete else TIED)
+    multipliers = _multipliers(d, c, y, solve, clear, discrete, why)
+    x = {v.name: si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
+    goal = d.problem.goal
+    assert goal is not None, "it has a goal"
+    judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
+    worth: dict[str, Array] = {}
+    # what changes by leaps has no rate
+    for key in () if discrete else judged.ratios:
+        if key.side != "model":
+            force = multipliers[:, c.keys.index(key)] if key in c.keys else np.zeros(own.size)
+            worth[evaluation.label(key, judged.ratios)] = limit_elasticity(judged, key, force)
+    good = judged.good & clear
+    told.put(points[own], judged, good, worth)
+    _mark(why, good, MISSED)
+    return good, why
+
+
+def _mark(why: Reasons, good: Bools, reason: str) -> None:
+    """Note the first reason for which points are not answered."""
+    why[(why == "") & ~good] = reason
+
+
+def _beside(
+    d: Divided,
+    own: Indices,
+    rule: Stages,
+    y: Array,
+    best: Array,
+    solve: Solver,
+    v: int,
+    decision: Decision,
+) -> None:
+    """Move designs to a neighbouring value of variable ``v`` where that is as good and the tie rule prefers it.
+
+    What the variables of the forms give up for it is too little to count.
+    """
+    for up in (1, 0):
+        c = divided.take(d.arrays, own)
+        aside = neighbours(decision, y[:, v] + (1e-8 if up else -1e-8), c.low[:, v], c.high[:, v])[up]
+        low, high = c.low.copy(), c.high.copy()
+        low[:, v] = high[:, v] = aside
+        tried = np.flatnonzero(np.abs(aside - y[:, v]) > 1e-13)
+        a, b = canon.restriction(divided.take(c, tried), y[tried])
+        r = solve(a, b, c.ptr, low[tried], high[tried])
+        tied = np.flatnonzero((r.status == gp.OPTIMAL) & (r.value <= best[tried] + TIE))
+        some = tried[tied]
+        if not some.size:
+            continue
+        held = d.held(own[some], r.y[tied][:, d.forms], {v: aside[some]})
+        at_it = ties.of_batch(held, solve)
+        assert at_it is not None, "the same stages as before"
+        t = held.table
+        r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
+        settled = optimal_face.choose(at_it, np.arange(some.size), r)
+        better = settled.sure & (r.status == gp.OPTIMAL)
+        better &= optimal_face.precedes(rule, some, settled.y, y[some])
+        y[some[better]] = settled.y[better]
+
+
+def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
+    """Solve with tangents where the last one was least, a few times more; discrete variables stay."""
+    low, high = c.low.copy(), c.high.copy()
+    for v in discrete:
+        low[:, v] = high[:, v] = y[:, v]
+    for _ in range(STEPS):
+        r = solve(*canon.restriction(c, y), c.ptr, low, high)
+        good = (r.status == gp.OPTIMAL)[:, None]
+        y = np.where(good, r.y, y)
+    return y
+
+
+def _multipliers(
+    d: Divided,
+    c: Canonical,
+    y: Array,
+    solve: Solver,
+    clear: Bools,
+    discrete: Mapping[int, Decision],
+    why: Reasons,
+) -> Array:
+    """The multipliers of the limits; takes points off ``clear`` where they are not known, and notes ``why``."""
+    a, b = canon.restriction(c, y)
+    low, high = c.low.copy(), c.high.copy()
+    for v in discrete:
+        low[:, v] = high[:, v] = y[:, v]
+    r = solve(a, b, c.ptr, low, high)
+    pull = np.maximum(r.lower_multipliers, r.upper_multipliers)
+    # what is held at a whole number is pulled by nothing else
+    pull[:, list(discrete)] = np.inf
+    clear &= ~held_by_box(d.problem.variables, (c.low, c.high), y, pull).any(1)
+    _mark(why, clear, AT_EDGE)
+    if discrete:
+        return r.multipliers
+    f = canon.values(c, y)
+    clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)
+    _mark(why, clear, UNSOLVED)
+    clear &= ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
+    _mark(why, clear, PINNED)
+    clear &= ~doubtful(-f[:, 1:], r.multipliers, UNCLEAR).any(1)
+    _mark(why, clear, IN_DOUBT)
+    weighed = duals(optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear)
+    clear &= weighed.known
+    _mark(why, clear, NOT_UNIQUE)
+    return weighed.value

@@ -1,0 +1,1 @@
+"""What stands beside an optimum: conflicts, ties, sensitivities, next changes."""

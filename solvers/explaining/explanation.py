@@ -1,0 +1,86 @@
+"""Elasticities, ranges and next changes: what stands beside an optimal design."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from functools import partial
+
+from formulations import evaluation
+from formulations.evaluation import RowKey
+from formulations.problem import Problem
+from results.solution import Solution, Status
+from solvers import judgement, side_by_side
+from solvers.explaining import next_changes, sensitivity
+from solvers.geometric import kinks
+from solvers.geometric.structured import Optimum, Place
+from solvers.outcome import ENUMERATION
+
+
+def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
+    """The solution with what its limits and parameters are worth."""
+    solution = dataclasses.replace(solution, ranges=found.ranges or {})
+    if not problem.question.objectives or solution.status is not Status.OPTIMAL:
+        return solution
+    if not found.places:
+        # whatever answered went another way
+        problem = dataclasses.replace(problem, cases=())
+    goals = [c.goal for c in (problem, *problem.cases) if c.goal is not None]
+    if any(not goal.numerator.terms for goal in goals):
+        return solution
+    if any(v.discrete for v in problem.variables):
+        return _with_next_changes(problem, solution) if neighbours else solution
+    places = found.places
+    if problem.rows is not None and found.y is not None and not places:
+        places = (Place(problem, found.y, found.known),)
+    if not places and not all(_numbers(solution).values()):
+        # percent of nothing is no rate
+        return solution
+    judged = judgement.judge(problem.question, _numbers(solution))
+    known = kinks.worth(judged, places) if places else kinks.without_structure(judged)
+    limits = dict(solution.limits)
+    for k, key in enumerate(known.duals.keys):
+        label = evaluation.label(key, known.duals.keys)
+        if key.side != "model" and known.duals.known[0]:
+            e = float(sensitivity.limit_elasticity(judged, key, known.duals.value[:, k])[0])
+            limits[label] = dataclasses.replace(
+                limits[label],
+                elasticity=e if math.isfinite(e) else None,
+                one_sided=bool(known.duals.one_sided[0, k]),
+            )
+    return dataclasses.replace(
+        solution, limits=limits, parameters=known.parameters, one_sided=known.one_sided
+    )
+
+
+def _numbers(solution: Solution) -> dict[str, float]:
+    return {n: float(v) for n, v in solution.variables.items()}
+
+
+def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
+    """For whole-number problems: the limit value at which the answer next changes, and the objective there."""
+    limits = dict(solution.limits)
+    asked = evaluation.bounds(problem.question)
+    keys = [
+        RowKey(n, side)
+        for n, ends in asked.items()
+        for side, end in zip(("min", "max"), ends, strict=True)
+        if end
+    ]
+    effort = next_changes.Effort()
+
+    def change(key: RowKey) -> tuple[float, float] | None:
+        state = limits[evaluation.label(key, keys)]
+        if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
+            from solvers import methods
+
+            return methods.next_change(problem, solution, state, key)
+        return next_changes.next_change(problem, solution, state, key, effort)
+
+    found = side_by_side.run([partial(change, key) for key in keys])
+    for label, changed in zip([evaluation.label(key, keys) for key in keys], found, strict=True):
+        if changed is not None:
+            limits[label] = dataclasses.replace(
+                limits[label], next_change=changed[0], next_objective=changed[1]
+            )
+    return dataclasses.replace(solution, limits=limits)

@@ -1,0 +1,331 @@
+"""Where the answer of a whole-number question next changes as a limit is relaxed, and the objective there.
+
+Relaxing a limit moves the optimum of the discrete values chosen now, V(t), as the limit's logarithm goes t further. The
+answer changes at the least t where other values are better than V(t). Trial limits go many at a time. Where one of them
+has a better design, that design's discrete values are followed back to the t where they begin to be better, so that a
+last round only has to prove that nothing is better before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from formulations import canonical as canon
+from formulations import evaluation
+from formulations.canonical import Array
+from formulations.evaluation import RowKey
+from formulations.problem import Goal, Problem, relimited
+from formulations.tolerances import TIE
+from results.solution import LimitState, Solution
+from solvers import judgement, side_by_side
+from solvers.explaining import sensitivity, ties
+from solvers.geometric import branch
+
+CHANGED = 1e-7
+TRIALS = 16
+"""Limits at which fixed discrete values are compared at once: the kernel takes them about as fast as one."""
+SEARCHES = 4
+"""Limits at which a round searches for better discrete values, each a branch and bound."""
+ROUNDS = 9
+RESOLVED = 1e-5
+NARROWEST = 1e-5
+EDGE = 1e-9
+"""How far (in logs) beyond the limit that it needs a design is tried."""
+PROBE = 500
+NODES = 2500
+
+
+@dataclass(slots=True)
+class Effort:
+    """Nodes that may still be spent on what is only nice to know."""
+
+    left: int = NODES
+
+    def search(
+        self, c: canon.Canonical, gap: float = 1e-8, reached: branch.Reached | None = None
+    ) -> branch.Found:
+        """Minimise, and take what it cost off the effort."""
+        found = branch.minimise(c, gap=gap, reached=reached, most=max(1, min(PROBE, self.left)))
+        self.left -= max(found.nodes, 1)
+        return found
+
+    def least(self, parts: Sequence[Problem], *, gap: float = 1e-8, below: float = math.inf) -> branch.Found:
+        """Minimise the goal over several problems; only designs ``below`` a log value are looked for."""
+        reached = branch.Reached(0.0, below)
+        arrays = [canon.canonical(p, p.goal) for p in parts]
+        found = side_by_side.run([partial(self.search, c, gap, reached) for c in arrays])
+        best = min(found, key=lambda f: f.value)
+        unsure = best.y is None and any(f.status == branch.FAILED for f in found)
+        return dataclasses.replace(best, status=branch.FAILED) if unsure else best
+
+
+def next_change(
+    problem: Problem, solution: Solution, state: LimitState, key: RowKey, effort: Effort
+) -> tuple[float, float] | None:
+    """Relax one limit until another choice of the discrete values is better.
+
+    None where none ever is, or where finding out would take more than the effort left.
+    """
+    if effort.left <= 0:
+        return None
+    free = _best(problem, key, None, effort)
+    if (
+        free is None
+        or key.name == "halvings"
+        or state.bound <= 0
+        or not _better(problem, free[1], solution.objective)
+    ):
+        return None
+    far = free[0].get(key.name, state.bound)
+    sign = 1.0 if key.side == "max" else -1.0
+    least = _least_bound(problem, solution, key, effort) if not state.binding else None
+    if least is None:
+        reach = abs(math.log(far) - math.log(state.bound)) + 1e-9
+        trials = _Trials(problem, solution, key, state.bound, sign, effort)
+        return trials.first(reach, free[0])
+    there = _best(problem, key, least * math.exp(sign * 1e-9), effort)
+    return None if there is None else (least, there[1])
+
+
+def _least_bound(problem: Problem, solution: Solution, key: RowKey, effort: Effort) -> float | None:
+    """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation."""
+    parts = problem.cases or (problem,)
+    now = _log_value(parts[0], solution)
+    below = now - 2 * TIE - CHANGED * max(1.0, abs(now))
+    found = side_by_side.run([partial(_least_of_case, part, key, below, effort) for part in parts])
+    reached = [value for value in found if value is not None]
+    bound = judgement.bound_of(problem.question, key)
+    if not reached or bound is None:
+        return None
+    return bound * math.exp(min(reached) if key.side == "max" else -min(reached))
+
+
+def _log_value(problem: Problem, solution: Solution) -> float:
+    """What is minimised at the answer, in logs."""
+    assert problem.goal is not None, "only problems with a goal get here"
+    assert solution.objective is not None, "an answer with a goal has an objective"
+    size = solution.objective * math.log(2.0) if problem.goal.log2 else math.log(solution.objective)
+    return problem.goal.sign * size
+
+
+def _least_of_case(problem: Problem, key: RowKey, below: float, effort: Effort) -> float | None:
+    """The (log) factor that a limit needs for a design whose goal is under ``below``."""
+    assert problem.rows is not None, "only structured problems get here"
+    assert problem.goal is not None, "only problems with a goal get here"
+    row = next((r for r in problem.rows if r.key == key), None)
+    if row is None:
+        return None
+    others = [r for r in problem.rows if r.key.name == key.name and r.key != key]
+    c = canon.canonical(
+        problem,
+        Goal(key.name, row.numerator, row.denominator),
+        extra=[*others, ties.no_worse(problem.goal, below)],
+        drop=frozenset([key.name]),
+        relax_sets=False,
+    )
+    found = effort.search(c)
+    return None if found.y is None else found.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Trials:
+    """Trial values of one limit: ``bound`` is its value now, ``sign`` the way in which it is relaxed."""
+
+    problem: Problem
+    solution: Solution
+    key: RowKey
+    bound: float
+    sign: float
+    effort: Effort
+
+    @property
+    def now(self) -> dict[str, float]:
+        """The discrete values of the answer."""
+        return self._discrete(self.solution.variables)
+
+    def first(self, reach: float, free: Mapping[str, float]) -> tuple[float, float] | None:
+        """The value at which other discrete values first beat today's, each at their best, and the objective there.
+
+        It is at most ``reach`` away.
+
+        ``free``: the best design without the limit.
+        """
+        others = [self._discrete(free), *self._neighbours()]
+        low, (high, value) = 0.0, self._begins(others, 0.0, (reach, math.nan))
+        seen = high < reach - RESOLVED
+        for i in range(ROUNDS):
+            # what is followed back is the first change more often than not
+            inside = low + (high - low) * np.arange(1, SEARCHES + 1) / (SEARCHES + 1) if i else np.zeros(0)
+            at = sorted({*inside.tolist(), max(high - RESOLVED / 2, (low + high) / 2)})
+            same = self._least([(t, self.now) for t in at])
+            found = side_by_side.run([partial(self._beaten, t, v) for t, v in zip(at, same, strict=True)])
+            better = next((i for i, f in enumerate(found) if f.y is not None), len(at))
+            if self.effort.left <= 0 or any(f.status == branch.FAILED for f in found[:better]):
+                return None
+            low = at[better - 1] if better else low
+            if better < len(at):
+                seen = True
+                high, value = at[better], found[better].value
+                high, value = self._begins([self._found(found[better])], low, (high, value))
+            if high - low < RESOLVED:
+                break
+        goal = (self.problem.cases or (self.problem,))[0].goal
+        assert goal is not None, "only problems with a goal get here"
+        return (self.bound * math.exp(self.sign * high), float(goal.to_user(value))) if seen else None
+
+    def _begins(
+        self, others: Sequence[Mapping[str, float]], low: float, known: tuple[float, float]
+    ) -> tuple[float, float]:
+        """The least trial limit, from ``low`` on, at which one of the other discrete values beats today's.
+
+        ``known``: a limit at which something does, and the least goal there (in logs), as in what is returned.
+        """
+        high, value = known
+        others = [other for other in others if other != self.now]
+        starts = side_by_side.run([partial(self._needed, other) for other in others])
+        spans = [
+            (other, _spread(max(low, t + EDGE), high))
+            for other, t in zip(others, starts, strict=True)
+            if t + EDGE < high
+        ]
+        for last in (False, False, True):
+            closer = []
+            for (other, at), (ahead, reached) in zip(spans, self._ahead(spans), strict=True):
+                first = next((i for i, a in enumerate(ahead) if a >= 0), at.size)
+                if first == at.size:
+                    continue
+                if at[first] <= high:
+                    high, value = float(at[first]), float(reached[first])
+                if first and at[first] - at[first - 1] > RESOLVED / 4:
+                    closer.append((other, _around(at[first - 1 : first + 1], ahead[first - 1 : first + 1])))
+            spans = closer
+            if last or not spans:
+                break
+        return high, value
+
+    def _needed(self, other: Mapping[str, float]) -> float:
+        """How far the limit has to go before discrete values can be had at all; infinite where it does not help."""
+        parts = self.problem.cases or (self.problem,)
+        found = side_by_side.run([partial(_limit_alone, part, self.key, other) for part in parts])
+        return min(found)
+
+    def _ahead(self, spans: Sequence[tuple[Mapping[str, float], Array]]) -> list[tuple[Array, Array]]:
+        """How much better (in logs) other discrete values are than today's at trial limits, less what is a change.
+
+        And the goal with them there.
+        """
+        asked = [(float(t), held) for other, at in spans for held in (self.now, other) for t in at]
+        values, out = np.array(self._least(asked)), []
+        for _, at in spans:
+            same, better, values = values[: at.size], values[at.size : 2 * at.size], values[2 * at.size :]
+            out.append((np.where(np.isfinite(better), same - CHANGED - better, -np.inf), better))
+        return out
+
+    def _neighbours(self) -> list[dict[str, float]]:
+        """Today's discrete values with one of them a step up or down."""
+        found = []
+        for v in self.problem.variables:
+            if not v.discrete:
+                continue
+            now, listed = self.now[v.name], v.decision.values
+            if listed is None:
+                steps = [x for x in (now - 1.0, now + 1.0) if x >= 1.0]
+            else:
+                i = min((abs(x - now), k) for k, x in enumerate(listed))[1]
+                steps = [float(x) for x in listed[max(i - 1, 0) : i + 2] if x != listed[i]]
+            found += [{**self.now, v.name: x} for x in steps]
+        return found
+
+    def _least(self, asked: Sequence[tuple[float, Mapping[str, float]]]) -> list[float]:
+        """The least goal (in logs) at a limit with discrete values fixed; infinite where there is no design."""
+
+        def one(t: float, held: Mapping[str, float]) -> float:
+            arrays = [canon.canonical(p, p.goal, fixed=held) for p in self._parts(t)]
+            found = side_by_side.run([partial(branch.minimise, c, gap=1e-8, most=PROBE) for c in arrays])
+            return min(f.value for f in found)
+
+        return side_by_side.run([partial(one, t, held) for t, held in asked])
+
+    def _beaten(self, t: float, value: float) -> branch.Found:
+        """The best design at a limit, if it is better than ``value``."""
+        return self.effort.least(self._parts(t), gap=1e-8, below=value - CHANGED)
+
+    def _parts(self, t: float) -> Sequence[Problem]:
+        value = self.bound * math.exp(self.sign * t)
+        moved = sensitivity.with_limit(self.problem.question, self.key, value)
+        return [relimited(p, moved, self.key) for p in self.problem.cases or (self.problem,)]
+
+    def _found(self, found: branch.Found) -> dict[str, float]:
+        """The discrete values of a design."""
+        assert found.y is not None, "only designs have values"
+        # what stands for maxima comes after the decided numbers
+        x = {v.name: math.exp(t) for v, t in zip(self.problem.variables, found.y, strict=False)}
+        return self._discrete(x)
+
+    def _discrete(self, x: Mapping[str, Any]) -> dict[str, float]:
+        held = {}
+        for v in self.problem.variables:
+            if v.discrete:
+                value, listed = float(x[v.name]), v.decision.values
+                nearest = min(listed, key=partial(_apart, value)) if listed is not None else round(value)
+                held[v.name] = float(nearest)
+        return held
+
+
+def _limit_alone(problem: Problem, key: RowKey, held: Mapping[str, float]) -> float:
+    """The (log) factor that a limit needs at fixed discrete values, whatever the goal."""
+    row = next((r for r in problem.rows or () if r.key == key), None)
+    if row is None:
+        return 0.0
+    others = [r for r in problem.rows or () if r.key.name == key.name and r.key != key]
+    goal = Goal(key.name, row.numerator, row.denominator)
+    c = canon.canonical(problem, goal, extra=others, drop=frozenset([key.name]), relax_sets=False, fixed=held)
+    return branch.minimise(c, gap=1e-8, most=PROBE).value
+
+
+def _spread(low: float, high: float) -> Array:
+    """Trial limits from one to another, closer together at the first, where changes are."""
+    return low + (high - low) * np.append(0.0, np.geomspace(NARROWEST, 1.0, TRIALS - 1))
+
+
+def _around(at: Array, ahead: Array) -> Array:
+    """Trial limits close to where a straight line through two of them says that the change is."""
+    share = -ahead[0] / (ahead[1] - ahead[0]) if np.isfinite(ahead[0]) else 0.5
+    middle = at[0] + share * (at[1] - at[0])
+    steps = RESOLVED / 4 * 8.0 ** np.arange(4)
+    inside = np.linspace(at[0], at[1], TRIALS // 2)
+    return np.unique(np.clip(np.concatenate([middle - steps, [middle], middle + steps, inside]), *at))
+
+
+def _apart(value: float, listed: float) -> float:
+    return abs(math.log(listed / value))
+
+
+def _better(problem: Problem, objective: float, now: float | None) -> bool:
+    assert now is not None, "an answer with a goal has an objective"
+    sign = -1 if problem.question.objectives[0].maximize else 1
+    return sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)
+
+
+def _best(
+    problem: Problem, key: RowKey, limit: float | None, effort: Effort
+) -> tuple[dict[str, float], float] | None:
+    """All named values and the objective of an optimal design with a limit elsewhere; None where there is none."""
+    question = sensitivity.with_limit(problem.question, key, limit)
+    parts = [relimited(part, question, key) for part in problem.cases or (problem,)]
+    goal = parts[0].goal
+    assert goal is not None, "only problems with a goal get here"
+    found = effort.least(parts)
+    if found.y is None:
+        return None
+    # what stands for maxima comes after the decided numbers
+    x = {v.name: math.exp(t) for v, t in zip(problem.variables, found.y, strict=False)}
+    at = evaluation.metrics(question, x)
+    return x | {n: float(v) for n, v in at.items()}, float(goal.to_user(found.value))

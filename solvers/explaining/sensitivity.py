@@ -1,0 +1,314 @@
+"""What relaxing each limit, or bettering each given number, would buy: the envelope theorem, for one optimum and many.
+
+Where the multipliers l are unique, moving a number moves the least log objective by the Lagrangian's slope in it; a
+limit's own slope is its multiplier. Where they are not, they form a polytope, and what a small change one way is worth
+is the least or the greatest slope over it, a linear program: then the value for relaxing a limit, or for moving a
+number the way that betters the objective, is meant.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.canonical import Array
+from formulations.evaluation import RowKey
+from formulations.problem import Problem, moved
+from scenarios.question import HALVINGS, Decision, Limit, Question
+from solvers.geometric import gp
+from solvers.judgement import Judged, bound_of
+from solvers.patterns import groups
+
+_Holder = TypeVar("_Holder", Limit, Decision)
+Bools = NDArray[np.bool_]
+ACTIVE = 1e-7
+DEPENDENT = 1e-6
+"""Gradients of binding limits whose combination is smaller than this are dependent."""
+STEP = 1e-4
+KINK = 1e-2
+APART = 1e-6
+"""Slopes to both sides that differ by more are two."""
+FELT = 1e-8
+"""A number that is worth less is not felt."""
+WIDTH = math.log1p(STEP) - math.log1p(-STEP)
+
+
+@dataclass(frozen=True, slots=True)
+class Optima:
+    """N optima of programs with the same rows: values ``f`` (N, m+1) and gradients ``g`` (N, m+1, n) of goal and rows
+    there, which variables are at their lower and upper ends (N, n), and the kernel's multipliers (N, m).
+    """  # noqa: D205
+
+    keys: tuple[RowKey, ...]
+    f: Array
+    g: Array
+    low: Bools
+    high: Bools
+    multipliers: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Duals:
+    """Multipliers of the rows at N optima (N, m); ``least`` and ``most`` differ where they are not unique."""
+
+    keys: tuple[RowKey, ...]
+    value: Array
+    least: Array
+    most: Array
+    known: Bools
+
+    @property
+    def one_sided(self) -> Bools:
+        """Where only the value for relaxing is meant."""
+        return np.asarray(self.most - self.least > APART * (1.0 + np.abs(self.least)))
+
+
+def optima(
+    keys: tuple[RowKey, ...],
+    table: tuple[Array, Array, NDArray[Any]],
+    box: tuple[Array, Array],
+    y: Array,
+    multipliers: Array,
+) -> Optima:
+    """Evaluate rows (exponents, log coefficients, beginnings) at optima ``y`` with some multipliers."""
+    f, g = gp.evaluate(*table, y), gp.gradients(*table, y)
+    low, high = y - box[0] < ACTIVE, box[1] - y < ACTIVE
+    return Optima(keys, f, g, low, high, multipliers)
+
+
+def duals(o: Optima, wanted: Bools | None = None, proved: Bools | None = None) -> Duals:
+    """Find the multipliers at optima, and between which ends they lie where they are not unique.
+
+    ``sum_k l_k grad F_k = -grad F_0`` over all that binds leaves a multiplier open where the gradients have a vanishing
+    combination in which its limit has a part. ``wanted`` (m,): limits whose multipliers matter (default: all).
+    ``proved`` (N,): where those of the kernel are to be trusted (default: everywhere).
+    """
+    least, most = o.multipliers.copy(), o.multipliers.copy()
+    known = np.ones(len(o.f), bool) if proved is None else proved.copy()
+    active = o.f[:, 1:] > -ACTIVE
+    wanted = np.ones(len(o.keys), bool) if wanted is None else wanted
+    for which, kind in groups(np.concatenate([active, o.low | o.high], axis=1)):
+        rows, free = np.flatnonzero(kind[: wanted.size]), ~kind[wanted.size :]
+        if not wanted[rows].any():
+            continue
+        left, size, _ = np.linalg.svd(o.g[which][:, 1 + rows][:, :, free])
+        vanishing = np.ones((which.size, rows.size), bool)
+        vanishing[:, : size.shape[1]] = size <= DEPENDENT
+        part = (np.abs(left[:, wanted[rows]]) * vanishing[:, None, :]).max(axis=(1, 2))
+        for i in map(int, which[part > DEPENDENT]):
+            low, high = _extremes(o, i, rows, np.eye(rows.size))
+            told = np.isfinite(low)
+            least[i], most[i], known[i] = 0.0, 0.0, bool(told.all())
+            least[i, rows] = np.where(told, np.maximum(low, 0.0), 0.0)
+            most[i, rows] = np.where(told, high, 0.0)
+    return Duals(o.keys, np.where(known[:, None], least, o.multipliers), least, most, known)
+
+
+def _extremes(o: Optima, i: int, rows: NDArray[np.intp], costs: Array) -> tuple[Array, Array]:
+    """Smallest and largest value of costs @ multipliers over all optimal multipliers of the active rows of a point.
+
+    Infinite where there is no end, and where there are no multipliers.
+    """
+    from scipy.optimize import linprog
+
+    goal, eye = o.g[i, 0], np.eye(o.low.shape[1])
+    columns = np.concatenate([o.g[i, 1 + rows], -eye[o.low[i]], eye[o.high[i]]]).T
+    slackened = 1e-7 * np.abs(goal).max(initial=1.0)
+    both = np.concatenate([columns, -columns])
+    right = np.concatenate([-goal + slackened, goal + slackened])
+
+    def end(cost: Array) -> float:
+        whole = np.concatenate([cost, np.zeros(columns.shape[1] - cost.size)])
+        found = linprog(whole, A_ub=both, b_ub=right, method="highs")
+        return float(found.fun) if found.status == 0 else -np.inf
+
+    return np.array([end(cost) for cost in costs]), -np.array([end(-cost) for cost in costs])
+
+
+def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
+    """Percent of the objective per percent of a limit's value (negative: relaxing a max lowers a minimum), (N,).
+
+    0 where the limit does not bind, NaN where there is no rate.
+    """
+    side: Any = -1.0 if key.side == "max" else 1.0
+    if key.name == HALVINGS.name:
+        side = side * math.log(2.0) * judged.full(bound_of(judged.question, key))
+    found: Array = np.where(judged.binding(key), side * multiplier * share(judged), 0.0)
+    return found
+
+
+def share(judged: Judged) -> Array:
+    """Turns a slope of the log of what is minimised into percent of the user's objective, (N,)."""
+    wanted = judged.question.objectives[0]
+    if wanted.name != HALVINGS.name:
+        return np.full(judged.gap.size, -1.0 if wanted.maximize else 1.0)
+    halved = judged.full(judged.at[HALVINGS.name]) * math.log(2.0)
+    with np.errstate(divide="ignore"):
+        return np.where(np.abs(halved) > 1e-12, 1.0 / halved, np.nan)
+
+
+def numbers(question: Question) -> list[str]:
+    """Names of the given numbers that percent have a meaning for."""
+    return [n for n, v in question.given.items() if not isinstance(v, str) and np.all(np.asarray(v) > 0)]
+
+
+def slopes(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...]) -> Array:
+    """Slopes of the logarithms of goal and rows in the log of each given number, the design as it is.
+
+    (numbers, N, m+1), by central differences: one evaluation of the model for all numbers and points. ``case``: what
+    holds the maxima that the model takes, where it takes any; ``y``: the design of its variables in logs (N, n).
+    """
+    question, size = judged.question, judged.gap.size
+    names = numbers(question)
+    count = 2 * len(names)
+    if not names:
+        return np.zeros((0, size, len(keys) + 1))
+    ahead = (count, *(1 for _ in judged.shape))
+    given: dict[str, Any] = dict(question.given)
+    for i, name in enumerate(names):
+        factors = np.ones(ahead)
+        factors[2 * i], factors[2 * i + 1] = 1.0 + STEP, 1.0 - STEP
+        given[name] = given[name] * factors
+    asked = dataclasses.replace(question, given=given)
+    shape = (count, *judged.shape)
+    if case is not None and any(v.auxiliary for v in case.variables):
+        rows = _held(case, asked, y, judged.shape)
+    else:
+        x = {n: np.broadcast_to(v, shape) for n, v in judged.x.items()}
+        goal, logs = _logs(asked, x, shape)
+        rows = [goal, *(logs[key] for key in keys)]
+    flat = np.stack([np.broadcast_to(row, shape).reshape(count, size) for row in rows], axis=-1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((flat[0::2] - flat[1::2]) / WIDTH)
+
+
+def _held(case: Problem, asked: Question, y: Array, shape: tuple[int, ...]) -> list[Array]:
+    """Logarithms of goal and rows of a case at other given numbers: the same maxima, held in the same way."""
+    goal, rows = moved(case, asked)
+    assert goal is not None, "only questions with an objective get here"
+    point = {v.name: np.exp(y[:, i]).reshape(shape) for i, v in enumerate(case.variables)}
+    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    with np.errstate(all="ignore"):
+        return [np.log(top(**point)) - np.log(bottom(**point)) for top, bottom in pairs]
+
+
+def straight(d: Duals, slope: Array) -> Array:
+    """The Lagrangian's slopes, (numbers, N)."""
+    # what does not bind may have no slope
+    found: Array = slope[..., 0] + np.where(d.value > 0, slope[..., 1:] * d.value, 0.0).sum(-1)
+    return found
+
+
+def both_ways(o: Optima, d: Duals, slope: Array) -> tuple[Array, Array]:
+    """Slopes of the least log objective in each given number, (numbers, N), where that falls and where it rises."""
+    falling = straight(d, slope)
+    rising = falling.copy()
+    for i in map(int, np.flatnonzero(d.known & d.one_sided.any(1))):
+        rows = np.flatnonzero(o.f[i, 1:] > -ACTIVE)
+        ends = _extremes(o, i, rows, slope[:, i, 1 + rows])
+        falling[:, i], rising[:, i] = (slope[:, i, 0] + end for end in ends)
+    return falling, rising
+
+
+def felt(judged: Judged, falling: Array, rising: Array) -> list[tuple[dict[str, float], tuple[str, ...]]]:
+    """What is felt of each given number at each point, in percent of the objective per percent, by its name.
+
+    And which of them are worth that one way only.
+    """
+    # of less and more of a number what betters the objective
+    less, more = np.maximum(falling, 0.0), np.minimum(rising, 0.0)
+    values = share(judged) * np.where(less >= -more, less, more)
+    names, apart = numbers(judged.question), np.abs(rising - falling) > APART
+    found = []
+    for worth, two in zip(values.T, apart.T, strict=True):
+        here = {n: float(e) for n, e in zip(names, worth, strict=True) if math.isfinite(e) and abs(e) > FELT}
+        found.append((here, tuple(n for n, t in zip(names, two, strict=True) if t and n in here)))
+    return found
+
+
+def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
+    """Multipliers where the arithmetic gave no structure: gradients of logarithms by central differences.
+
+    Non-negative least squares on the active limits; ``known`` only where they explain the gradient of the
+    objective, and where neither it nor an active limit has a kink (the two sides of a maximum meet), since there
+    a central difference is the slope of nothing.
+    """
+    from scipy.optimize import nnls
+
+    names = [d.name for d in question.decide]
+    count = len(names)
+    point = {n: np.full(2 * count + 1, float(x[n])) for n in names}
+    for i, n in enumerate(names):
+        point[n][1 + i] *= 1 + STEP
+        point[n][1 + count + i] *= 1 - STEP
+    goal, rows = _logs(question, point, (2 * count + 1,))
+    keys = tuple(rows)
+
+    def slope(f: Array) -> Array:
+        # of what is 0 or infinite all along there is none (NaN): its logarithm has no differences
+        with np.errstate(invalid="ignore"):
+            return np.asarray((f[1 : 1 + count] - f[1 + count :]) / WIDTH)
+
+    # a limit on a step has no slope where it steps
+    def kinked(f: Array) -> bool:
+        with np.errstate(invalid="ignore"):
+            bend = f[1 : 1 + count] + f[1 + count :] - 2 * f[0]
+        return bool(np.any(np.abs(bend) > KINK * WIDTH))
+
+    active = [k for k in keys if rows[k][0] > -1e-6 and np.isfinite(rows[k]).all()]
+    g0 = slope(goal)
+    if not np.all(np.isfinite([g0, *(slope(rows[k]) for k in active)])):
+        none = np.zeros((1, len(keys)))
+        return Duals(keys, none, none, none, np.zeros(1, bool))
+    lam, left = (
+        nnls(np.array([slope(rows[k]) for k in active]).reshape(len(active), count).T, -g0)
+        if active
+        else (np.zeros(0), float(np.abs(g0).max(initial=0.0)))
+    )
+    value = np.array([[lam[active.index(k)] if k in active else 0.0 for k in keys]])
+    known = bool(left <= 1e-4 * max(1.0, float(np.abs(g0).max(initial=0.0))))
+    known = known and not any(kinked(f) for f in (goal, *(rows[k] for k in active)))
+    return Duals(keys, value, value, value, np.array([known]))
+
+
+def _logs(
+    question: Question, x: Mapping[str, Array], shape: tuple[int, ...]
+) -> tuple[Array, dict[RowKey, Array]]:
+    """Logarithm of what is minimised, and of every limit's ratio, at many points."""
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, x)
+        wanted = question.objectives[0]
+        value = np.broadcast_to(np.asarray(evaluation.objective(question, x, at), dtype=float), shape)
+        log = value * math.log(2.0) if wanted.name == "halvings" else np.log(value)
+        rows = {
+            key: np.broadcast_to(_log_ratio(key, ratio, at), shape)
+            for key, ratio in evaluation.ratios(question, x, at).items()
+        }
+    return np.asarray(-log if wanted.maximize else log), rows
+
+
+def _log_ratio(key: RowKey, ratio: Array, at: Mapping[str, Array]) -> Array:
+    if key.name == "halvings":
+        return np.asarray(at["halvings"]) * (math.log(2.0) if key.side == "max" else -math.log(2.0))
+    return np.log(ratio)
+
+
+def with_limit(question: Question, key: RowKey, value: Any) -> Question:
+    """Give the same question with one of the user's limits or bounds at another value (None: gone)."""
+
+    def moved(holder: _Holder) -> _Holder:
+        if holder.name != key.name:
+            return holder
+        if key.side == "max":
+            return holder if holder.maximum is None else dataclasses.replace(holder, maximum=value)
+        return holder if holder.minimum is None else dataclasses.replace(holder, minimum=value)
+
+    limits, decide = tuple(map(moved, question.limits)), tuple(map(moved, question.decide))
+    return dataclasses.replace(question, limits=limits, decide=decide)

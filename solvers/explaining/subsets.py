@@ -1,0 +1,255 @@
+"""Which limits of an infeasible question contradict each other, and what value of each would do.
+
+Works on any question a few variables wide: designs are found and their absence is proved by enumeration and
+by interval branch and bound, so that nothing here needs structure.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.arithmetics.many import Points
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.evaluation import RowKey
+from formulations.program import is_linear, program
+from scenarios.question import Decision, Objective, Question
+from solvers import box_search, boxes, designs, enumeration, interval
+from solvers.boxes import FEASIBLE
+from solvers.designs import Table
+from solvers.enumeration import ONE
+from solvers.explaining.conflicts import CONFLICT, FEW, FEW_SEARCHED, MET, Codes, by_set, minimal_conflicts
+from solvers.linear import milp_conflicts
+from solvers.outcome import Conflicts, Outcome
+
+ENUMERATED = 2_000_000
+WORK = 20_000
+SECONDS = 10.0
+
+
+Search = Callable[[Points, Collection[str]], Any]
+"""Whether limits can hold together without some of them, by name, at some points: MET, CONFLICT or UNKNOWN."""
+
+
+@dataclass(slots=True)
+class Known:
+    """Designs of N points that are known, by the sets of limits that they break (``broken``, (N, designs)).
+
+    ``complete``: there are no others as long as what the user says of decided quantities, ``decided``, is kept. What
+    they do not tell is searched for.
+    """
+
+    names: tuple[str, ...]
+    broken: NDArray[np.int64]
+    complete: bool
+    decided: frozenset[str]
+    search: Search
+
+    def met(self, some: Points, kept: NDArray[np.bool_]) -> Codes:
+        """Tell whether the limits ``kept`` can hold together at some points; see ``conflicts.by_set``."""
+        bits = sum(1 << int(i) for i in np.flatnonzero(kept))
+        shown = ((self.broken[some] & bits) == 0).any(axis=1)
+        codes = np.where(shown, MET, CONFLICT).astype(np.int8)
+        free = {n for n, k in zip(self.names, kept, strict=True) if not k}
+        left = np.flatnonzero(~shown)
+        if left.size and not (self.complete and free.isdisjoint(self.decided)):
+            codes[left] = self.search(some[left], free)
+        return codes
+
+
+def limit_names(question: Question) -> tuple[str, ...]:
+    """Names of all limits that may be in conflict, in file order.
+
+    Limits, bounds or whole numbers of variables, model's own.
+    """
+    names = dict.fromkeys(limit.name for limit in question.limits)
+    # what is decided in whole numbers or from a menu by its nature is nobody's limit
+    nature = {u.name for u in question.model.unknowns}
+    names |= dict.fromkeys(
+        d.name
+        for d in question.decide
+        if _bounded(d) and not (d.name in nature and d.minimum is None and d.maximum is None)
+    )
+    # a limit that needs what this question does not state is not there
+    somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
+    with np.errstate(all="ignore"):
+        there = evaluation.metrics(question, somewhere)
+    own = [limit.name for limit in question.model.limits if not limit.always]
+    names |= dict.fromkeys(n for n in own if n in there and n not in question.waive)
+    return tuple(names)
+
+
+def _bounded(d: Decision) -> bool:
+    return d.integer or d.values is not None or d.minimum is not None or d.maximum is not None
+
+
+def without(question: Question, names: Iterable[str]) -> Question:
+    """Drop these limits from the question; a variable's name drops its bounds and makes it continuous."""
+    dropped = frozenset(names)
+    return replace(
+        question,
+        limits=tuple(limit for limit in question.limits if limit.name not in dropped),
+        decide=tuple(
+            replace(d, minimum=None, maximum=None, integer=False, values=None) if d.name in dropped else d
+            for d in question.decide
+        ),
+        waive=question.waive | dropped,
+    )
+
+
+def conflicts(question: Question) -> Conflicts:
+    """Find the minimal sets of limits of an infeasible question that contradict each other.
+
+    A set is met when a known design breaks only limits outside it, and otherwise decided by interval branch and
+    bound (see ``conflicts.minimal_conflicts``). Empty where the question is feasible.
+    """
+    names = limit_names(question)
+    quick = designs.few(question) and not any(d.name in names for d in question.decide)
+    linear = None if quick else _linear(question)
+    if linear is not None and linear.minimal:
+        return linear
+    known = _known(question, names)
+    alone = known.complete and known.decided.isdisjoint(names)
+    few = FEW if alone else FEW_SEARCHED
+    found = minimal_conflicts(1, len(names), by_set(known.met), every=True, few=few)
+    sets = found.names(names)
+    # of a program the first set is told, as where its conflicts are searched for
+    told = sets[:1] if quick and is_linear(question) else sets
+    would_do = {name: value_that_would_do(question, name) for name in dict.fromkeys(itertools.chain(*told))}
+    return Conflicts(sets, would_do, bool(found.sure[0]), bool(found.every[0]))
+
+
+def _linear(question: Question) -> Conflicts | None:
+    """Conflicts of limits that are all affine, whatever the objective is; None of others."""
+    if not is_linear(question):
+        return None
+    try:
+        return milp_conflicts.explain(program(replace(question, objectives=())))
+    except (NotPosynomial, ArithmeticError):
+        return None
+
+
+def _known(question: Question, names: tuple[str, ...]) -> Known:
+    """What is known of one question: enumerable designs (of the whole box), and designs scattered over the domain."""
+    own = [limit.name for limit in question.model.limits]
+    every = designs.everything(replace(question, limits=(), waive=question.waive | frozenset(own)))
+    complete = every is not None and every.size <= ENUMERATED
+    listed = every if complete else designs.grid(without(question, own))
+    none = np.zeros((1, 0), dtype=np.int64)
+    decided = frozenset(d.name for d in question.decide)
+    known = Known(names, none, complete, decided, lambda _, free: _searched(question, free))
+
+    def learn(t: Table) -> None:
+        _, ratios = enumeration.numbers(t, question, ONE)
+        masks = broken(ratios, names, (1, t.size)) | _not_allowed(t, names)
+        known.broken = np.union1d(known.broken, masks)[None]
+
+    if listed is not None and listed.size <= ENUMERATED:
+        for part in listed.parts(question):
+            learn(part)
+    if not (complete and known.decided.isdisjoint(names)):
+        wide = boxes.space(without(question, names))
+        u = np.random.default_rng(0).random((4096, len(wide.names)))
+        points = wide.spread(wide.low, wide.high, u)
+        learn(Table({}, question, dict(zip(wide.names, points.T, strict=True))))
+    return known
+
+
+def _searched(question: Question, free: Collection[str]) -> Codes:
+    """Whether the other limits of one question can hold together."""
+    relaxed = without(question, free)
+    where = boxes.space(relaxed)
+    return box_search.feasible(relaxed, where, where.low[None], where.high[None])
+
+
+def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int, int]) -> NDArray[np.int64]:
+    """For each design at each point the set of limits that it breaks, as bits in the order of ``names``."""
+    place = {name: 1 << i for i, name in enumerate(names)}
+    # what breaks a limit that nothing may break is no design at all
+    everything = (1 << len(names)) - 1
+    masks = np.zeros(shape, dtype=np.int64)
+    for key, value in ratios.items():
+        masks |= np.where(enumeration.full(value, shape) <= 1 + FEASIBLE, 0, place.get(key.name, everything))
+    return masks
+
+
+def _not_allowed(t: Table, names: Sequence[str]) -> NDArray[np.int64]:
+    """The same of whole numbers and listed values that designs do not keep to."""
+    masks = np.zeros((1, t.size), dtype=np.int64)
+    for d in t.question.decide:
+        if not _gaps(d):
+            continue
+        x, allowed = t.x[d.name], np.round(t.x[d.name])
+        if not d.integer:
+            values = np.array(d.values)
+            allowed = values[np.abs(x[:, None] - values).argmin(1)]
+        bit = 1 << names.index(d.name) if d.name in names else (1 << len(names)) - 1
+        masks |= np.where(np.abs(allowed - x) <= 1e-9 * np.abs(allowed), 0, bit)
+    return masks
+
+
+def _gaps(d: Decision) -> bool:
+    return d.integer or d.values is not None
+
+
+def value_that_would_do(question: Question, name: str) -> float | None:
+    """Return the value of one limit that would make the question feasible with all others kept, or None.
+
+    For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
+    numbers, powers or listed values kept; only where none of them does, to the least value of any kind.
+    """
+    for relaxed, goal in relaxations(question, name):
+        found = solve(replace(relaxed, objectives=(goal,)))
+        if found.x is not None:
+            x = {d.name: np.array(found.x[d.name]) for d in question.decide}
+            return float(
+                evaluation.objective(replace(relaxed, objectives=(goal,)), x, evaluation.metrics(relaxed, x))
+            )
+    return None
+
+
+def relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:
+    """Questions with one side of the limit open, each with what then measures how far it has to move."""
+    down, up = Objective(name), Objective(name, maximize=True)
+    out: list[tuple[Question, Objective]] = []
+    for i, limit in enumerate(question.limits):
+        if limit.name == name:
+            before, after = question.limits[:i], question.limits[i + 1 :]
+            if limit.maximum is not None:
+                out.append((replace(question, limits=(*before, replace(limit, maximum=None), *after)), down))
+            if limit.minimum is not None:
+                out.append((replace(question, limits=(*before, replace(limit, minimum=None), *after)), up))
+    for i, d in enumerate(question.decide):
+        if d.name == name:
+            for free, goal in _moved(d):
+                decide = (*question.decide[:i], free, *question.decide[i + 1 :])
+                out.append((replace(question, decide=decide), goal))
+    if any(own.name == name for own in question.model.limits):
+        out.append((replace(question, waive=question.waive | {name}), down))
+    return out
+
+
+def _moved(d: Decision) -> list[tuple[Decision, Objective]]:
+    down, up = Objective(d.name), Objective(d.name, maximize=True)
+    out = []
+    if d.maximum is not None:
+        out.append((replace(d, maximum=None), down))
+    if d.minimum is not None:
+        out.append((replace(d, minimum=None), up))
+    if _gaps(d):
+        out.append((replace(d, integer=False, values=None, minimum=None, maximum=None), down))
+    return out
+
+
+def solve(question: Question) -> Outcome:
+    """Answer by enumeration where combinations are few, else by interval branch and bound."""
+    count = designs.enumerable(question)
+    if count is not None and count <= ENUMERATED:
+        return enumeration.optimum(question)
+    return interval.solve(question, work=WORK, seconds=SECONDS)

@@ -1,0 +1,166 @@
+"""Ends that only a search has stand in no answer: what they may forbid or hold is asked again, farther out.
+
+A decided quantity that neither the user nor mathematics ends has a box all the same, so that it can be searched
+(``formulations.evaluation.box``). "Infeasible" and "unbounded" are then said only where a search that goes much
+farther says so too; a linear or mixed-integer program is in the end asked without any such end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from formulations.evaluation import bounds, box, quantity
+from formulations.problem import Problem, reaching
+from formulations.program import Program
+from results.solution import Solution, Status
+from scenarios.question import Question
+from solvers.geometric.structured import Optimum
+from solvers.outcome import Outcome
+
+if TYPE_CHECKING:
+    from solvers.linear.programs import Settled
+
+STEPS = (1e3, 1e6)
+"""How much farther programs are searched before they are asked without ends."""
+FAR = 1e25
+"""How much farther real numbers are searched."""
+FAR_WHOLE = 1e3
+"""How much farther whole numbers are: one more than 1e18 is the same number in floats."""
+MENTIONED = 3
+AT_END = 1e-9
+DECIDED = (Status.OPTIMAL, Status.FEASIBLE)
+OPEN = (Status.INFEASIBLE, Status.UNBOUNDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A problem and what a search in its box found; ``structured``: whether its rows (or its cases') were used."""
+
+    problem: Problem
+    found: Settled | Optimum
+    structured: bool
+
+    @property
+    def outcome(self) -> Outcome:
+        """The method's word."""
+        return self.found.outcome
+
+
+def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
+    """What is left of an outcome without a design, or with one that runs away, when the search goes farther.
+
+    ``ask`` searches a problem in its own box.
+    """
+    if first.outcome.status not in OPEN:
+        return first
+    last = first
+    if first.outcome.status is Status.INFEASIBLE:
+        surely = _impossible(first)
+        if surely is not None:
+            return surely
+    for reach in _reaches(first.problem):
+        farther = reaching(first.problem, reach)
+        if first.problem.program is not None and farther.program is None:
+            return replace(last, found=_undecided(last, farther.refusal))
+        now = ask(farther)
+        if now.outcome.status in DECIDED and not _vague(now):
+            return now
+        if now.outcome.status not in OPEN:
+            return replace(last, found=_undecided(last, now.outcome.message))
+        last = now
+    return last
+
+
+def held(question: Question, solution: Solution) -> dict[str, str]:
+    """Variables at an end of their domain that no limit, bound or listed value ends, each with the side of that end.
+
+    What may be 0, or picks from a menu, has no end worth telling.
+    """
+    found = {}
+    for d in question.decide:
+        if (
+            d.choices is not None
+            or d.name in solution.ranges
+            or not isinstance(solution.variables.get(d.name), float)
+        ):
+            continue
+        q, x = quantity(question.model, d.name), float(solution.variables[d.name])
+        if q.floor == 0.0 or q.menu or (d.values is not None and not d.endless):
+            continue
+        low, high = bounds(question)[d.name]
+        if x <= q.minimum * (1.0 + AT_END) and (low is None or low < q.minimum):
+            found[d.name] = "min"
+        elif x >= q.maximum * (1.0 - AT_END) and (high is None or high > q.maximum):
+            found[d.name] = "max"
+    return found
+
+
+def _reaches(problem: Problem) -> Iterator[float]:
+    question = problem.question
+    if problem.program is not None:
+        if np.isfinite(problem.program.high[problem.program.boxed]).any():
+            yield from (*STEPS, math.inf)
+        return
+    ended = [v for v in problem.variables if v.decision.values is None or v.decision.endless]
+    searched = [v for v in ended if any(box(question, v.name).searched)]
+    if any(v.discrete for v in searched):
+        yield FAR_WHOLE
+    elif searched and not (problem.rows is not None or problem.cases):
+        # a structured search has gone as far already
+        yield FAR
+
+
+def farthest(problem: Problem) -> float:
+    """How far the ends go that a search asks last before it says that nothing is there."""
+    return max([problem.question.reach, *_reaches(problem)])
+
+
+def ended(problem: Problem) -> list[Callable[[], Program | None]]:
+    """The programs of a question with the ends of its search farther and farther out, each made when it is asked for.
+
+    The nearest first: HiGHS takes minutes for some rows over whole numbers of 1e10, which few answers need.
+    """
+
+    def at(reach: float) -> Program | None:
+        return reaching(problem, reach).program
+
+    return [cache(partial(at, reach)) for reach in (1.0, *STEPS)]
+
+
+def _impossible(first: Tried) -> Tried | None:
+    """The proof, by a linear program without ends, that no design is there; None where it does not say so."""
+    program = first.problem.program
+    if program is None or not np.isfinite(program.high[program.boxed]).any():
+        return None
+    endless = reaching(first.problem, math.inf)
+    if endless.program is None:
+        return None
+    from solvers.linear import programs
+
+    outcome = programs.impossible(endless.program)
+    return None if outcome is None else Tried(endless, programs.Settled(outcome, {}), True)
+
+
+def _vague(tried: Tried) -> bool:
+    """Whether a design says nothing, since nothing says which amounts are there."""
+    program = tried.problem.program
+    return program is not None and program.open
+
+
+def _undecided(last: Tried, why: str) -> Settled | Optimum:
+    """What was searched, where going farther decides nothing."""
+    question = last.problem.question
+    decided = [v.name for v in last.problem.variables if not v.auxiliary]
+    ends = [f"{n} up to {box(question, n).high:g}" for n in decided if box(question, n).searched[1]]
+    shown = ", ".join(ends[:MENTIONED]) + (
+        f" and {len(ends) - MENTIONED} more" if len(ends) > MENTIONED else ""
+    )
+    word = "no design" if last.outcome.status is Status.INFEASIBLE else "no optimum"
+    message = f"{word} with {shown}; what is beyond is not known" + (f": {why}" if why else "")
+    return replace(last.found, outcome=Outcome(Status.ERROR, solver=last.outcome.solver, message=message))

@@ -1,0 +1,1 @@
+"""Geometric programs: the interior-point method, and searches over trees of them."""

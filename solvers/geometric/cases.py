@@ -1,0 +1,182 @@
+"""Questions whose model takes maxima: every way the maxima can come out is a problem of its own, and the best wins."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from formulations import evaluation
+from formulations.problem import Problem
+from formulations.tolerances import TIE
+from results.solution import Status
+from scenarios.question import Question
+from solvers import designs, side_by_side
+from solvers.geometric import branch, structured
+from solvers.geometric.structured import Optimum, Place, Searched
+from solvers.outcome import Outcome
+
+# each case is within TIE of its own optimum
+EQUAL = 2 * TIE
+NEAR = 4e-9
+SAME = 1e-6
+
+
+def apply_to(problem: Problem) -> bool:
+    """Whether the cases are the way: there are some, and a scan of all designs is not the shorter one."""
+    if not problem.cases:
+        return False
+    from solvers import methods
+
+    count = designs.enumerable(problem.question)
+    return count is None or count > methods.ENUMERATED
+
+
+def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
+    """Solve every case; the best design is the answer, the best of the bounds its bound.
+
+    ``ties``: whether anybody asks which of the best designs it is.
+
+    Where some case could not be closed, the methods that need no structure are asked as well.
+    """
+    searches = _searched(problem)
+    found = _settled(problem, searches, ties)
+    return found if ties else dataclasses.replace(found, tied=partial(_settled, problem, searches, True))
+
+
+def _settled(problem: Problem, searches: Sequence[Searched], ties: bool) -> Optimum:
+    question = problem.question
+    for one in searches:
+        if one.outcome.status is Status.UNBOUNDED:
+            return Optimum(one.outcome)
+    alive = [one for one in searches if one.outcome.status is not Status.INFEASIBLE]
+    if not alive:
+        outcome = searches[0].outcome
+        return Optimum(dataclasses.replace(outcome, certificate=_proof(outcome.certificate, len(searches))))
+    best = _best(question, alive, len(searches), ties)
+    if best is None or not _closed(question, best.outcome):
+        from solvers import methods
+
+        return _with_other(question, best, methods.unstructured(question))
+    return best
+
+
+def _with_other(question: Question, best: Optimum | None, other: Outcome) -> Optimum:
+    """What the methods without structure add where some case could not be closed: a design or a bound."""
+    if best is None or other.x is None or other.status is not Status.FEASIBLE or not question.objectives:
+        return Optimum(other) if best is None or other.status is Status.OPTIMAL else best
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+    bounds = [sign * b for b in (best.outcome.bound, other.bound) if b is not None]
+    bound = sign * max(bounds) if bounds else None
+    if sign * _objective(question, other.x) < sign * _objective(question, best.outcome.x or {}):
+        return Optimum(dataclasses.replace(other, bound=bound))
+    return dataclasses.replace(best, outcome=dataclasses.replace(best.outcome, bound=bound))
+
+
+def _searched(problem: Problem) -> list[Searched]:
+    """Search every case; once there is a design, only for what is as good."""
+    # without an objective each case looks for its own design by the tie rule
+    reached = branch.Reached(slack=EQUAL) if problem.cases[0].goal is not None else None
+    return side_by_side.run([partial(structured.search, case, reached) for case in problem.cases])
+
+
+def _proof(text: str, count: int) -> str:
+    return text if count == 1 else f"{count} cases, one for each term that can be a maximum: {text}"
+
+
+def _best(question: Question, alive: Sequence[Searched], count: int, ties: bool) -> Optimum | None:
+    """The case that wins, by the tie rule among those that are equally good; None where no case has a design."""
+    sign = -1.0 if question.objectives and question.objectives[0].maximize else 1.0
+    least = min(one.value for one in alive)
+    if not math.isfinite(least):
+        return None
+    close = [one for one in alive if not question.objectives or one.value - least <= NEAR]
+    settle = partial(structured.settle, tied=ties)
+    told = side_by_side.run([partial(settle, one) for one in close])
+    settled = [(one.problem, there) for one, there in zip(close, told, strict=True)]
+    designs = [(case, one, _design(case, one)) for case, one in settled if one.outcome.x is not None]
+    if not designs:
+        return None
+    reached = [_objective(question, x) * sign for *_, x in designs]
+    tied = [d for d, v in zip(designs, reached, strict=True) if v - min(reached) <= NEAR * abs(v)]
+    _, one, x = tied[0]
+    for other in tied[1:]:
+        if _precedes(question, other[2], x):
+            _, one, x = other
+    bounds = [o.outcome.bound for _, o in settled] + [_bound(s) for s in alive if s not in close]
+    known = [b for b in bounds if b is not None]
+    bound = sign * min(sign * b for b in known) if len(known) == len(bounds) else None
+    sure = all(o.outcome.status is not Status.ERROR for o in alive) and len(known) == len(bounds)
+    outcome = dataclasses.replace(
+        one.outcome,
+        status=one.outcome.status if sure else Status.FEASIBLE,
+        x=x,
+        bound=bound,
+        certificate=_proof(one.outcome.certificate, count),
+    )
+    places = tuple(
+        Place(c, o.y, o.known)
+        for c, o, there in tied
+        if o.y is not None and all(math.isclose(there[n], x[n], rel_tol=SAME) for n in x)
+    )
+    return Optimum(outcome, one.y, _ranges(tied, x), None, places)
+
+
+def _bound(s: Searched) -> float | None:
+    """The bound of a case that does not win, in the user's sense."""
+    if s.found is None or s.goal is None or not math.isfinite(s.found.bound):
+        return s.outcome.bound
+    return float(s.goal.to_user(s.found.bound))
+
+
+def _design(case: Problem, one: Optimum) -> dict[str, float]:
+    """The decided numbers, without what stands for maxima."""
+    x = one.outcome.x or {}
+    return {v.name: x[v.name] for v in case.variables if not v.auxiliary}
+
+
+def _ranges(
+    tied: Sequence[tuple[Problem, Optimum, Mapping[str, float]]], x: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """Lowest and highest optimal value of what is not unique, over all cases that are equally good."""
+    found: dict[str, tuple[float, float]] = {}
+    for n in x:
+        ends = [(one.ranges or {}).get(n, (there[n], there[n])) for _, one, there in tied]
+        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
+        if high > low * (1 + SAME):
+            found[n] = (low, high)
+    return found
+
+
+def _precedes(question: Question, a: Mapping[str, float], b: Mapping[str, float]) -> bool:
+    """Whether the tie rule puts design a before b."""
+    at = [{**x, **_metrics(question, x)} for x in (a, b)]
+    for name in (*question.tie_order, *a):
+        left, right = (float(m.get(name, 0.0)) for m in at)
+        if not math.isclose(left, right, rel_tol=SAME):
+            return left < right
+    return False
+
+
+def _metrics(question: Question, x: Mapping[str, float]) -> dict[str, float]:
+    with np.errstate(all="ignore"):
+        return evaluation.metrics(question, {n: np.float64(v) for n, v in x.items()})
+
+
+def _objective(question: Question, x: Mapping[str, float]) -> float:
+    if not question.objectives:
+        return 0.0
+    return float(evaluation.objective(question, x, _metrics(question, x)))
+
+
+def _closed(question: Question, outcome: Outcome) -> bool:
+    """Whether the outcome settles the question, as the re-evaluation will see it."""
+    if not question.objectives:
+        return True
+    if outcome.bound is None or outcome.x is None:
+        return False
+    value = _objective(question, outcome.x)
+    return abs(value - outcome.bound) <= question.gap * max(abs(value), 1e-12)

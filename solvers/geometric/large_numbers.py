@@ -1,0 +1,65 @@
+"""Whole numbers so large that one more hardly matters: a whole design near the divisible optimum, bounded by it.
+
+HiGHS' tolerances are absolute, and rows over numbers of 1e9 cannot be met to 1e-10 in floats: its search then never
+ends. So the linear program is solved first, and a whole design is sought in a window around its optimum, in the
+distances from there, which are small numbers. The linear program's bound stands behind what is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from solvers.linear.highs import Array, Numbers, Result
+
+LARGE = 1e6
+"""Whole numbers up to this are searched as they stand."""
+HUGE = 1e8
+"""Of larger ones no search ends: what the window holds is taken, with its bound."""
+CLOSED = 1e-9
+"""Relative gap at which a design in the window needs no search beyond it."""
+WINDOW = 64.0
+"""How far from the divisible optimum a large whole number is sought."""
+ROOM = 1000.0
+"""A number that is not large may double, and be this much more."""
+
+Solve = Callable[["Numbers", "Array"], "Result"]
+
+
+def minimise(n: Numbers, cost: Array, gap: float, linear: Solve, whole: Solve) -> Result | None:
+    """Minimise ``cost . u``; None where no number is large there, or the search itself may find something better.
+
+    ``gap``: absolute gap that is enough beside the relative one.
+    """
+    if not (n.high[n.integer] > LARGE).any():
+        return None
+    relaxed = linear(n.relaxed(), cost)
+    if relaxed.u is None:
+        return None
+    at = np.where(n.integer, np.floor(relaxed.u[:-1]), 0.0)
+    large = n.integer & (at > LARGE)
+    if not large.any():
+        return None
+    base = np.where(large, np.maximum(at - WINDOW, n.low), 0.0)
+    most = np.where(large, at + WINDOW + 1.0, np.where(n.integer, 2.0 * at + ROOM, np.inf))
+    low, high = np.where(large, 0.0, n.low), np.minimum(n.high, most) - base
+    near = replace(n, rows=_moved(n.rows, base), low=low, high=high)
+    found = whole(near, _moved(cost, base))
+    if found.u is None:
+        return None
+    open_gap = found.value - relaxed.bound
+    if at.max() <= HUGE and open_gap > max(gap, CLOSED * abs(found.value)):
+        return None
+    bound = min(relaxed.bound, found.value)
+    return replace(found, u=found.u + np.append(base, 0.0), bound=bound, multipliers=None)
+
+
+def _moved(rows: Array, base: Array) -> Array:
+    """Rows over the distances from ``base``."""
+    found = rows.copy()
+    found[..., -1] += rows[..., :-1] @ base
+    return found

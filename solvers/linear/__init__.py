@@ -1,0 +1,1 @@
+"""Linear and mixed-integer programs: optimum, conflicts, ties, exact fronts."""

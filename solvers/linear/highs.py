@@ -1,0 +1,282 @@
+"""Linear and mixed-integer programs as numbers, solved by HiGHS.
+
+An LP's bound is worked out again from its multipliers: a lower bound by weak duality needs no trust in the
+solver, since any multipliers give one, bad ones a weak one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.geometric import large_numbers
+from solvers.linear import supports
+
+if TYPE_CHECKING:
+    import highspy
+
+Array = NDArray[np.float64]
+
+GAP = 1e-9
+FEASIBLE = 1e-10
+WHOLE = 1e-9
+ROUNDING = 1e-14
+BALANCING = 4
+TOLERANCES = {
+    "primal_feasibility_tolerance": FEASIBLE,
+    "dual_feasibility_tolerance": FEASIBLE,
+    "mip_feasibility_tolerance": WHOLE,
+}
+WIDE = 1000.0
+"""Whole numbers of more values are searched twice: at tight tolerances HiGHS may cut off the best of them."""
+SECONDS = 120.0
+SOLVER = "HiGHS"
+
+
+class End(StrEnum):
+    """How a solve ended."""
+
+    FOUND = "found"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Rows ``rows . u <= 0`` (or = 0 where ``equal``), u between ``low`` and ``high`` and ending with a constant 1.
+
+    ``low``, ``high`` and ``integer`` are without the constant.
+    """
+
+    rows: Array
+    equal: NDArray[np.bool_]
+    low: Array
+    high: Array
+    integer: NDArray[np.bool_]
+
+    def with_rows(self, *more: Array) -> Numbers:
+        """The same with further rows <= 0."""
+        added = np.concatenate([np.atleast_2d(m) for m in more]) if more else self.rows[:0]
+        return Numbers(
+            np.concatenate([self.rows, added]),
+            np.concatenate([self.equal, np.zeros(len(added), dtype=bool)]),
+            self.low,
+            self.high,
+            self.integer,
+        )
+
+    def relaxed(self) -> Numbers:
+        """The same without whole numbers."""
+        return replace(self, integer=np.zeros_like(self.integer))
+
+    def fixed(self, u: Array) -> Numbers:
+        """The linear program that is left when whole numbers keep their values at ``u``."""
+        whole = np.round(u[:-1])
+        low = np.where(self.integer, whole, self.low)
+        high = np.where(self.integer, whole, self.high)
+        return Numbers(self.rows, self.equal, low, high, np.zeros_like(self.integer))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """``u``: the best point, ending with 1; ``value`` and proven lower ``bound`` of what was minimised.
+
+    ``multipliers`` of the rows (LP only), >= 0 for rows that hold as <=. ``ray``: a direction in which an
+    unbounded program falls without end.
+    """
+
+    end: End
+    u: Array | None = None
+    value: float = math.inf
+    bound: float = -math.inf
+    multipliers: Array | None = None
+    ray: Array | None = None
+
+
+def minimise(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
+    """Minimise ``cost . u``; ``gap``: absolute gap of the objective that is enough beside the relative 1e-9.
+
+    Whole numbers come back whole and everything else as the best vertex of the linear program that they leave.
+    """
+    if not n.integer.any():
+        return _linear(n, cost)
+    among = supports.groups(n)
+    chosen = supports.minimise(n, cost, gap, among, _linear, _whole) if among else None
+    return _whole(n, cost, gap) if chosen is None else chosen
+
+
+def _whole(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
+    """One search of HiGHS over whole numbers, then the linear program that they leave."""
+    if not n.integer.any():
+        return _linear(n, cost)
+    large = large_numbers.minimise(n, cost, gap, _linear, _whole)
+    if large is not None:
+        return large
+    found = _run(n, cost, gap)
+    if (n.high - n.low)[n.integer].max() > WIDE:
+        found = _agreed(n, cost, found, _run(n, cost, gap, tight=False))
+    if found.u is None:
+        return _without_end(n, cost) if found.end is not End.INFEASIBLE else found
+    if n.integer.all():
+        u = np.append(np.round(found.u[:-1]), 1.0)
+        return Result(End.FOUND, u, float(cost @ u), found.bound)
+    rest = _linear(n.fixed(found.u), cost)
+    if rest.u is None:
+        return Result(End.FAILED)
+    return Result(End.FOUND, rest.u, rest.value, min(found.bound, rest.value))
+
+
+def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
+    """The tight search, unless the other finds a better point that holds in plain floats: the first bound was false."""
+    if loose.u is None:
+        return tight
+    u = np.where(np.append(n.integer, False), np.round(loose.u), loose.u)
+    over = n.rows @ u
+    room = FEASIBLE * (np.abs(n.rows) @ np.abs(u))
+    holds = bool(((over <= room) & (~n.equal | (over >= -room))).all())
+    value = float(cost @ u)
+    if tight.u is None:
+        # one search that finds what the other calls infeasible is believed where its point holds
+        return replace(loose, u=u, value=value) if holds else tight
+    better = holds and value < tight.value - GAP * abs(tight.value)
+    return Result(End.FOUND, u, value, min(tight.bound, loose.bound, value)) if better else tight
+
+
+def _without_end(n: Numbers, cost: Array) -> Result:
+    """What became of a program with whole numbers that HiGHS calls neither solved nor infeasible."""
+    free = _run(n.relaxed(), cost, 0.0)
+    if free.end is End.UNBOUNDED and _run(n, np.zeros_like(cost), 0.0).u is not None:
+        return free
+    return Result(End.FAILED)
+
+
+def _linear(n: Numbers, cost: Array) -> Result:
+    found = _run(n, cost, 0.0)
+    if found.u is None or found.multipliers is None:
+        return found
+    bound = weak_duality(n, cost, found.multipliers)
+    return Result(End.FOUND, found.u, found.value, bound, found.multipliers)
+
+
+def weak_duality(n: Numbers, cost: Array, multipliers: Array) -> float:
+    """Least possible ``cost . u`` by weak duality (minus infinity where the multipliers prove nothing)."""
+    weight = np.where(n.equal, multipliers, np.maximum(multipliers, 0.0))
+    slope = cost + weight @ n.rows
+    noise = ROUNDING * (np.abs(cost) + np.abs(weight) @ np.abs(n.rows))
+    # a slope that is zero but for rounding must not meet an open end
+    flat = np.abs(slope[:-1]) <= noise[:-1]
+    s = np.where(flat, 0.0, slope[:-1])
+    with np.errstate(invalid="ignore"):
+        least = np.where(s > 0, s * n.low, np.where(s < 0, s * n.high, 0.0))
+    return float(slope[-1] + least.sum() - noise[-1])
+
+
+def _run(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
+    """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others.
+
+    ``tight``: with tolerances far below its own.
+    """
+    if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()):
+        return Result(End.FAILED)
+    import highspy  # only where there is a program to solve: it takes longer than most answers
+
+    row, column = balance(n)
+    size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
+    h = model(n, cost, row, column, size, gap)
+    if not tight:
+        for name in TOLERANCES:
+            h.setOptionValue(name, highspy.Highs().getOptionValue(name)[1])
+    h.run()
+    end = _end(h)
+    if end is not End.FOUND:
+        return Result(end, ray=_ray(h, n, cost, column) if end is End.UNBOUNDED else None)
+    solution = h.getSolution()
+    u = np.append(np.clip(np.asarray(solution.col_value) * column, n.low, n.high), 1.0)
+    value = float(cost @ u)
+    if n.integer.any():
+        return Result(End.FOUND, u, value, float(h.getInfo().mip_dual_bound) * size + cost[-1])
+    # HiGHS gives <= rows of a minimisation multipliers <= 0
+    multipliers = -np.asarray(solution.row_dual) * row * size if len(row) else np.zeros(0)
+    return Result(End.FOUND, u, value, multipliers=multipliers)
+
+
+def model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: float) -> highspy.Highs:
+    """Return HiGHS with a program whose rows and columns are multiplied by factors, its costs divided by ``size``."""
+    import highspy
+
+    h = highspy.Highs()
+    for name, value in {
+        "output_flag": False,
+        "threads": 1,
+        "mip_rel_gap": GAP,
+        "mip_abs_gap": max(gap / size, 1e-12),
+        "time_limit": SECONDS,
+        **TOLERANCES,
+    }.items():
+        h.setOptionValue(name, value)
+    lp = highspy.HighsLp()
+    matrix = n.rows[:, :-1] * column * row[:, None]
+    right = -n.rows[:, -1] * row
+    lp.num_col_, lp.num_row_ = len(column), len(row)
+    lp.col_cost_ = cost[:-1] * column / size
+    lp.col_lower_, lp.col_upper_ = n.low / column, n.high / column
+    lp.row_lower_, lp.row_upper_ = np.where(n.equal, right, -highspy.kHighsInf), right
+    used = matrix != 0.0
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
+    lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)
+    lp.a_matrix_.value_ = matrix[used]
+    if n.integer.any():
+        kinds = highspy.HighsVarType
+        lp.integrality_ = [kinds.kInteger if i else kinds.kContinuous for i in n.integer]
+    h.passModel(lp)
+    return h
+
+
+def _end(h: highspy.Highs) -> End:
+    import highspy
+
+    status, ends = h.getModelStatus(), highspy.HighsModelStatus
+    if status == ends.kUnboundedOrInfeasible:
+        h.setOptionValue("presolve", "off")
+        h.run()
+        status = h.getModelStatus()
+    if status == ends.kOptimal:
+        return End.FOUND
+    return {ends.kInfeasible: End.INFEASIBLE, ends.kUnbounded: End.UNBOUNDED}.get(status, End.FAILED)
+
+
+def _ray(h: highspy.Highs, n: Numbers, cost: Array, column: Array) -> Array | None:
+    _, has, direction = h.getPrimalRay()
+    if has:
+        return np.asarray(direction)[: len(column)] * column
+    # where presolve alone, or a program without rows, ended the run: the steepest direction that meets no end
+    free = np.where(np.isfinite(n.low), 0.0, -column), np.where(np.isfinite(n.high), 0.0, column)
+    rows, slope = n.rows.copy(), cost.copy()
+    rows[:, -1] = slope[-1] = 0.0
+    found = _run(Numbers(rows, n.equal, *free, np.zeros_like(n.integer)), slope, 0.0)
+    return None if found.u is None else found.u[:-1]
+
+
+def balance(n: Numbers) -> tuple[Array, Array]:
+    """Factors of rows and continuous columns that bring the numbers near 1; whole numbers stay as they are."""
+    size = np.abs(n.rows[:, :-1])
+    row, column = np.ones(len(size)), np.ones(size.shape[1])
+    for _ in range(BALANCING):
+        row = _reciprocal((size * column).max(axis=1, initial=0.0))
+        wide = (size * row[:, None]).max(axis=0, initial=0.0)
+        column = np.where(n.integer, 1.0, _reciprocal(wide))
+    row = _reciprocal((size * column).max(axis=1, initial=0.0))
+    return row, column
+
+
+def _reciprocal(size: Array) -> Array:
+    # powers of two, so that nothing is rounded
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(size > 0, 2.0 ** -np.round(np.log2(np.where(size > 0, size, 1.0))), 1.0))

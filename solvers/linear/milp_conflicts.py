@@ -1,0 +1,134 @@
+"""Why a linear or mixed-integer program has no design: limits that contradict each other, and what would do."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from formulations.program import Program, branches
+from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, minimal_conflicts, singly, told, value_at
+from solvers.linear import highs, milp
+from solvers.linear.highs import Array
+from solvers.outcome import Conflicts
+
+ABOVE_ZERO = 1e-300
+ENOUGH = 1e-7
+# no limit is missed by more; an end keeps the bound finite
+MOST = 1e9
+
+
+def explain(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Conflicts:
+    """Conflicts of a program that has no design: every minimal set where limits are few, else one.
+
+    Where even divisible numbers do not help, whole numbers are no part of any set that is told. ``ended``: the same
+    question with ends far out, nearest first, for the values that would do where the program itself is open.
+    """
+    names = limit_names(p)
+    rows_only = tuple(n for n in names if not _whole(p, n))
+    if _feasible(p, frozenset(rows_only)) == CONFLICT:
+        names = rows_only
+    ask = singly(lambda kept: _feasible(p, frozenset(itertools.compress(names, kept))))
+    found = minimal_conflicts(1, len(names), ask, every=True)
+    return told(found, names, lambda n: value_that_would_do(ended or (lambda: p,), n))
+
+
+def value_that_would_do(programs: Sequence[Callable[[], Program | None]], name: str) -> float | None:
+    """The value that would do by the first program whose ends do not hold it."""
+    for made in programs:
+        p = made()
+        if p is None:
+            continue
+        value, u = would_do(p, name)
+        if u is None or not (p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_END))).any():
+            return value
+    return None
+
+
+def limit_names(p: Program) -> tuple[str, ...]:
+    """Names of all limits, in the order of the file, then of the variables that must be whole numbers."""
+    model = p.question.model
+    kept = {limit.name for limit in model.limits if limit.always}
+    # what cannot be divided by its nature is nobody's limit
+    kept |= {u.name for u in model.unknowns if u.integer}
+    limits = [k.name for k in p.keys if k is not None and k.name not in kept]
+    whole = [d.name for d in p.question.decide if d.integer and d.name not in kept]
+    return tuple(dict.fromkeys([*limits, *whole]))
+
+
+def _whole(p: Program, name: str) -> bool:
+    """Whether only the whole numbers of a variable go under this name."""
+    return not any(k is not None and k.name == name for k in p.keys)
+
+
+def _feasible(p: Program, kept: frozenset[str]) -> int:
+    n = milp.numbers(p, drop=frozenset(limit_names(p)) - kept)
+    nothing = np.zeros(len(p.columns) + 1)
+    found = milp.least(p, n, nothing, _unit(len(nothing)))
+    if found.u is not None:
+        return MET
+    return CONFLICT if found.end is highs.End.INFEASIBLE else UNKNOWN
+
+
+def _unit(size: int) -> Array:
+    found = np.zeros(size)
+    found[-1] = 1.0
+    return found
+
+
+def would_do(p: Program, name: str) -> tuple[float | None, Array | None]:
+    """The value of one limit at which, all else kept, designs exist, and such a design; None: another conflict remains.
+
+    For a model's own limit the factor by which it is missed; for whole numbers the value that the variable then has.
+    """
+    if _whole(p, name):
+        column = p.column(name)
+        found = highs.minimise(milp.numbers(p, drop=[name]), column)
+        return None if found.u is None else float(column @ found.u), found.u
+    factors = []
+    for i, key in enumerate(p.keys):
+        if key is not None and key.name == name:
+            best = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[i], p.denominators[i])
+            if best.u is not None:
+                factors.append((best.ratio, key, best.u))
+    if not factors:
+        return None, None
+    factor, key, u = min(factors, key=lambda f: f[:2])
+    return float(value_at(p.question, key, np.array([factor]))[0]), u
+
+
+def least_violation(p: Program, *, whole: bool = True) -> float:
+    """Proven lower bound of the largest ratio by which some limit is missed, over all designs (0: none known).
+
+    A program of its own: every limit may give by the same amount, which is minimised. ``whole``: whether to go on
+    with whole numbers where divisible ones say nothing.
+    """
+    named = np.array([k is not None for k in p.keys], dtype=bool)
+    give = np.where(named, -np.maximum(np.abs(p.denominators).max(axis=1, initial=0.0), ABOVE_ZERO), 0.0)
+    n = milp.numbers(p)
+
+    def least(of: highs.Numbers) -> float:
+        # a term that can never be the largest leaves its branch empty: there the choice of the term gives, too
+        return min(
+            _violation(of.with_rows(extra), np.append(give, -np.abs(extra).max(axis=1, initial=0.0)))
+            for extra in branches(p)
+        )
+
+    # where even divisible numbers do not help, that is proved at once
+    divided = least(n.relaxed())
+    return divided if divided > ENOUGH or not whole or not n.integer.any() else least(n)
+
+
+def _violation(n: highs.Numbers, give: Array) -> float:
+    wide = highs.Numbers(
+        np.column_stack([n.rows[:, :-1], give, n.rows[:, -1]]),
+        n.equal,
+        np.append(n.low, 0.0),
+        np.append(n.high, MOST),
+        np.append(n.integer, False),
+    )
+    cost = np.zeros(wide.rows.shape[1])
+    cost[-2] = 1.0
+    found = highs.minimise(wide, cost)
+    return MOST if found.end is highs.End.INFEASIBLE else found.bound if found.u is not None else 0.0

@@ -1,0 +1,170 @@
+"""What the limits and machine parameters of a linear or mixed-integer program are worth at its optimum.
+
+For a linear program the rates at which the optimum moves: exact directional derivatives, each from a small linear
+program over the rows that hold with equality, so that a degenerate vertex is seen (relaxing and tightening then
+differ, and the rate for relaxing is told). For whole numbers: where the answer next changes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dse.models.model import MACHINE_PREFIX
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.evaluation import RowKey
+from formulations.program import Program, program
+from scenarios.question import Question
+from solvers.linear import highs, milp, supports
+from solvers.linear.highs import Array, Numbers
+from solvers.linear.milp import Best
+
+ACTIVE = 1e-9
+SAME = 1e-6
+STEP = 1e-6
+BETTER = 1e-6
+PAST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Percent of the objective per percent of a limit; ``one_sided``: for relaxing it only."""
+
+    value: float
+    one_sided: bool
+
+
+def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
+    """Elasticities of the objective by limit, where an LP's optimum is differentiable from one side at least."""
+    u, n = best.u, best.numbers
+    if u is None or n is None or best.cost is None or best.multipliers is None or best.ratio <= 0:
+        return {}
+    places = [i for i, k in enumerate(p.keys) if k is not None]
+    found = {}
+    for i in places:
+        key = p.keys[i]
+        assert key is not None, "only limits are counted"
+        if not _active(n.rows[i], u):
+            found[key] = Rate(0.0, one_sided=False)
+            continue
+        room = float(p.denominators[i] @ u)
+        relaxed, tightened = (_slope(n, best.cost, u, i, s * room) for s in (1.0, -1.0))
+        if relaxed is None:
+            continue
+        twosided = tightened is not None and abs(relaxed + tightened) <= SAME * max(abs(relaxed), 1e-12)
+        # a lower limit is relaxed by making it smaller
+        side = -1.0 if key.side == "min" else 1.0
+        rate = side * p.sign * _relative(p, best, relaxed)
+        found[key] = Rate(0.0 if abs(rate) < ACTIVE else rate, one_sided=not twosided)
+    return found
+
+
+def kept_choice(p: Program, best: Best, u: Array | None) -> Best | None:
+    """The optimum again as that of the LP that the whole numbers at ``u`` leave; None where nothing is divisible."""
+    divisible = any(isinstance(c, str) and not w for c, w in zip(p.columns, p.integer, strict=True))
+    if u is None or best.numbers is None or p.goal is None or p.under is None or not divisible:
+        return None
+    found = milp.ratio(best.numbers.fixed(u), p.goal, p.under)
+    return found if found.u is not None else None
+
+
+def _relative(p: Program, best: Best, change: float) -> float:
+    """The relative change of the ratio that a change of what was minimised means."""
+    assert p.under is not None, "only with an objective does it change"
+    assert best.u is not None, "only an optimum changes"
+    assert best.cost is not None, "only an optimum changes"
+    if p.goal is not None and not p.goal[:-1].any():
+        # minus the denominator was minimised, over the numerator: the ratio is -1 over that
+        return change / -float(best.cost @ best.u)
+    return change / (best.ratio * float(p.under @ best.u)) if p.under[:-1].any() else change / best.ratio
+
+
+def _active(row: Array, u: Array) -> bool:
+    return abs(float(row @ u)) <= ACTIVE * max(float(np.abs(row * u).max()), 1e-300)
+
+
+def _slope(n: Numbers, cost: Array, u: Array, which: int, room: float) -> float | None:
+    """How fast the optimum falls (< 0) or rises as row ``which`` is given ``room``: exact, from one side."""
+    tight = np.array([e or _active(r, u) for r, e in zip(n.rows, n.equal, strict=True)], dtype=bool)
+    rows = n.rows[tight].copy()
+    rows[:, -1] = 0.0
+    rows[int(np.count_nonzero(tight[:which])), -1] = -room
+    size = np.maximum(np.abs(u[:-1]), 1e-3)
+    at_low = u[:-1] - n.low <= ACTIVE * size
+    at_high = n.high - u[:-1] <= ACTIVE * size
+    low, high = np.where(at_low, 0.0, -math.inf), np.where(at_high, 0.0, math.inf)
+    slope = np.append(cost[:-1], 0.0)
+    found = highs.minimise(Numbers(rows, n.equal[tight], low, high, np.zeros_like(at_low)), slope)
+    return None if found.u is None else found.value
+
+
+def parameters(p: Program, best: Best) -> dict[str, float]:
+    """Percent of the objective per percent of every machine parameter, from the Lagrangian at the optimum of an LP."""
+    if best.u is None or best.multipliers is None or p.goal is None or best.ratio <= 0 or p.exact:
+        return {}
+    question, found = p.question, {}
+    for name, value in question.given.items():
+        if not name.startswith(MACHINE_PREFIX) or not isinstance(value, float) or value == 0:
+            continue
+        ends = [_lagrangian(_with(question, name, value * (1 + s * STEP)), best) for s in (1.0, -1.0)]
+        if None not in ends:
+            change = (ends[0] - ends[1]) / (2 * STEP)  # type: ignore[operator]
+            rate = p.sign * _relative(p, best, change)
+            found[name.removeprefix(MACHINE_PREFIX)] = 0.0 if abs(rate) < ACTIVE else rate
+    return found
+
+
+def _with(question: Question, name: str, value: float) -> Question:
+    return replace(question, given={**question.given, name: value})
+
+
+def _lagrangian(question: Question, best: Best) -> float | None:
+    try:
+        p = program(question)
+    except (NotPosynomial, ArithmeticError):
+        return None
+    assert p.goal is not None, "only with an objective is there a Lagrangian"
+    assert p.under is not None, "only with an objective is there a Lagrangian"
+    assert best.u is not None, "only an optimum has a Lagrangian"
+    assert best.multipliers is not None, "only an LP has multipliers"
+    rows = p.rows
+    if len(rows) != len(best.multipliers):
+        return None
+    if not p.under[:-1].any():
+        cost = p.goal / p.under[-1]
+    elif not p.goal[:-1].any():
+        cost = -p.under / p.goal[-1]
+    else:
+        cost = p.goal - best.ratio * p.under
+    return float(cost @ best.u + best.multipliers @ (rows @ best.u))
+
+
+def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | None:
+    """By which factor a limit has to give for a better design, and the ratio of the best one there.
+
+    The factor is that of the limit's ratio (value/bound of an upper limit). None where no room ever helps.
+    """
+    assert p.goal is not None, "only with an objective is one design better"
+    assert p.under is not None, "only with an objective is one design better"
+    if _one_of_many(p, key):
+        return None
+    better = p.goal - best.ratio * (1.0 - BETTER) * p.under
+    n = milp.numbers(p, drop=[key], more=(better,))
+    i = p.keys.index(key)
+    first = milp.least(p, n, p.numerators[i], p.denominators[i])
+    if first.u is None or first.bound <= 1.0 - PAST or not math.isfinite(first.ratio):
+        return None
+    factor = max(first.ratio, 1.0)
+    there = milp.least(p, milp.numbers(p, factors={key: factor * (1.0 + PAST)}), p.goal, p.under)
+    return None if there.u is None else (factor, there.ratio)
+
+
+def _one_of_many(p: Program, key: RowKey) -> bool:
+    """Whether a limit says how many of several things there may be, and other such limits would remain.
+
+    What one more of them buys is then often rounding alone, for which the search has no bounds.
+    """
+    without = len(supports.groups(milp.numbers(p, drop=[key])))
+    return 0 < without < len(supports.groups(milp.numbers(p)))

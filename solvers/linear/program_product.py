@@ -1,0 +1,253 @@
+"""The least product of two ratios of affine forms, such as energy times time, over a linear or mixed-integer program.
+
+With A and B the factors, both positive, designs are told apart by B. Where B <= b the least A, A*(b), is a program
+of its own with a bound of its own; it falls as b grows. Every design with B from b1 to b2 has
+A >= A*(b2), hence a product of at least b1 A*(b2); where the programs are linear, their multipliers add tangents
+A >= A*(b) - s (B - b) (both factors have the same denominator, or none). On a stretch of B the product of B and the
+largest of these is least at an end or where two of them cross: that is where the stretch is cut next.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from formulations.program import Program
+from results.solution import Status
+from solvers.linear import highs, milp
+from solvers.linear.highs import Array, End, Numbers
+from solvers.linear.milp import Best
+from solvers.outcome import Outcome
+
+SOLVER = "HiGHS"
+SECONDS = 60.0
+MOST = 5000
+AT_END = 1e-6
+# enough to see whether anything runs away
+COARSE = 1e-2
+# of the gap asked for: what a stretch may still hide
+SHARE = 0.1
+ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """No design has A below ``height - slope * (B - at)``; for a step (``slope`` 0) none with B <= ``at`` has."""
+
+    at: float
+    height: float
+    slope: float
+
+    def over(self, b: float) -> float:
+        """The height at b."""
+        return self.height - self.slope * (b - self.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Designs with B from ``low`` to ``high``; ``left`` and ``right``: what is known at its ends."""
+
+    low: float
+    high: float
+    left: Line | None
+    right: Line
+
+    def least(self) -> tuple[float, float]:
+        """A lower bound of the product, and where to cut."""
+        floor = Line(self.high, self.right.height, 0.0)
+        lines = [floor, *(x for x in (self.left, self.right) if x is not None and x.slope > 0)]
+        inner = [
+            c for p, q in itertools.combinations(lines, 2) if self.low < (c := _crossing(p, q)) < self.high
+        ]
+        at = {b: b * max(line.over(b) for line in lines) for b in (self.low, *inner, self.high)}
+        b = min(at, key=lambda b: at[b])
+        middle = math.sqrt(self.low * self.high)
+        return at[b], b if self.low < b < self.high else middle
+
+
+def _crossing(p: Line, q: Line) -> float:
+    if p.slope == q.slope:
+        return math.nan
+    return ((p.height + p.slope * p.at) - (q.height + q.slope * q.at)) / (p.slope - q.slope)
+
+
+@dataclass(slots=True)
+class _Search:
+    """``best``: the least product so far, attained by ``u``; ``closed``: the least bound of what was let go."""
+
+    p: Program
+    gap: float
+    best: float = math.inf
+    u: Array | None = None
+    closed: float = math.inf
+    solves: int = 0
+    heap: list[tuple[float, int, float, Stretch]] = field(default_factory=list)
+    number: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def other(self) -> tuple[Array, Array]:
+        goal, under, _ = self.p.others[0]
+        return goal, under
+
+    def bound(self) -> float:
+        return min(self.closed, self.best, *(entry[0] for entry in self.heap[:1]))
+
+    def numbers(self, b: float) -> Numbers:
+        goal, under = self.other
+        return milp.numbers(self.p, more=(goal - b * under,))
+
+    def add(self, s: Stretch) -> None:
+        """Keep a stretch that may hold something better."""
+        bound, cut = s.least()
+        if bound >= self.best * (1.0 - SHARE * self.gap) or s.high <= s.low * (1.0 + ROUNDING):
+            self.closed = min(self.closed, bound)
+        else:
+            heapq.heappush(self.heap, (bound, next(self.number), cut, s))
+
+    def tried(self, u: Array) -> float:
+        """B at a design, whose product is remembered where it is the best."""
+        assert self.p.goal is not None, "a product has factors"
+        assert self.p.under is not None, "a product has factors"
+        goal, under = self.other
+        b = float(goal @ u) / float(under @ u)
+        product = b * float(self.p.goal @ u) / float(self.p.under @ u)
+        if product < self.best:
+            self.best, self.u = product, u
+        return b
+
+    def least(self, n: Numbers) -> Best:
+        assert self.p.goal is not None, "a product has factors"
+        assert self.p.under is not None, "a product has factors"
+        self.solves += 1
+        return milp.least(self.p, n, self.p.goal, self.p.under)
+
+
+def minimise(p: Program, *, seconds: float = SECONDS) -> Outcome | None:
+    """Make the product of the goal and the other goal of ``p`` least; None where a factor may be 0 or has no end."""
+    deadline = time.monotonic() + seconds
+    found: _Search | Outcome | None = None
+    for gap in (COARSE, p.question.gap) if p.boxed.any() else (p.question.gap,):
+        found = _least(p, gap, deadline)
+        if isinstance(found, Outcome) or found is None:
+            return found
+        name = _runaway(p, found, gap, deadline)
+        if name:
+            text = f"more {name} is always better"
+            return Outcome(Status.UNBOUNDED, certificate=text, solver=SOLVER, runaway=name)
+    assert isinstance(found, _Search), "a search that ends well has a design"
+    assert found.u is not None, "a search that ends well has a design"
+    bound = found.bound()
+    closed = bound >= found.best * (1.0 - p.question.gap)
+    text = (
+        f"product of two factors: stretches of the second, each bounded by a program of its own; {found.solves} "
+        f"programs leave a gap of {max(1.0 - bound / found.best, 0.0):.1e}"
+    )
+    status = Status.OPTIMAL if closed else Status.FEASIBLE
+    return Outcome(status, p.design(found.u), bound, text, SOLVER)
+
+
+def _runaway(p: Program, found: _Search, gap: float, deadline: float) -> str:
+    """The variable that only the end of its box holds (empty: none)."""
+    assert found.u is not None, "a search that ends well has a design"
+    held = p.boxed & (found.u[:-1] >= p.high * (1.0 - AT_END))
+    if not held.any():
+        return ""
+    nearer = _least(replace(p, high=np.where(held, p.high / 2, p.high)), gap, deadline)
+    worse = not isinstance(nearer, _Search) or nearer.bound() > found.best * (1.0 + AT_END)
+    return str(p.columns[int(np.flatnonzero(held)[0])]) if worse else ""
+
+
+def _least(p: Program, gap: float, deadline: float) -> _Search | Outcome | None:
+    s = _Search(p, gap)
+    goal, under = s.other
+    first = milp.least(p, milp.numbers(p), goal, under)
+    lone = s.least(milp.numbers(p))
+    if End.INFEASIBLE in (first.end, lone.end):
+        return _infeasible(p)
+    if first.u is None or lone.u is None or first.bound <= 0 or lone.bound <= 0:
+        return None
+    low, high = first.bound, s.tried(lone.u)
+    s.tried(first.u)
+    # beyond the B of the least A nothing is gained
+    s.closed = high * lone.bound
+    s.add(Stretch(low, high, None, _line(s, lone, high)))
+    while s.heap and s.solves < MOST and time.monotonic() < deadline:
+        _, _, cut, stretch = heapq.heappop(s.heap)
+        _split(s, stretch, cut)
+    return s
+
+
+def _infeasible(p: Program) -> Outcome | None:
+    from solvers.linear import programs
+
+    found = programs.optimise(replace(p, goal=None, under=None)).outcome
+    return found if found.status is Status.INFEASIBLE else None
+
+
+def _split(s: _Search, stretch: Stretch, cut: float) -> None:
+    """Ask for the least A with B up to the cut, and keep what of the two parts may hold something better."""
+    # what is better has B <= best/A, and A is at least what it is at the right end
+    most = min(stretch.high, s.best * (1.0 - SHARE * s.gap) / stretch.right.height)
+    if most <= stretch.low:
+        s.closed = min(s.closed, s.best * (1.0 - SHARE * s.gap))
+        return
+    if most < stretch.high:
+        s.closed = min(s.closed, s.best * (1.0 - SHARE * s.gap))
+        cut = min(cut, most)
+    n = s.numbers(cut)
+    found = s.least(n)
+    if found.end is End.INFEASIBLE:
+        s.add(replace(stretch, low=cut, high=most))
+        return
+    if found.u is None or found.bound <= 0:
+        # no word on the part below: its old bound stays
+        s.closed = min(s.closed, stretch.least()[0])
+        return
+    line = _line(s, found, cut)
+    b = s.tried(found.u)
+    if most > cut:
+        s.add(Stretch(cut, most, line, stretch.right))
+    if line.slope > 0:
+        s.add(Stretch(stretch.low, cut, stretch.left, line))
+        return
+    # from the B found up to the cut A is no less than it is there
+    s.closed = min(s.closed, max(b, stretch.low) * found.bound)
+    if b > stretch.low:
+        s.add(Stretch(stretch.low, min(b, cut), stretch.left, line))
+
+
+def _line(s: _Search, found: Best, at: float) -> Line:
+    """What a solved program says of A: a tangent from its multipliers where there are any, else a step."""
+    step = Line(at, found.bound, 0.0)
+    n, y, cost, p = found.numbers, found.multipliers, found.cost, s.p
+    goal, under = s.other
+    if n is None or y is None or cost is None or p.exact or p.goal is None or p.under is None:
+        return step
+    if len(y) == len(p.keys):
+        return step
+    factor = _multiple(under, p.under)
+    if factor is None or not p.goal[:-1].any():
+        return step
+    weight = max(float(y[-1]), 0.0)
+    free = Numbers(n.rows[:-1], n.equal[:-1], n.low, n.high, n.integer)
+    room = highs.weak_duality(free, cost + weight * (goal - at * under), y[:-1])
+    if not p.under[:-1].any():
+        # cost is A itself, and the denominator of B a number
+        return Line(at, room, weight * float(under[-1])) if math.isfinite(room) else step
+    least = highs.minimise(free, p.under).bound
+    if not least > 0 or not math.isfinite(room):
+        return step
+    return Line(at, found.ratio + min(room, 0.0) / least, weight * factor)
+
+
+def _multiple(a: Array, b: Array) -> float | None:
+    """The number that one form is of the other."""
+    place = int(np.argmax(np.abs(b)))
+    factor = float(a[place] / b[place])
+    return factor if factor > 0 and np.allclose(a, factor * b, rtol=1e-12, atol=0.0) else None

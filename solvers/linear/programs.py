@@ -1,0 +1,172 @@
+"""The path of every question whose arithmetic is affine: optimum, bound, ties, and what stands beside them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations import evaluation
+from formulations.evaluation import RowKey
+from formulations.program import Program, branch_count
+from formulations.tolerances import SLACK
+from results.solution import LimitState, Solution, Status
+from solvers.judgement import bound_of
+from solvers.linear import milp, milp_conflicts, milp_explained, milp_ties
+from solvers.linear.highs import Array, End
+from solvers.linear.milp import Best
+from solvers.outcome import Outcome
+
+SOLVER = "HiGHS"
+LP = "linear program; bound from its multipliers by weak duality, independent of the solver's tolerances"
+MILP = "mixed-integer linear program; bound of HiGHS' branch and bound"
+RATIO = (
+    "least ratio by Dinkelbach's iteration; bound from the last program's own bound and the least denominator"
+)
+BRANCHED = "of {} programs, one for each term that may be the largest"
+NO_DESIGN = (
+    "every design breaks some limit by {:.1e} of its size or more, by the bound of a program of its own"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """An outcome with what the explanations need."""
+
+    outcome: Outcome
+    ranges: dict[str, tuple[float, float]]
+    best: Best | None = None
+    u: Array | None = None
+
+
+def optimise(p: Program, *, ties: bool = True) -> Settled:
+    """Solve a program; the design is unique by the tie rule (``ties`` False: any of the best)."""
+    asked = milp_ties.without_goal(p)
+    goal, under = asked.goal, asked.under
+    if goal is None or under is None:
+        goal, under = np.zeros(len(p.columns) + 1), _unit(len(p.columns) + 1)
+    best = milp.least(asked, milp.numbers(p), goal, under)
+    if best.end is End.INFEASIBLE:
+        return Settled(_infeasible(p), {})
+    if best.end is End.UNBOUNDED:
+        return Settled(_unbounded(p, best.ray), {})
+    held = milp.runaway(asked, best) if best.u is not None and asked.goal is not None else ""
+    if held and p.goal is not None:
+        return Settled(_runaway(held), {})
+    if best.u is None:
+        return Settled(Outcome(Status.ERROR, solver=SOLVER, message="HiGHS found no answer in time"), {})
+    chosen = milp_ties.chosen(asked, best) if ties else milp_ties.Chosen(best.u, {})
+    if p.goal is None:
+        text = "a design that meets all limits"
+        return Settled(Outcome(Status.FEASIBLE, p.design(chosen.u), None, text, SOLVER), chosen.ranges)
+    outcome = Outcome(Status.OPTIMAL, p.design(chosen.u), _to_user(p, best.bound), proof(p), SOLVER)
+    return Settled(outcome, chosen.ranges, best, chosen.u)
+
+
+def proof(p: Program) -> str:
+    """Say what proves the optimum of a program."""
+    text = MILP if p.integer.any() else LP
+    if p.goal is not None and p.under is not None and p.goal[:-1].any() and p.under[:-1].any():
+        text = f"{RATIO}; {text}"
+    count = branch_count(p)
+    return text if count == 1 else f"{BRANCHED.format(count)}: {text}"
+
+
+def _unit(size: int) -> Array:
+    found = np.zeros(size)
+    found[-1] = 1.0
+    return found
+
+
+def _to_user(p: Program, ratio: float) -> float | None:
+    """The user's objective from the ratio that is minimised."""
+    if not math.isfinite(ratio):
+        return 0.0 if p.sign < 0 and ratio > 0 else None
+    if p.sign > 0:
+        return ratio
+    return 1.0 / ratio if ratio > 0 else None
+
+
+def impossible(p: Program, *, whole: bool = False) -> Outcome | None:
+    """The proof that a program has no design, even were all numbers divisible unless ``whole``; None without one."""
+    missed = milp_conflicts.least_violation(p, whole=whole)
+    if missed <= SLACK:
+        return None
+    return Outcome(Status.INFEASIBLE, certificate=NO_DESIGN.format(missed), solver=SOLVER)
+
+
+def _infeasible(p: Program) -> Outcome:
+    proved = impossible(p, whole=True)
+    if proved is not None:
+        return proved
+    message = "HiGHS finds no design, and no bound proves that there is none"
+    return Outcome(Status.ERROR, solver=SOLVER, message=message)
+
+
+def _unbounded(p: Program, ray: Array | None) -> Outcome:
+    names = [d.name for d in p.question.decide if d.values is None]
+    name = names[0]
+    if ray is not None:
+        steps = {n: abs(ray[p.columns.index(n)]) for n in names}
+        name = max(steps, key=lambda n: steps[n])
+    return _runaway(name)
+
+
+def _runaway(name: str) -> Outcome:
+    return Outcome(Status.UNBOUNDED, certificate=f"more {name} is always better", solver=SOLVER, runaway=name)
+
+
+def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool) -> Solution:
+    """The solution with what its limits and parameters are worth, and which variables are not unique."""
+    solution = dataclasses.replace(solution, ranges=settled.ranges)
+    best = settled.best
+    if best is None or solution.status is not Status.OPTIMAL:
+        return solution
+    limits = dict(solution.limits)
+    if p.integer.any():
+        limits = _with_rates(p, milp_explained.kept_choice(p, best, settled.u), limits, kept=True)
+        if neighbours:
+            limits |= _changes(p, best, limits)
+        return dataclasses.replace(solution, limits=limits)
+    limits = _with_rates(p, best, limits)
+    worth = milp_explained.parameters(p, best) if neighbours else {}
+    return dataclasses.replace(solution, limits=limits, parameters=worth)
+
+
+def _with_rates(
+    p: Program, best: Best | None, limits: dict[str, LimitState], *, kept: bool = False
+) -> dict[str, LimitState]:
+    """The limits with their elasticities; ``kept``: those of the whole numbers as they are, where they say anything."""
+    keys, found = [k for k in p.keys if k is not None], dict(limits)
+    for key, rate in (milp_explained.rates(p, best) if best is not None else {}).items():
+        label = evaluation.label(key, keys)
+        if key.side != "model" and not (kept and rate.value == 0):
+            sided = rate.one_sided or kept
+            found[label] = dataclasses.replace(found[label], elasticity=rate.value, one_sided=sided)
+    return found
+
+
+def _changes(p: Program, best: Best, limits: dict[str, LimitState]) -> dict[str, LimitState]:
+    """The limits with the value at which the answer next changes, and the objective there."""
+    keys = [k for k in p.keys if k is not None]
+    found = {}
+    for key in keys:
+        label = evaluation.label(key, keys)
+        # where the objective moves with the limit at once, there is no next change to wait for
+        if key.side == "model" or limits[label].elasticity is not None:
+            continue
+        changed = milp_explained.next_change(p, best, key)
+        if changed is not None:
+            there = _to_user(p, changed[1])
+            found[label] = dataclasses.replace(
+                limits[label], next_change=_moved(p, key, changed[0]), next_objective=there
+            )
+    return found
+
+
+def _moved(p: Program, key: RowKey, factor: float) -> float:
+    bound = bound_of(p.question, key)
+    assert bound is not None, "a user's limit has a value"
+    return bound * factor if key.side == "max" else bound / factor

@@ -1,0 +1,249 @@
+"""Whole-number programs in which at most a few of several things may be there: branch and bound on which ones.
+
+Rows "at most k of these indicators are 1" hold a relaxation back hardly at all, since an indicator of an amount
+needs to be no more than the amount over the most it can be. So the choice is branched on here: a thing is taken in
+or left out, what follows from that is fixed, and each part is bounded by its linear program. Only where all is
+chosen does the mixed-integer solver see what is left, a few columns.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from solvers.linear.highs import Array, Numbers, Result
+
+NODES = 400
+PASSES = 6
+WHOLE = 1e-6
+NOISE = 1e-9
+GAP = 1e-9
+ACTIVE = 1e-9
+
+Solve = Callable[["Numbers", "Array"], "Result"]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Indicator columns of which at most ``most`` may be 1."""
+
+    columns: NDArray[np.int64]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Smaller:
+    """A program without the columns that have one value left; ``kept`` tells which of the old ones it has."""
+
+    numbers: Numbers
+    cost: Array
+    kept: Mask
+    fixed: Array
+
+    def whole(self, u: Array) -> Array:
+        """A point of it as a point of the program that it was made of."""
+        found = np.append(self.fixed, 1.0)
+        found[:-1][self.kept] = u[:-1]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A part of the designs, between these ends, with the point of its relaxation."""
+
+    low: Array
+    high: Array
+    u: Array
+
+
+def groups(n: Numbers) -> list[Group]:
+    """The rows of a program that allow at most so many of some indicators, where they allow not all of them."""
+    flags = n.integer & (n.low == 0.0) & (n.high == 1.0)
+    found = []
+    for row in n.rows[~n.equal]:
+        used = np.flatnonzero(row[:-1])
+        if len(used) < 2 or not flags[used].all():
+            continue
+        size = row[used[0]]
+        if size > 0.0 and (row[used] == size).all():
+            most = math.floor(-row[-1] / size + WHOLE)
+            if 0 < most < len(used):
+                found.append(Group(used, most))
+    return found
+
+
+def minimise(
+    n: Numbers, cost: Array, gap: float, among: list[Group], relaxation: Solve, whole: Solve
+) -> Result | None:
+    """Minimise ``cost . u``; None where the parts are too many, or a relaxation has no end.
+
+    ``relaxation`` and ``whole`` solve one part, with and without divisible numbers.
+    """
+    return _Search(n, cost, gap, among, relaxation, whole).run()
+
+
+class _Search:
+    """Parts still to be looked at, by their bounds, and the best design so far."""
+
+    def __init__(
+        self, n: Numbers, cost: Array, gap: float, among: list[Group], relaxation: Solve, whole: Solve
+    ) -> None:
+        self.n, self.cost, self.gap, self.among = n, cost, gap, among
+        self.relaxation, self.whole = relaxation, whole
+        self.best: Result | None = None
+        self.bounds: list[float] = []
+        self.open: list[tuple[float, int, Node]] = []
+        self.number = itertools.count()
+        self.stuck = False
+
+    def run(self) -> Result | None:
+        self._enter(self.n.low, self.n.high)
+        while self.open and not self.stuck:
+            bound, _, node = heapq.heappop(self.open)
+            if next(self.number) > NODES:
+                return None
+            if bound >= self._enough():
+                self.bounds.append(bound)
+                break
+            self._branch(node)
+        return None if self.stuck else self._result()
+
+    def _enough(self) -> float:
+        """A bound from which on a part has nothing better."""
+        if self.best is None:
+            return math.inf
+        return self.best.value - max(self.gap, GAP * abs(self.best.value))
+
+    def _result(self) -> Result:
+        from solvers.linear.highs import End, Result
+
+        if self.best is None:
+            return Result(End.INFEASIBLE)
+        return replace(self.best, bound=min([*self.bounds, self.best.value]))
+
+    def _enter(self, low: Array, high: Array) -> None:
+        """Bound a part; what cannot be better than the best is left out."""
+        made = smaller(replace(self.n, low=low, high=high), self.cost)
+        if made is None:
+            return
+        found = self.relaxation(made.numbers.relaxed(), made.cost)
+        if found.u is None:
+            self.stuck |= found.end.value != "infeasible"
+            return
+        low, high = made.fixed.copy(), made.fixed.copy()
+        low[made.kept], high[made.kept] = made.numbers.low, made.numbers.high
+        if found.bound >= self._enough():
+            self.bounds.append(found.bound)
+        elif all(g.most >= np.count_nonzero(high[g.columns] > 0.0) for g in self.among):
+            self._settle(made)
+        else:
+            node = Node(low, high, made.whole(found.u))
+            heapq.heappush(self.open, (found.bound, next(self.number), node))
+
+    def _settle(self, made: Smaller) -> None:
+        """Solve a part in which nothing is left to choose from."""
+        found = self.whole(made.numbers, made.cost)
+        if found.u is None:
+            self.stuck |= found.end.value != "infeasible"
+            return
+        self.bounds.append(found.bound)
+        if self.best is None or found.value < self.best.value:
+            self.best = replace(found, u=made.whole(found.u), multipliers=None)
+
+    def _branch(self, node: Node) -> None:
+        group, member = self._choice(node)
+        low, high = node.low.copy(), node.high.copy()
+        low[member] = 1.0
+        taken = low[group.columns] > 0.0
+        if np.count_nonzero(taken) >= group.most:
+            high[group.columns[~taken]] = 0.0
+        self._enter(low, high)
+        without = node.high.copy()
+        without[member] = 0.0
+        self._enter(node.low, without)
+
+    def _choice(self, node: Node) -> tuple[Group, int]:
+        """The group to branch on, and its member: where too many are there, else where one is, the largest first."""
+        needed = self._needed(node.u)
+        waiting = []
+        for g in self.among:
+            free = g.columns[(node.low[g.columns] == 0.0) & (node.high[g.columns] > 0.0)]
+            if np.count_nonzero(node.high[g.columns] > 0.0) > g.most:
+                there = int(np.count_nonzero(needed[g.columns] > ACTIVE))
+                member = int(free[np.argmax(needed[free])])
+                waiting.append((there - g.most, needed[member] > 0.0, g, member))
+        *_, group, member = max(waiting, key=lambda w: w[:2])
+        return group, member
+
+    def _needed(self, u: Array) -> Array:
+        """What each indicator has to be at least, by the rows that it can make room in, at a point."""
+        found = np.zeros(len(u) - 1)
+        for member in {int(c) for g in self.among for c in g.columns}:
+            column = self.n.rows[:, member]
+            rows = self.n.rows[column < 0.0]
+            if len(rows):
+                missing = rows @ u - rows[:, member] * u[member]
+                found[member] = max(0.0, float(np.max(missing / -rows[:, member])))
+        return found
+
+
+def smaller(n: Numbers, cost: Array) -> Smaller | None:
+    """Fix what follows from the rows, and what nothing gains from being larger; None where no design is left."""
+    a, k, whole = n.rows[:, :-1], n.rows[:, -1], n.integer
+    low, high = n.low.copy(), n.high.copy()
+    size = np.abs(a).max(axis=1, initial=0.0) + np.abs(k)
+    rows = np.ones(len(a), dtype=bool)
+    for _ in range(PASSES):
+        before = high.copy(), np.count_nonzero(rows)
+        if not _lower(a[rows], k[rows], low, high, whole):
+            return None
+        with np.errstate(invalid="ignore"):
+            most = np.where(a > 0, a * high, np.where(a < 0, a * low, 0.0)).sum(axis=1) + k
+        rows &= n.equal | ~(most <= 0.0)
+        gains = (a[rows] < 0).any(axis=0) | (a[rows & n.equal] != 0).any(axis=0) | (cost[:-1] < 0)
+        high = np.where(gains | ~np.isfinite(low), high, low)
+        if (before[0] == high).all() and before[1] == np.count_nonzero(rows):
+            break
+    kept = high > low
+    fixed = np.where(kept, 0.0, low)
+    right = k + a @ fixed
+    empty = rows & ~(a[:, kept] != 0).any(axis=1)
+    if (right[empty] > NOISE * size[empty]).any() or (np.abs(right[empty & n.equal]) > NOISE).any():
+        return None
+    rows &= ~empty
+    left = np.column_stack([a[rows][:, kept], right[rows]])
+    made = replace(n, rows=left, equal=n.equal[rows], low=low[kept], high=high[kept], integer=whole[kept])
+    return Smaller(made, np.append(cost[:-1][kept], cost[-1] + cost[:-1] @ fixed), kept, fixed)
+
+
+def _lower(a: Array, k: Array, low: Array, high: Array, whole: Mask) -> bool:
+    """Lower the upper ends that the rows imply, of whole numbers and of what must be at its lower end.
+
+    False where an upper end falls below its lower one.
+    """
+    with np.errstate(invalid="ignore"):
+        least = np.where(a > 0, a * low, np.where(a < 0, a * high, 0.0))
+    total = least.sum(axis=1) + k
+    sure = np.isfinite(total)
+    a, least, total = a[sure], least[sure], total[sure]
+    if not len(a):
+        return True
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.where(a > 0, (least - total[:, None]) / a, np.inf).min(axis=0)
+    slack = WHOLE * np.maximum(1.0, np.abs(ends))
+    ends = np.where(np.isfinite(ends), ends, np.inf)
+    with np.errstate(invalid="ignore"):
+        ends = np.where(whole, np.floor(ends + slack), np.where(ends <= low, ends, np.inf))
+    if (ends < low - NOISE * np.maximum(1.0, np.abs(low)) - np.where(whole, 0.5, 0.0)).any():
+        return False
+    np.minimum(high, np.maximum(ends, low), out=high)
+    return True

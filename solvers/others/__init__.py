@@ -1,0 +1,1 @@
+"""Solvers of others: SCIP, IPOPT and whatever Pyomo knows."""

@@ -1,0 +1,1 @@
+"""Limits with a probability and quantiles: which worlds may fail."""

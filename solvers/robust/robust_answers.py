@@ -1,0 +1,257 @@
+"""One design for many worlds: which way finds it, how it is judged in every world, and why there is none.
+
+A question in N worlds (``formulations.uncertainty.worlds``) is answered by the first of these ways that takes it:
+
+- few designs: every one judged in every world (``solvers.robust.robust_scan``);
+- geometric programs: a master problem and cuts (``solvers.robust.robust_geometric``);
+- a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
+- sums over shares, counts and menus: a linear or mixed-integer master and cuts (``solvers.robust.robust_program``);
+- else a search without proof, with the bound of knowing the world beforehand (``solvers.robust.robust_search``).
+
+Whatever answers, the design is judged by the model's equations in plain floats in every world.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations import evaluation
+from formulations.arithmetics import failures
+from formulations.evaluation import RowKey
+from formulations.tolerances import BINDS, HOLDS
+from formulations.uncertainty.measures import Measured
+from formulations.uncertainty.worlds import SAMPLE, Array, Judged, Worlds, judged, of_values
+from results.solution import LimitState, Solution, Status
+from scenarios.question import Question
+from solvers import choices
+from solvers.answer import called_by_name, units
+from solvers.judgement import asked_limits, bound_of, relative_gap
+from solvers.outcome import Conflicts, Outcome
+from solvers.promises.chances import Counted
+from solvers.robust import robust_conflicts
+from solvers.robust.robust_geometric import Found
+from solvers.robust.robust_ways import found_by
+
+TAILS = (0.05, 0.95)
+FAR_WHOLE = 1e3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that is to be decided now.
+
+    ``measure``: what is made least of the objective over the worlds, ``words``: its name, as in "mean of energy over
+    1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (``solvers.promises.chances``).
+    """
+
+    worlds: Worlds
+    measure: Measured
+    words: str
+    promised: tuple[Counted, ...] = ()
+
+
+def answered(asked: Asked, *, brief: bool = False) -> Solution:
+    """Answer a question with at most one objective; ``brief``: without why there is no design.
+
+    Never raises for a well-formed question: what goes wrong becomes status ``error`` with its message.
+    """
+    began = time.perf_counter()
+    question = asked.worlds.nominal
+    try:
+        with np.errstate(all="ignore"):
+            solution = _answered(asked, brief=brief)
+    except Exception as problem:
+        text = failures.in_words(question, problem)
+        solution = Solution(Status.ERROR, message=text, certificate="the solver failed")
+    named = called_by_name(question, solution, units(question))
+    # whether the model's range is left (``outside``) is told of the metrics shown: means, or nominal ones of a box
+    return dataclasses.replace(
+        named,
+        measure=asked.words,
+        worlds=asked.worlds.measured,
+        world=asked.worlds.word,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _answered(asked: Asked, *, brief: bool) -> Solution:
+    question = asked.worlds.nominal
+    if choices.categorical(question):
+        every = {id(w.nominal): w for _, w in asked.worlds.choices()}
+        left = [w.nominal for w in every.values()]
+
+        def one(q: Question, brief: bool) -> Solution:
+            twin = next(n for n in left if n == q)
+            return _answered(dataclasses.replace(asked, worlds=every[id(twin)]), brief=brief)
+
+        return choices.best_of(question, lambda q: one(q, True), lambda q: one(q, brief))
+    found = found_by(asked.worlds, asked.measure, promised=asked.promised)
+    if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        found = _farther(asked, found)
+    if found.outcome.x is None or found.outcome.status is Status.UNBOUNDED:
+        return _without_design(asked, found.outcome, brief=brief)
+    return told(asked, found)
+
+
+def _farther(asked: Asked, found: Found) -> Found:
+    """Ask again, farther out, where only the end of a search of whole numbers may have forbidden or held a design."""
+    question = asked.worlds.nominal
+    ended = [d for d in question.decide if d.values is None or d.endless]
+    if not any(d.integer and any(evaluation.box(question, d.name).searched) for d in ended):
+        return found
+    worlds = dataclasses.replace(
+        asked.worlds,
+        nominal=dataclasses.replace(question, reach=FAR_WHOLE),
+        every=dataclasses.replace(asked.worlds.every, reach=FAR_WHOLE),
+    )
+    return found_by(worlds, asked.measure, promised=asked.promised)
+
+
+def told(asked: Asked, found: Found) -> Solution:
+    """Judge a design in every world, in plain floats, and write it as an answer."""
+    worlds, question, outcome = asked.worlds, asked.worlds.nominal, found.outcome
+    x = dict(outcome.x or {})
+    at = judged(worlds, x)
+    maximize = bool(question.objectives) and question.objectives[0].maximize
+    objective = None if at.objective is None else float(asked.measure.value(at.objective, maximize=maximize))
+    own = {m.name for m in question.model.limits}
+    counted = {n: v[: worlds.measured] for n, v in at.metrics.items() if n not in own}
+    # which case holds has no mean
+    cases = {q.name for q in question.model.metrics if q.flags}
+    nominal = counted
+    if worlds.word != SAMPLE:
+        # of a box a mean over some of its worlds would say nothing
+        alone = judged(of_values(worlds.nominal, {}, SAMPLE), x).metrics
+        nominal = {n: v for n, v in alone.items() if n not in own}
+    limits = {evaluation.label(k, at.ratios): _state(worlds, k, at, x, found) for k in at.ratios}
+    solution = Solution(
+        outcome.status,
+        objective=objective,
+        bound=outcome.bound,
+        gap=None
+        if objective is None or outcome.bound is None
+        else float(relative_gap(objective, outcome.bound)),
+        variables=x,
+        metrics={n: float(v.mean()) for n, v in nominal.items() if n not in cases or np.ptp(v) == 0},
+        spread={n: _tails(worlds, v) for n, v in counted.items() if np.ptp(v) > 0},
+        limits=limits,
+        ranges=found.ranges,
+        certificate=_certificate(worlds, found),
+        solver=outcome.solver,
+        message=outcome.message,
+    )
+    ratios = {k: _counted(r, found.left_out.get(k.name)) for k, r in at.ratios.items()}
+    worst = max(((float(r.max()), k, int(r.argmax())) for k, r in ratios.items()), default=None)
+    if outcome.status is Status.EVALUATED:
+        return solution if worst is None or worst[0] <= 1 + HOLDS else _broken(solution, worlds, ratios)
+    if worst is not None and not worst[0] <= 1 + HOLDS:
+        text = f"re-evaluation breaks {worst[1].name} by {worst[0] - 1:.1e} in {worlds.word} {worst[2]}"
+        return dataclasses.replace(solution, status=Status.ERROR, message=text)
+    if objective is not None and not math.isfinite(objective):
+        text = f"{question.objectives[0].name} is infinite in some {worlds.word}"
+        return dataclasses.replace(solution, status=Status.ERROR, message=text)
+    closed = solution.gap is not None and solution.gap <= question.gap
+    if outcome.status is Status.FEASIBLE and closed and question.objectives:
+        return dataclasses.replace(solution, status=Status.OPTIMAL)
+    if outcome.status is Status.OPTIMAL and not closed:
+        text = f"{solution.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
+        return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
+    return solution
+
+
+def _tails(worlds: Worlds, v: Array) -> tuple[float, float]:
+    """Where nine tenths of the samples lie; of the worlds of a box all."""
+    low, high = np.quantile(v, TAILS if worlds.word == SAMPLE else (0.0, 1.0))
+    return float(low), float(high)
+
+
+def _counted(ratio: Array, left_out: frozenset[int] | None) -> Array:
+    """A limit's ratios without those of the worlds in which it may fail."""
+    if not left_out:
+        return ratio
+    found = np.array(ratio)
+    found[list(left_out)] = -np.inf
+    return found
+
+
+def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: Found) -> LimitState:
+    """A limit in the world that comes nearest to breaking it, and the share of worlds in which it binds."""
+    ratio = _counted(at.ratios[key], found.left_out.get(key.name))
+    i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
+    slack = 1.0 - float(ratio[i])
+    share = float((np.abs(1.0 - ratio) <= BINDS).mean())
+    worth, one_sided = found.worth.get(key, (None, False))
+    if share == 0 and worth is not None:
+        worth = 0.0
+    question = worlds.nominal
+    if key.side == "model":
+        return LimitState(float(ratio[i]), 1.0, "max", "", slack, share > 0, share=share)
+    given = worlds.at(i).given.get(key.name, math.nan)
+    value = float(at.metrics[key.name][i]) if key.name in at.metrics else float(x.get(key.name, given))
+    bound = bound_of(worlds.at(i), key)
+    assert bound is not None, "a user's limit has a value"
+    unit = evaluation.quantity(question.model, key.name).unit
+    return LimitState(
+        value, float(bound), key.side, unit, slack, share > 0, worth, one_sided and bool(worth), share=share
+    )
+
+
+def _certificate(worlds: Worlds, found: Found) -> str:
+    """Say what proves the answer, and that every world was judged."""
+    count = worlds.words
+    needed = sorted({i for places in found.needed.values() for i in places})
+    text = found.outcome.certificate
+    if found.cuts > 1:
+        text += f"; {found.cuts} cuts of the measure"
+    if needed:
+        text += f"; of the limits those in {len(needed)} of {worlds.size} worlds were needed"
+    return f"{text}; judged in plain floats in all {count}"
+
+
+def _broken(solution: Solution, worlds: Worlds, ratios: Mapping[RowKey, Array]) -> Solution:
+    """Nothing was decided, and a limit is broken in some world."""
+    question = worlds.nominal
+    broken = {k: int(r.argmax()) for k, r in ratios.items() if not float(r.max()) <= 1 + HOLDS}
+    own = {m.name for m in question.model.limits}
+    would = {
+        k.name: float(ratios[k][i]) if k.name in own else solution.limits[evaluation.label(k, ratios)].value
+        for k, i in broken.items()
+    }
+    first = next(iter(would))
+    text = "; ".join(f"{k.name} is broken most in {worlds.word} {i}" for k, i in broken.items())
+    return dataclasses.replace(
+        solution,
+        status=Status.INFEASIBLE,
+        conflict={first: would[first]},
+        conflicts=tuple((n,) for n in would),
+        certificate=f"evaluated; {text}",
+    )
+
+
+def _without_design(asked: Asked, outcome: Outcome, *, brief: bool) -> Solution:
+    """Say why there is no design."""
+    if outcome.status is Status.INFEASIBLE:
+        clash = (
+            Conflicts((), {}) if brief else robust_conflicts.why(asked.worlds, asked.measure, asked.promised)
+        )
+        return Solution(
+            Status.INFEASIBLE,
+            limits=asked_limits(asked.worlds.nominal),
+            conflict=clash.would_do,
+            conflicts=clash.minimal,
+            certificate="; ".join(t for t in (outcome.certificate, clash.certificate) if t),
+            solver=outcome.solver,
+        )
+    return Solution(
+        outcome.status,
+        certificate=outcome.certificate,
+        solver=outcome.solver,
+        message=f"{outcome.runaway} runs away" if outcome.runaway else outcome.message,
+        runaway=outcome.runaway,
+    )

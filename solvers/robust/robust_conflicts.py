@@ -1,0 +1,130 @@
+"""Why no design holds in all of many worlds: minimal sets of limits, and for each limit the value that would do."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from dse.models.arithmetic import CannotTake
+from formulations import evaluation
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.evaluation import RowKey
+from formulations.uncertainty import robust, robust_program
+from formulations.uncertainty.measures import WORST, Measured
+from formulations.uncertainty.worlds import Worlds, judged
+from results.solution import Status
+from scenarios.question import Question
+from solvers.explaining import conflicts
+from solvers.outcome import Conflicts
+from solvers.promises import chances
+from solvers.promises.chances import Counted
+from solvers.robust import robust_geometric, robust_scan
+from solvers.robust.robust_ways import found_by
+
+FINE, FARTHEST = 1e-6, 40.0
+"""How finely, in logarithms, and how far a limit's value that would do is searched where no program tells it."""
+
+
+def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) -> Conflicts:
+    """The minimal sets of limits that no design holds in all worlds, and the values that would do."""
+    worlds = dataclasses.replace(
+        asked,
+        nominal=dataclasses.replace(asked.nominal, objectives=()),
+        every=dataclasses.replace(asked.every, objectives=()),
+    )
+    question = worlds.nominal
+    names = tuple(dict.fromkeys(key.name for key in _keys(worlds)))
+
+    def met(row: np.ndarray) -> int:
+        kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
+        status = found_by(worlds, measure, kept=kept, tied=False, promised=promised).outcome.status
+        if status in (Status.OPTIMAL, Status.FEASIBLE):
+            return conflicts.MET
+        return conflicts.CONFLICT if status is Status.INFEASIBLE else conflicts.UNKNOWN
+
+    few = conflicts.FEW_SEARCHED
+    found = conflicts.minimal_conflicts(1, len(names), conflicts.singly(met), every=True, few=few)
+    return conflicts.told(found, names, lambda n: _would_do(worlds, question, n, names, promised))
+
+
+def _keys(worlds: Worlds) -> tuple[RowKey, ...]:
+    """The limits that a design may break: all but those that are the same for every design."""
+    middle = {
+        d.name: (d.values[0] if d.values else evaluation.box(worlds.nominal, d.name).low)
+        for d in worlds.nominal.decide
+    }
+    return tuple(judged(worlds, middle).ratios)
+
+
+def _would_do(
+    worlds: Worlds, question: Question, name: str, names: tuple[str, ...], promised: tuple[Counted, ...]
+) -> float | None:
+    """The value of one limit at which, all else kept, some design holds in every world."""
+    others = frozenset(n for n in names if n != name)
+    try:
+        if promised:
+            factor = chances.least_limit(worlds, promised, name, others)
+        elif robust_scan.few(worlds):
+            factor = robust_scan.least_limit(worlds, name, others)
+        else:
+            factor = robust_geometric.least_limit(robust.posed(worlds), name, others)
+    except NotPosynomial:
+        factor = None if promised else _tried(worlds, name, others)
+    if factor is None:
+        return None
+    low, high = evaluation.bounds(question).get(name, (None, None))
+    if high is not None:
+        return float(np.min(high)) * factor
+    return factor if low is None else float(np.max(low)) / factor
+
+
+def _tried(worlds: Worlds, name: str, others: frozenset[str]) -> float | None:
+    """The factor where no geometric program tells it: over all designs where they can be listed, else by halves."""
+    try:
+        program = bool(robust_program.posed(worlds).parts)
+    except NotPosynomial:
+        program = False
+    factor = None if program else robust_scan.least_limit(worlds, name, others)
+    return _by_halves(worlds, name) if factor is None else factor
+
+
+def _by_halves(worlds: Worlds, name: str) -> float | None:
+    """The least factor, to FINE, by which a user's limit would have to give; None beyond FARTHEST."""
+    if all(x.name != name for x in worlds.nominal.limits):
+        return None
+
+    def met(factor: float) -> bool:
+        eased = dataclasses.replace(
+            worlds, nominal=_eased(worlds.nominal, name, factor), every=_eased(worlds.every, name, factor)
+        )
+        try:
+            found = found_by(eased, WORST, kept=frozenset(k.name for k in _keys(eased)), tied=False)
+        except CannotTake:
+            return False
+        return found.outcome.status in (Status.OPTIMAL, Status.FEASIBLE)
+
+    low, high = 0.0, 1.0
+    while not met(math.exp(high)):
+        low, high = high, 2.0 * high
+        if high > FARTHEST:
+            return None
+    while high - low > FINE:
+        middle = (low + high) / 2
+        low, high = (low, middle) if met(math.exp(middle)) else (middle, high)
+    return math.exp(high)
+
+
+def _eased(question: Question, name: str, factor: float) -> Question:
+    limits = tuple(
+        dataclasses.replace(
+            x,
+            minimum=None if x.minimum is None else x.minimum / factor,
+            maximum=None if x.maximum is None else x.maximum * factor,
+        )
+        if x.name == name
+        else x
+        for x in question.limits
+    )
+    return dataclasses.replace(question, limits=limits)

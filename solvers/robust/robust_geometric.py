@@ -1,0 +1,384 @@
+"""One design for many worlds, where each world is a geometric program: a master problem that grows by cuts.
+
+The master holds, of each limit, the worlds that are needed so far, and of the objective's measure the cuts made so far
+(``formulations.uncertainty.robust``): it asks for less than the question does, so its proved bound is a bound of
+the question. Its design is judged in every world; what is broken there, and the measure where it lies above the
+master's, is added. When nothing is left to add, the master's design is the question's optimum. This is the
+cutting-set method (Mutapcic and Boyd, Optimization Methods and Software 24, 2009), and for the measure Kelley's
+with posynomials for planes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from formulations.arithmetics.maxima import SIDE, Pair, is_maximum
+from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
+from formulations.evaluation import RowKey
+from formulations.problem import Goal, Kind, Problem, Row, Variable
+from formulations.uncertainty import robust
+from formulations.uncertainty.measures import WORST, Weighing
+from formulations.uncertainty.robust import Posed, folded
+from formulations.uncertainty.worlds import Judged, judged
+from results.solution import Status
+from scenarios.question import Decision
+from solvers.geometric import kinks, structured
+from solvers.outcome import Outcome
+
+if TYPE_CHECKING:
+    from solvers.geometric.structured import Optimum
+
+MEASURE = "measure"
+ROUNDS = 200
+BROKEN = 2e-9
+"""A limit broken by more than this, relative, in some world is added: a little more than the master's own tolerance."""
+CLOSE = 2e-8
+"""A measure above the master's by no more than this, relative, needs no further cut: well below the promised gap."""
+CERTAIN = -1
+"""The world of a limit that is the same in all of them."""
+Worth = tuple[float, bool]
+RATIOS = "the mean of a ratio of sums over the worlds"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a method found of a question in many worlds.
+
+    ``outcome``: design and bound of the measure. ``worth``: percent of the measure per percent of each limit, where
+    that is known, and whether that holds for relaxing only. ``needed``: of each limit the worlds that the proof rests
+    on. ``cuts``: how many the measure took. ``left_out``: of each limit with a probability the worlds in which it may
+    fail.
+    """
+
+    outcome: Outcome
+    worth: Mapping[RowKey, Worth] = field(default_factory=dict)
+    needed: Mapping[RowKey, tuple[int, ...]] = field(default_factory=dict)
+    cuts: int = 1
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Master:
+    """The problem that grows: the worlds of each limit that it holds, and the cuts of the measure."""
+
+    asked: Posed
+    measure: Weighing
+    kept: frozenset[str] | None
+    rows: list[tuple[int, Row]] = field(default_factory=list)
+    cuts: list[Pair] = field(default_factory=list)
+
+    @property
+    def goal(self) -> Goal | None:
+        return self.asked.goal
+
+    def held(self) -> list[Row]:
+        """The limits that are asked for."""
+        return [r for r in self.asked.rows if self.kept is None or r.key.name in self.kept]
+
+    def add(self, x: Mapping[str, float], at: Judged, *, first: bool = False) -> bool:
+        """Add what is broken at a design (``first``: the worst world of each limit); tell whether there was any."""
+        before = len(self.rows)
+        fixed = {r.key for i, r in self.rows if i == CERTAIN}
+        for row in self.held():
+            if first and robust.certain(row.numerator) and robust.certain(row.denominator):
+                self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
+            elif row.key not in fixed:
+                ratio = at.ratios[row.key]
+                i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
+                if first or not ratio[i] <= 1 + BROKEN:
+                    self._hold(i, robust.row_at(self.asked, row, i, x))
+        return len(self.rows) > before
+
+    def _hold(self, i: int, row: Row) -> None:
+        """Hold a limit in a world, unless the very row is there: what is left then is the master's own tolerance."""
+        alike = (r for j, r in self.rows if j == i and r.key == row.key)
+        if not any(r.numerator.same_as(row.numerator) for r in alike):
+            self.rows.append((i, row))
+
+    def cut(self, x: Mapping[str, float], at: Judged) -> None:
+        """Add the cut of the measure that is exact at a design."""
+        goal = self.goal
+        assert goal is not None, "only an objective has a measure"
+        assert at.objective is not None, "and a value in every world"
+        losses = goal.sign * at.objective if goal.log2 else at.objective**goal.sign
+        whole, weights = folded(goal), self.measure.weights(losses)
+        if whole is not None:
+            self.cuts.append((robust.weighted(robust.settled(self.asked, whole, x), weights), ONE))
+            return
+        # of ratios of sums only the worst can be cut: by the ratio in the world where it is
+        i = int(weights.argmax())
+        top = robust.settled(self.asked, goal.numerator, x)
+        self.cuts.append((robust.at_world(top, i), robust.at_world(goal.denominator, i)))
+
+    def problem(self, exact: Goal | None) -> Problem:
+        """Write the master as a problem; ``exact``: the measure as one posynomial, where it is one."""
+        rows, variables, goal = [r for _, r in self.rows], self.asked.variables, exact
+        if self.goal is not None and exact is None:
+            unknown = Posynomial({((MEASURE, 1.0),): 1.0})
+            variables = (*variables, self._unknown())
+            rows += [
+                Row(RowKey(f"{MEASURE} {k}", SIDE), top, bottom * unknown)
+                for k, (top, bottom) in enumerate(self.cuts)
+            ]
+            goal = dataclasses.replace(self.goal, numerator=unknown, denominator=ONE, log2=False)
+        sums = [r.denominator for r in rows] + ([goal.denominator] if goal is not None else [])
+        discrete = any(v.discrete for v in self.asked.variables)
+        kinds = (Kind.GP, Kind.MIGP) if all(d.is_monomial for d in sums) else (Kind.NLP, Kind.MINLP)
+        nominal = self.asked.worlds.nominal
+        return Problem(nominal, kinds[discrete], variables, goal, tuple(rows), known=self.asked.known)
+
+    def _unknown(self) -> Variable:
+        """The unknown above all cuts, in a box that they never reach."""
+        ends = {v.name: (math.log(v.low), math.log(v.high)) for v in self.asked.variables}
+        low, high = math.inf, -math.inf
+        for top, bottom in self.cuts:
+            (least, most), (small, large) = _reach(top, ends), _reach(bottom, ends)
+            low, high = min(low, least - large), max(high, most - small)
+        low, high = max(low - 5.0, -680.0), min(high + 5.0, 680.0)
+        return Variable(
+            MEASURE, math.exp(low), math.exp(high), False, False, Decision(MEASURE), auxiliary=True
+        )
+
+
+def _reach(p: Posynomial, ends: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+    """Ends of log p over a box of logarithms, each term at its own."""
+    lows, highs = [], []
+    for key, c in p.terms.items():
+        sides = [sorted((e * ends[v][0], e * ends[v][1])) for v, e in key]
+        lows.append(math.log(c) + sum(s[0] for s in sides))
+        highs.append(math.log(c) + sum(s[1] for s in sides))
+    return max(lows), max(highs) + math.log(len(highs))
+
+
+def minimise(
+    asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = None, tied: bool = True
+) -> Found:
+    """Find the design whose objective has the least measure over the worlds, with every limit held in each of them.
+
+    ``kept``: names of the limits that count (None: all). ``tied``: settle ties by the question's rule, at the nominal
+    numbers. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
+    """
+    exact = exact_goal(asked, measure)
+    master = _Master(asked, measure, kept)
+    x = _middle(asked)
+    at = judged(asked.worlds, x)
+    master.add(x, at, first=True)
+    if asked.goal is not None and exact is None:
+        master.cut(x, at)
+    for _ in range(ROUNDS):
+        problem = master.problem(exact)
+        searched = structured.search(problem)
+        found = structured.settle(searched, tied=False)
+        if found.outcome.x is None or found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE):
+            return Found(_without(found.outcome, master), needed=_needed(master))
+        x = _design(asked, found.outcome)
+        at = judged(asked.worlds, x)
+        if not _grown(master, found, x, at, exact):
+            break
+    else:
+        words = f"{ROUNDS} rounds of cuts did not close the gap"
+        return Found(dataclasses.replace(found.outcome, status=Status.FEASIBLE, x=x, message=words))
+    if tied:
+        found, x = _tied(master, searched, found, x, exact)
+    outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over worlds")
+    return Found(
+        outcome, _worth(master, problem, found), _needed(master), len(master.cuts), _ranges(asked, found)
+    )
+
+
+def exact_goal(asked: Posed, measure: Weighing) -> Goal | None:
+    """The measure of the objective as one posynomial, where it is one; None where it takes cuts."""
+    goal = asked.goal
+    if goal is None:
+        return None
+    whole = folded(goal)
+    if whole is None:
+        return None if measure.share * asked.worlds.measured <= 1 else _ratio_exact(goal)
+    if robust.certain(whole):
+        return dataclasses.replace(goal, numerator=robust.at_world(whole, 0), denominator=ONE)
+    if whole.is_monomial and not _maxima_in(whole):
+        # one number times the same design in every world: the measure of that number
+        ((key, c),) = whole.terms.items()
+        first = np.broadcast_to(c, (asked.worlds.size,))[: asked.worlds.measured]
+        level = measure.value(goal.to_user(np.log(first)), maximize=goal.sign < 0)
+        level = 2.0 ** (goal.sign * level) if goal.log2 else level**goal.sign
+        return dataclasses.replace(goal, numerator=Posynomial({key: float(level)}), denominator=ONE)
+    if goal.log2 and measure.share * asked.worlds.measured > 1:
+        # the mean of logarithms lies below the logarithm of the mean
+        raise NotPosynomial("the mean of a logarithm of a sum over the worlds")
+    if goal.sign < 0 and measure is not WORST and measure.share > 0:
+        raise NotPosynomial(RATIOS)
+    if measure.share >= 1.0 and goal.sign > 0 and not _maxima_in(whole):
+        mean = np.full(asked.worlds.measured, 1.0 / asked.worlds.measured)
+        return dataclasses.replace(goal, numerator=robust.weighted(whole, mean), denominator=ONE)
+    return None
+
+
+def _ratio_exact(goal: Goal) -> Goal:
+    """The objective as it is where it divides by a sum and is the same in every world."""
+    if robust.certain(goal.numerator) and robust.certain(goal.denominator):
+        return dataclasses.replace(
+            goal,
+            numerator=robust.at_world(goal.numerator, 0),
+            denominator=robust.at_world(goal.denominator, 0),
+        )
+    raise NotPosynomial(RATIOS)
+
+
+def _maxima_in(p: Posynomial) -> bool:
+    return any(is_maximum(v) for key in p.terms for v, _ in key)
+
+
+def _middle(asked: Posed) -> dict[str, float]:
+    """A design to begin with: the geometric middle of each variable's bounds, or the nearest value it may have."""
+    found = {}
+    for v in asked.variables:
+        d = v.decision
+        low, high = max(v.low, d.minimum or 0.0), min(v.high, math.inf if d.maximum is None else d.maximum)
+        x = math.sqrt(low) * math.sqrt(max(high, low))
+        if d.values is not None:
+            listed = np.array(d.values)
+            x = float(listed[np.abs(np.log(listed) - math.log(x)).argmin()])
+        found[v.name] = float(round(x)) if d.integer else float(x)
+    return found
+
+
+def _design(asked: Posed, outcome: Outcome) -> dict[str, float]:
+    assert outcome.x is not None, "there is a design"
+    return {v.name: float(outcome.x[v.name]) for v in asked.variables}
+
+
+def _grown(master: _Master, found: Optimum, x: Mapping[str, float], at: Judged, exact: Goal | None) -> bool:
+    """Add what the design shows to be missing; tell whether there was anything."""
+    grown = master.add(x, at)
+    goal = master.goal
+    if goal is None or exact is not None:
+        return grown
+    value = float(master.measure.value(_objectives(at), maximize=goal.sign < 0))
+    reached = found.outcome.bound
+    below = reached is None or goal.sign * (value - reached) > CLOSE * abs(value)
+    if below and math.isfinite(value) and not _stuck(master, x, at):
+        master.cut(x, at)
+        return True
+    return grown
+
+
+def _stuck(master: _Master, x: Mapping[str, float], at: Judged) -> bool:
+    """Whether the cut at a design is there already: what is left of the gap is the master's own tolerance."""
+    before = len(master.cuts)
+    master.cut(x, at)
+    fresh = master.cuts.pop()
+    assert len(master.cuts) == before, "only tried"
+    return any(fresh[0].same_as(p) and fresh[1].same_as(q) for p, q in master.cuts)
+
+
+def _objectives(at: Judged) -> np.ndarray:
+    assert at.objective is not None, "there is an objective"
+    return at.objective
+
+
+def _tied(
+    master: _Master, searched: structured.Searched, found: Optimum, x: dict[str, float], exact: Goal | None
+) -> tuple[Optimum, dict[str, float]]:
+    """Settle ties in the last master; what then breaks a world that it does not hold is left."""
+    chosen = structured.settle(searched)
+    if chosen.outcome.x is None:
+        return found, x
+    there = _design(master.asked, chosen.outcome)
+    at = judged(master.asked.worlds, there)
+    worst = max((float(at.ratios[r.key].max()) for r in master.held()), default=0.0)
+    if worst > 1 + 5 * BROKEN:
+        return found, x
+    if exact is None and master.goal is not None:
+        value = float(master.measure.value(_objectives(at), maximize=master.goal.sign < 0))
+        bound = chosen.outcome.bound
+        if bound is None or master.goal.sign * (value - bound) > 2 * CLOSE * abs(value):
+            return found, x
+    return chosen, there
+
+
+def _without(outcome: Outcome, master: _Master) -> Outcome:
+    """What a master without a design says of the question."""
+    if outcome.status is Status.INFEASIBLE:
+        worlds = sorted({i for i, _ in master.rows if i != CERTAIN})
+        word = master.asked.worlds.word
+        some = ", ".join(map(str, worlds[:6])) + (", …" if len(worlds) > 6 else "")
+        text = f"no design meets all limits in {word}s {some}" if worlds else "no design meets all limits"
+        return dataclasses.replace(outcome, certificate=f"{text}; {structured.PROOFS[Kind.GP]}")
+    return outcome
+
+
+def _needed(master: _Master) -> dict[RowKey, tuple[int, ...]]:
+    found: dict[RowKey, tuple[int, ...]] = {}
+    for i, row in master.rows:
+        if i != CERTAIN:
+            found[row.key] = tuple(sorted({*found.get(row.key, ()), i}))
+    return found
+
+
+def _worth(master: _Master, problem: Problem, found: Optimum) -> dict[RowKey, Worth]:
+    """Percent of the measure per percent of a limit: its multipliers, summed over the worlds that the master holds."""
+    goal = master.goal
+    if found.y is None or goal is None or goal.log2 or any(v.discrete for v in master.asked.variables):
+        return {}
+    _, duals = kinks.duals(structured.Place(problem, found.y, found.known))
+    if not duals.known.all():
+        return {}
+    worth: dict[RowKey, Worth] = {}
+    for key, multiplier, one_sided in zip(duals.keys, duals.value[0], duals.one_sided[0], strict=True):
+        if key.side in ("max", "min"):
+            toward = -1.0 if key.side == "max" else 1.0
+            before, side = worth.get(key, (0.0, False))
+            worth[key] = before + toward * goal.sign * float(multiplier), side or bool(one_sided)
+    return worth
+
+
+def _ranges(asked: Posed, found: Optimum) -> dict[str, tuple[float, float]]:
+    names = {v.name for v in asked.variables}
+    return {n: ends for n, ends in (found.ranges or {}).items() if n in names}
+
+
+def least_limit(asked: Posed, name: str, kept: frozenset[str]) -> float | None:
+    """Return the least factor by which a limit would have to give so that the other ``kept`` ones leave a design.
+
+    The largest of the limit's ratios over all worlds is minimised. None where the others leave none.
+    """
+    rows = [r for r in asked.rows if r.key.name == name]
+    factors = []
+    for row in rows:
+        goal = Goal(name, row.numerator, row.denominator)
+        rest = tuple(r for r in asked.rows if r is not row)
+        other = dataclasses.replace(asked, goal=goal, rows=rest)
+        found = _least_worst(other, kept, row.key)
+        if found is None:
+            return None
+        factors.append(found)
+    return max(factors, default=None)
+
+
+def _least_worst(asked: Posed, kept: frozenset[str], key: RowKey) -> float | None:
+    """Return the least that the largest of a limit's ratios over the worlds can be."""
+    master, x = _Master(asked, WORST, kept), _middle(asked)
+    at, reached = judged(asked.worlds, x), -math.inf
+    for number in range(ROUNDS):
+        worst = float(at.ratios[key].max())
+        grown = master.add(x, at, first=number == 0)
+        there = dataclasses.replace(at, objective=at.ratios[key])
+        if not grown and (worst <= reached * (1 + CLOSE) or _stuck(master, x, there)):
+            return worst
+        if not _stuck(master, x, there):
+            master.cut(x, there)
+        found = structured.settle(structured.search(master.problem(None)), tied=False)
+        if found.outcome.x is None:
+            return None
+        x = _design(asked, found.outcome)
+        at = judged(asked.worlds, x)
+        reached = -math.inf if found.outcome.bound is None else found.outcome.bound
+    return None

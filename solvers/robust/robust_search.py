@@ -1,0 +1,140 @@
+"""One design for many worlds, where no method here proves one best: a seeded search, with a bound by hindsight.
+
+Differential evolution (Storn and Price, Journal of Global Optimization 11, 1997) looks for the design; the answer is
+``feasible``. Whoever knew the world beforehand could do no worse in any of them, and a measure never falls where a loss
+rises, so
+
+    measure over worlds of the optimum of each world  ≤  least measure of one design for all worlds.
+
+The left side is computed, with proof, of few worlds. A world that has no design proves that the question has
+none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.problem import formulate
+from formulations.tolerances import HOLDS
+from formulations.uncertainty.measures import Weighing
+from formulations.uncertainty.worlds import Worlds, judged
+from results.solution import Status
+from scenarios.question import Question
+from solvers.answer import answer
+from solvers.outcome import Outcome
+from solvers.robust.robust_geometric import Found
+
+Array = NDArray[np.float64]
+WORLDS, UNSTRUCTURED = 128, 16
+"""Worlds of which each optimum is proved for the bound; the fewer where that takes boxes of intervals or SCIP."""
+SEED = 0
+GENERATIONS, POPULATION = 150, 40
+WORST = 1e300
+INSIDE = 0.5 * HOLDS
+SOLVER = "differential evolution"
+
+
+def minimise(worlds: Worlds, measure: Weighing) -> Found:
+    """Search for the best design; ``feasible`` with its bound, or infeasible where one world proves it."""
+    hindsight, proved = _hindsight(worlds, measure)
+    if proved is not None:
+        return Found(proved)
+    x, tried = _search(worlds, measure)
+    if x is None:
+        return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"no design was found in {tried} trials"))
+    text = f"searched without proof: {tried} designs judged in every {worlds.word}, seed {SEED}"
+    if hindsight is not None:
+        text += f"; bound: the {_named(worlds)} of the best design of each {worlds.word} by itself"
+    return Found(Outcome(Status.FEASIBLE, x, hindsight, text, SOLVER))
+
+
+def _named(worlds: Worlds) -> str:
+    return "measure" if worlds.nominal.objectives else "value"
+
+
+def _hindsight(worlds: Worlds, measure: Weighing) -> tuple[float | None, Outcome | None]:
+    """The bound by hindsight (None: unknown), or the proof that there is no design."""
+    problem = formulate(worlds.nominal)
+    structured = problem.rows is not None or problem.program is not None or bool(problem.cases)
+    if worlds.measured > (WORLDS if structured else UNSTRUCTURED):
+        return None, None
+    levels = []
+    for i in range(worlds.measured):
+        found = answer(worlds.at(i), neighbours=False, brief=True)
+        if found.status is Status.INFEASIBLE:
+            text = f"no design meets all limits in {worlds.word} {i}: {found.certificate}"
+            return None, Outcome(Status.INFEASIBLE, certificate=text, solver=found.solver)
+        levels.append(math.nan if found.bound is None else found.bound)
+    if not worlds.nominal.objectives or not np.isfinite(levels).all():
+        return None, None
+    return float(measure.value(np.array(levels), maximize=worlds.nominal.objectives[0].maximize)), None
+
+
+def _search(worlds: Worlds, measure: Weighing) -> tuple[dict[str, float] | None, int]:
+    from scipy.optimize import differential_evolution
+
+    question = worlds.nominal
+    spans = [_span(question, d.name) for d in question.decide]
+    best: tuple[float, dict[str, float] | None] = (math.inf, None)
+    tried = 0
+
+    def losses(z: Array) -> Array:
+        nonlocal best, tried
+        points = z.T if z.ndim == 2 else z[None]
+        x = {d.name: _column(question, k, points[:, k]) for k, d in enumerate(question.decide)}
+        goal, over = _judged(worlds, measure, x)
+        tried += len(points)
+        holds = over <= INSIDE
+        if holds.any():
+            k = int(np.where(holds, goal, np.inf).argmin())
+            if goal[k] < best[0]:
+                best = float(goal[k]), {n: float(v[k]) for n, v in x.items()}
+        # what breaks a limit is worse than what does not, the worse the more
+        found = np.where(
+            holds, np.arctan(goal / (1.0 + abs(goal[np.isfinite(goal)]).max(initial=0.0))), 2.0 + over
+        )
+        return found if z.ndim == 2 else found[0]
+
+    differential_evolution(
+        losses, spans, rng=np.random.default_rng(SEED), maxiter=GENERATIONS, popsize=POPULATION // len(spans) + 4,
+        vectorized=True, updating="deferred", polish=False, tol=1e-10,
+    )  # fmt: skip
+    return best[1], tried
+
+
+def _judged(worlds: Worlds, measure: Weighing, x: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Measure (to be small) and worst broken limit of some designs."""
+    at = judged(worlds, {n: v[:, None] for n, v in x.items()})
+    count = len(next(iter(x.values())))
+    over = np.zeros(count)
+    for ratio in at.ratios.values():
+        over = np.maximum(over, np.nan_to_num(ratio.max(-1) - 1.0, nan=WORST, posinf=WORST))
+    if at.objective is None:
+        return np.zeros(count), over
+    maximize = worlds.nominal.objectives[0].maximize
+    goal = measure.value(at.objective, maximize=maximize) * (-1.0 if maximize else 1.0)
+    return np.nan_to_num(goal, nan=np.inf), over
+
+
+def _span(question: Question, name: str) -> tuple[float, float]:
+    """Ends of a search: logarithms of numbers, places of listed values."""
+    d = next(d for d in question.decide if d.name == name)
+    if d.values is not None:
+        return 0.0, len(d.values) - 1e-9
+    box = evaluation.box(question, name)
+    low = max(box.low, d.minimum or 0.0, 1e-30)
+    high = box.high if d.maximum is None else min(box.high, d.maximum)
+    return math.log(low), math.log(max(high, low))
+
+
+def _column(question: Question, k: int, z: Array) -> Array:
+    d = question.decide[k]
+    if d.values is not None:
+        return np.array([d.values[int(k)] for k in z])
+    x: Array = np.exp(z)
+    return np.asarray(np.round(x), float) if d.integer else x

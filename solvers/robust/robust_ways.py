@@ -1,0 +1,63 @@
+"""Which way finds one design for many worlds: the first that takes the question."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from dse.models.arithmetic import CannotTake
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.program import is_linear
+from formulations.uncertainty import robust
+from formulations.uncertainty.measures import Measured, Quantile
+from formulations.uncertainty.worlds import Worlds
+from results.solution import Status
+from solvers.outcome import Outcome
+from solvers.promises import chances
+from solvers.promises.chances import Counted
+from solvers.robust import robust_geometric, robust_program, robust_ratios, robust_scan, robust_search
+from solvers.robust.robust_geometric import Found
+
+
+def found_by(
+    worlds: Worlds,
+    measure: Measured,
+    *,
+    kept: frozenset[str] | None = None,
+    tied: bool = True,
+    promised: tuple[Counted, ...] = (),
+) -> Found:
+    """Find the best design; ``kept``: names of the limits that count (None: all), ``tied``: settle ties."""
+    question = worlds.nominal
+    if not question.decide:
+        left_out = chances.failing(worlds, promised)
+        words = "evaluated; nothing was decided"
+        return Found(Outcome(Status.EVALUATED, {}, certificate=words), left_out=left_out)
+    if promised or isinstance(measure, Quantile):
+        return chances.found(worlds, measure, promised, kept)
+    if robust_scan.few(worlds):
+        return robust_scan.minimise(worlds, measure, kept=kept)
+    why: list[str] = []
+    linear = is_linear(question)
+    ways: list[Callable[[], Found]] = (
+        [
+            lambda: robust_program.minimise(worlds, measure, kept=kept),
+            lambda: robust_scan.minimise(worlds, measure, kept=kept),
+        ]
+        if linear
+        else [
+            lambda: robust_geometric.minimise(robust.posed(worlds), measure, kept=kept, tied=tied),
+            lambda: robust_ratios.minimise(robust.posed(worlds), measure, kept=kept),
+            lambda: robust_scan.minimise(worlds, measure, kept=kept),
+        ]
+    )
+    for way in ways:
+        try:
+            return way()
+        except (NotPosynomial, CannotTake) as refusal:
+            why.append(str(refusal))
+    if kept is None:
+        found = robust_search.minimise(worlds, measure)
+        told = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
+        return dataclasses.replace(found, outcome=dataclasses.replace(found.outcome, certificate=told))
+    return Found(Outcome(Status.ERROR, message=f"no method here decides this now: {'; '.join(why)}"))

@@ -1,0 +1,84 @@
+"""A fixed design on fresh samples: how often its limits hold, and what its objective comes to.
+
+A design that was chosen on some samples looks better there than it is. So its promises are looked at in others:
+independent random ones (Sobol points would make intervals meaningless) with a seed of their own. What is proved of the
+samples and what is estimated of the world are two statements, which an answer keeps apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from formulations.tolerances import HOLDS
+from formulations.uncertainty import worlds
+from formulations.uncertainty.worlds import Judged, Worlds
+from results.uncertainty import estimates
+from results.uncertainty.estimates import Array
+from results.uncertainty.fresh import Estimate, Fresh, Kept
+
+FRESH = 10_000
+SEED = 271_828
+"""Of the fresh samples, with the seed that the file gives: never that of the samples the design was chosen on."""
+QUANTILES = (0.05, 0.5, 0.95)
+
+
+class Promise(Protocol):
+    """What was asked of some limits together: that they hold with ``probability``."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The limits."""
+
+    @property
+    def probability(self) -> float:
+        """With which they are to hold."""
+
+
+def validated(
+    fresh: Worlds,
+    design: Mapping[str, float],
+    promises: Sequence[Promise],
+    seed: int,
+    quantiles: Sequence[float] = QUANTILES,
+) -> Fresh:
+    """Judge a design in fresh worlds.
+
+    ``fresh``: independent random worlds, of the choices that the design made among names. ``design``: a number for each
+    decided quantity. ``quantiles``: which of the objective are told. A limit holds to 1e-8, as everywhere.
+    """
+    at = worlds.judged(fresh, design)
+    holds = _holding(at)
+    told = [
+        Kept(p.names, p.probability, _share(np.all([holds[n] for n in p.names if n in holds], axis=0)))
+        for p in promises
+        if any(n in holds for n in p.names)
+    ]
+    asked = {p.names for p in promises}
+    told += [Kept((n,), None, _share(h)) for n, h in holds.items() if (n,) not in asked and not h.all()]
+    if at.objective is None:
+        return Fresh(fresh.size, seed, tuple(told))
+    values = np.broadcast_to(at.objective, (fresh.size,))
+    if not np.ptp(values) > 0 and np.isfinite(values).all():
+        # what is the same in every world needs no estimate
+        return Fresh(fresh.size, seed, tuple(told))
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return Fresh(fresh.size, seed, tuple(told), finite=0.0)
+    every = dict(zip(quantiles, estimates.quantiles(finite, tuple(quantiles)), strict=True))
+    return Fresh(fresh.size, seed, tuple(told), estimates.mean(finite), every, finite.size / fresh.size)
+
+
+def _holding(at: Judged) -> dict[str, Array]:
+    """Tell of each limit in which worlds it holds; both sides of one name count as one limit."""
+    found: dict[str, Array] = {}
+    for key, ratio in at.ratios.items():
+        holds = ratio <= 1.0 + HOLDS
+        found[key.name] = holds & found[key.name] if key.name in found else holds
+    return found
+
+
+def _share(holds: Array) -> Estimate:
+    return estimates.share(int(np.count_nonzero(holds)), holds.size)

@@ -1,0 +1,1 @@
+"""Search without proof, by samplers of Optuna, kept in studies."""

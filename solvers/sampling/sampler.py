@@ -1,0 +1,255 @@
+"""Search without proof, by one of Optuna's samplers: for what no other method here can answer, or where it is asked.
+
+Says what it did (trials, sampler, seed) and never claims an optimum.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import optuna
+
+from results.solution import Status
+from scenarios.question import ONE_OBJECTIVE, Question, Search
+from solvers import boxes
+from solvers.boxes import Array
+from solvers.outcome import Outcome
+from solvers.sampling import descent
+from solvers.sampling.cma_states import CmaEs
+from solvers.sampling.trials import FAR, MOST_TIGHTENED, Design, Designs, Worth, worth
+
+TRIALS = Search().trials
+POPULATION = 50
+STARTS = 3
+PENALTY = 1e290
+"""What a design that breaks a limit is worth to a sampler that knows no limits: more than any that breaks none."""
+LIMITS, FAILURE = "limits", "failure"
+LEAST, GREATEST = "minimize", "maximize"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A design that was tried, what it is worth, and by which of the finished trials, counted from 0."""
+
+    design: Design
+    worth: Worth
+    trial: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search has found: the designs that meet all limits and, where none does, the one that comes nearest.
+
+    ``trials``: designs tried; ``failed``: those of them that the model could not be evaluated at, ``failure``:
+    why, for one of these. ``empty``: intervals prove that no design meets all limits.
+    """
+
+    search: Search
+    held: tuple[Tried, ...] = ()
+    nearest: Tried | None = None
+    trials: int = 0
+    failed: int = 0
+    failure: str = ""
+    empty: bool = False
+
+    @property
+    def solver(self) -> str:
+        """Who searched."""
+        return f"Optuna {self.search.sampler}"
+
+    @property
+    def effort(self) -> str:
+        """What was done, in words."""
+        text = f"{self.trials} trials of {self.solver}, seed {self.search.seed}"
+        if self.search.workers > 1:
+            text += f", {self.search.workers} workers (whose order chance decides)"
+        if self.failed:
+            text += f"; the model failed at {self.failed} of them ({self.failure})"
+        return text
+
+
+def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome:
+    """Look for a good design with NSGA-II, then nearby.
+
+    The outcome is ``feasible``, or ``error`` where none was found. The bound is what intervals prove over the
+    whole box: weak, but a bound. ``infeasible`` only where interval arithmetic proves it before the search begins.
+    """
+    found = search(replace(question, search=None), Search(trials=trials, seed=seed))
+    if found.empty:
+        text = "interval arithmetic: no part of the box can meet all limits"
+        return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
+    best = polished(question, found)
+    effort = f"{found.effort}, and a local search"
+    if best is None or best.worth.violation > 0:
+        return Outcome(
+            Status.ERROR, solver=found.solver, message=f"no design that meets all limits in {effort}"
+        )
+    text = f"no proof of optimality: {effort}"
+    return Outcome(Status.FEASIBLE, dict(best.design.x), _bound(question), text, found.solver)
+
+
+def search(question: Question, asked: Search) -> Found:
+    """Try designs of a question in this process, in memory."""
+    designs = Designs(question)
+    if designs.empty:
+        return Found(asked, empty=True)
+    with quiet():
+        study = optuna.create_study(directions=directions(question), sampler=made(asked, 0, 0))
+        study.optimize(objective(designs, asked), n_trials=asked.trials)
+        return read(designs, asked, study)
+
+
+def directions(question: Question) -> list[str]:
+    """Return what a study does with each objective; one where none is asked for, and any design will do."""
+    return [GREATEST if g.maximize else LEAST for g in question.objectives] or [LEAST]
+
+
+def made(asked: Search, worker: int, already: int) -> optuna.samplers.BaseSampler:
+    """Make a sampler by its name.
+
+    ``worker``: its number; ``already``: trials that its study begins with, since a study that is continued
+    must not draw the same numbers again.
+    """
+    seed = int(np.random.SeedSequence([asked.seed, worker, already]).generate_state(1)[0])
+    population = min(POPULATION, max(10, asked.trials // 10))
+    kinds: Mapping[str, Callable[[], optuna.samplers.BaseSampler]] = {
+        "TPE": lambda: optuna.samplers.TPESampler(seed=seed, constant_liar=asked.workers > 1),
+        "NSGA-II": lambda: optuna.samplers.NSGAIISampler(seed=seed, population_size=population),
+        "NSGA-III": lambda: optuna.samplers.NSGAIIISampler(seed=seed, population_size=population),
+        "CMA-ES": lambda: CmaEs(seed=seed, warn_independent_sampling=False),
+        "random": lambda: optuna.samplers.RandomSampler(seed=seed),
+    }
+    return kinds[asked.sampler]()
+
+
+def objective(designs: Designs, asked: Search) -> Callable[[optuna.Trial], float | tuple[float, ...]]:
+    """What a study calls: propose a design, evaluate it, tell what its limits are missed by."""
+    limited = asked.sampler not in ONE_OBJECTIVE
+
+    def value(trial: optuna.Trial) -> float | tuple[float, ...]:
+        params = {k.name: k.suggest(trial) for k in designs.knobs}
+        found = worth(designs.design(params))
+        if found.failure:
+            trial.set_user_attr(FAILURE, found.failure[:1000])
+        if limited:
+            trial.set_constraint(LIMITS, found.violation)
+        elif found.violation > 0:
+            return _penalty(designs.question) * (1.0 + found.violation)
+        return found.goals or (0.0,)
+
+    return value
+
+
+def _penalty(question: Question) -> float:
+    return -PENALTY if directions(question) == [GREATEST] else PENALTY
+
+
+def read(designs: Designs, asked: Search, study: optuna.Study) -> Found:
+    """Read what a study has found."""
+    held: list[Tried] = []
+    nearest: Tried | None = None
+    failures: list[str] = []
+    done = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+    for number, trial in enumerate(done):
+        violation = _violation(trial)
+        failures += [str(trial.user_attrs[FAILURE])] if FAILURE in trial.user_attrs else []
+        if violation > 0 and (held or (nearest and nearest.worth.violation <= violation)):
+            continue
+        goals = tuple(trial.values) if designs.question.objectives else ()
+        tried = Tried(designs.design(trial.params), Worth(violation, goals), number)
+        if violation > 0:
+            nearest = tried
+        else:
+            held.append(tried)
+    why = failures[0] if failures else ""
+    return Found(asked, tuple(held), None if held else nearest, len(done), len(failures), why)
+
+
+def _violation(trial: optuna.trial.FrozenTrial) -> float:
+    if LIMITS in trial.constraints:
+        return float(trial.constraints[LIMITS])
+    value = abs(float(trial.values[0]))
+    return value / PENALTY - 1.0 if value >= PENALTY else 0.0
+
+
+def best_of(found: Found) -> Tried | None:
+    """Return the best design of one objective; where none meets the limits the one that comes nearest."""
+    return next(iter(_best(found, 1)), found.nearest)
+
+
+def _best(found: Found, most: int) -> list[Tried]:
+    """Return the best different designs that meet all limits, the best first."""
+    # what divides by zero somewhere is no answer as long as there is another
+    finite = [t for t in found.held if not t.worth.goals or abs(t.worth.goals[0]) < FAR]
+    kept: dict[tuple[object, ...], Tried] = {}
+    for tried in sorted(finite or found.held, key=rank):
+        kept.setdefault((*tried.design.chosen.values(), *tried.design.x.values()), tried)
+        if len(kept) == most:
+            break
+    return list(kept.values())
+
+
+def polished(question: Question, found: Found) -> Tried | None:
+    """Return the best of what a local search makes of the best designs, or of the one that comes nearest."""
+    # with many decided numbers a local search takes its time
+    most = STARTS if len(question.decide) <= MOST_TIGHTENED else 1
+    starts = _best(found, most) or ([found.nearest] if found.nearest is not None else [])
+    if question.model.black_box:
+        return next(iter(starts), None)
+    return min((_downhill(t) for t in starts), key=rank, default=None)
+
+
+def _downhill(start: Tried) -> Tried:
+    """Go downhill from a design, all that has gaps between its values held, where the equations have slopes."""
+    if not start.design.x:
+        return start
+    left = start.design.question
+    where = boxes.space(left)
+    x = np.array([start.design.x[name] for name in where.names])
+    try:
+        better = descent.descend(left, where, x)
+    except (ArithmeticError, TypeError, ValueError):
+        return start
+    if better is None:
+        return start
+    point = dict(zip(where.names, map(float, better), strict=True))
+    found = Tried(replace(start.design, x=point), worth(replace(start.design, x=point)))
+    return found if rank(found) < rank(start) else start
+
+
+def rank(tried: Tried) -> tuple[float, float]:
+    """Return what is to be small: how far the limits are missed, then the objective."""
+    goals = tried.design.question.objectives
+    if not goals:
+        return tried.worth.violation, 0.0
+    return tried.worth.violation, tried.worth.goals[0] * (-1.0 if goals[0].maximize else 1.0)
+
+
+def _bound(question: Question) -> float | None:
+    """Return what intervals prove about the objective over the box that the limits leave."""
+    if not question.objectives or question.model.black_box:
+        return None
+    kept: tuple[Array, Array] | None = boxes.tighten(question, boxes.space(question))
+    if kept is None:
+        return None
+    low = float(boxes.enclose(question, kept[0][None], kept[1][None]).low[-1, 0])
+    if not np.isfinite(low) or (question.objectives[0].maximize and low <= 0):
+        return None
+    return 1.0 / low if question.objectives[0].maximize else low
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Let Optuna say nothing of every trial, nor of what it calls experimental."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            yield
+    finally:
+        optuna.logging.set_verbosity(before)

@@ -1,0 +1,258 @@
+"""Trials that are kept: a study in a database, continued where it exists, shared by several processes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import optuna
+
+from dse.models.shared.validity import is_within
+from dse.version import VERSION
+from results.stores import identities
+from results.stores.store import StoreError
+from scenarios.question import Question, Search
+from solvers.sampling import sampler
+from solvers.sampling.cma_states import UnreadableState
+from solvers.sampling.sampler import Found
+from solvers.sampling.trials import Designs, worth
+
+QUESTION, MADE_BY, SCENARIO, TITLE = "dse:question", "dse:version", "dse:scenario", "dse:title"
+AGREES = 1e-9
+BUSY_SECONDS = 60.0
+LOOK_EVERY = 0.1
+RETRIES = 3
+State = optuna.trial.TrialState
+
+
+class StudyError(StoreError):
+    """Trials cannot be kept where it is asked: the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often a trial that runs says so, s, and after which silence it counts as lost and is tried again."""
+
+    heartbeat: int = 5
+    grace: int = 30
+
+
+PACE = Pace()
+
+
+def search(question: Question, asked: Search) -> Found:
+    """Try designs of a question: in memory, or where trials are to be kept, by as many processes as asked.
+
+    Raises StudyError where the study cannot be opened, or belongs to another question.
+    """
+    if not asked.storage and asked.workers == 1:
+        return sampler.search(question, asked)
+    if asked.storage:
+        return _kept(question, asked)
+    with tempfile.TemporaryDirectory() as folder:
+        found = _kept(question, replace(asked, storage=str(Path(folder) / "study.db")))
+    return replace(found, search=asked)
+
+
+def _kept(question: Question, asked: Search) -> Found:
+    designs = Designs(question)
+    if designs.empty:
+        return Found(asked, empty=True)
+    with sampler.quiet():
+        study, storage = opened(designs, asked)
+        try:
+            if asked.workers > 1:
+                from solvers.sampling import study_workers
+
+                study_workers.run(question, asked, lambda: finished(study, storage) >= asked.trials)
+            else:
+                study.sampler = sampler.made(asked, 0, len(study.get_trials(deepcopy=False)))
+                work(study, storage, sampler.objective(designs, asked), asked.trials)
+            _close(study, storage)
+            return sampler.read(designs, asked, study)
+        except UnreadableState as problem:
+            raise StudyError(f"{asked.storage}: the study {asked.study!r}: {problem}") from problem
+        finally:
+            storage.remove_session()
+            storage.engine.dispose()
+
+
+def url(storage: str) -> str:
+    """Return the URL that SQLAlchemy takes for a file or a database."""
+    if "://" not in storage:
+        return f"sqlite:///{Path(storage).absolute()}"
+    return storage.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+def connected(asked: Search, pace: Pace = PACE) -> optuna.storages.RDBStorage:
+    """Connect to the database that keeps the trials; raises StudyError."""
+    where = url(asked.storage)
+    options: dict[str, Any] = {"pool_pre_ping": True}
+    if where.startswith("sqlite"):
+        # writers wait for each other
+        options = {"connect_args": {"timeout": BUSY_SECONDS}}
+    try:
+        return optuna.storages.RDBStorage(
+            where,
+            engine_kwargs=options,
+            heartbeat_interval=pace.heartbeat,
+            grace_period=pace.grace,
+            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(
+                max_retry=RETRIES
+            ),
+        )
+    except ImportError as problem:
+        text = f"{asked.storage}: PostgreSQL needs a driver: pip install 'codesign-dse[postgres]'"
+        raise StudyError(text) from problem
+    except Exception as problem:  # SQLAlchemy's own, Optuna's own, or the driver's
+        raise StudyError(f"{asked.storage}: no study can be kept there: {_first_line(problem)}") from problem
+
+
+def opened(designs: Designs, asked: Search) -> tuple[optuna.Study, optuna.storages.RDBStorage]:
+    """Open the study of a question, or begin it; raises StudyError where it holds another question's trials."""
+    storage = connected(asked)
+    try:
+        study = optuna.create_study(
+            study_name=asked.study,
+            storage=storage,
+            directions=sampler.directions(designs.question),
+            load_if_exists=True,
+        )
+        _own(study, designs, asked)
+    except (optuna.exceptions.OptunaError, ValueError) as problem:
+        raise StudyError(f"{asked.storage}: {_first_line(problem)}") from problem
+    return study, storage
+
+
+def loaded(asked: Search, pace: Pace) -> tuple[optuna.Study, optuna.storages.RDBStorage]:
+    """Open a study that there is, as a worker does."""
+    storage = connected(asked, pace)
+    return optuna.load_study(study_name=asked.study, storage=storage), storage
+
+
+def _own(study: optuna.Study, designs: Designs, asked: Search) -> None:
+    """Mark a new study as this question's; refuse one that is not."""
+    question, told = designs.question, study.user_attrs
+    place = f"{asked.storage}: the study {asked.study!r}"
+    other = 'name another one (study = "…" under [search], or --study), or another storage'
+    if QUESTION not in told:
+        if study.get_trials(deepcopy=False):
+            raise StudyError(f"{place} was not made by dse; {other}")
+        study.set_user_attr(QUESTION, identity(question))
+        study.set_user_attr(MADE_BY, VERSION)
+        study.set_user_attr(SCENARIO, question.scenario_text)
+        study.set_user_attr(TITLE, question.title)
+        study.set_metric_names([g.name for g in question.objectives] or ["any design"])
+        return
+    if told[QUESTION] != identity(question):
+        title = f" ({told[TITLE]})" if told.get(TITLE) else ""
+        raise StudyError(f"{place} holds the trials of another question{title}; {other}")
+    if told.get(MADE_BY) != VERSION:
+        raise StudyError(f"{place} was made by dse {told.get(MADE_BY)}, this is dse {VERSION}; {other}")
+    _still_true(study, designs, f"{place} holds what the model no longer says; {other}")
+
+
+def _still_true(study: optuna.Study, designs: Designs, otherwise: str) -> None:
+    """Evaluate the first and the last trial again: a user's own model may have changed since."""
+    if not designs.question.objectives:
+        return
+    done = study.get_trials(deepcopy=False, states=(State.COMPLETE,))
+    for trial in {t.number: t for t in (*done[:1], *done[-1:])}.values():
+        missing = {k.name for k in designs.knobs} - set(trial.params)
+        now = None if missing else worth(designs.design(trial.params))
+        if (
+            now is None
+            or sampler.FAILURE in trial.user_attrs
+            or max(map(abs, trial.values)) >= sampler.PENALTY
+        ):
+            if missing:
+                raise StudyError(otherwise)
+            continue
+        if not all(math.isclose(a, b, rel_tol=AGREES) for a, b in zip(now.goals, trial.values, strict=True)):
+            raise StudyError(otherwise)
+
+
+def identity(question: Question) -> str:
+    """Return what makes a question this question and no other, as a SHA-256: all but how it is searched."""
+    told = {
+        "model": question.model.name,
+        "given": dict(question.given),
+        "decide": [dataclasses.asdict(d) for d in question.decide],
+        "objectives": [dataclasses.asdict(g) for g in question.objectives],
+        "limits": [dataclasses.asdict(x) for x in question.limits],
+        "waive": sorted(question.waive),
+        "idle": question.idle,
+        "machines": {name: dict(m) for name, m in question.machines.items()},
+    }
+    if is_within(question.model):
+        told["valid"] = True
+    return identities.digest(told)
+
+
+def finished(study: optuna.Study, storage: optuna.storages.RDBStorage) -> int:
+    """Count the trials that came to an end."""
+    return int(storage.get_n_trials(storage.get_study_id_from_name(study.study_name), State.COMPLETE))
+
+
+def work(
+    study: optuna.Study,
+    storage: optuna.storages.RDBStorage,
+    objective: Callable[[optuna.Trial], Any],
+    trials: int,
+    patience: float = 2.0 * PACE.grace,
+) -> None:
+    """Try designs until a study has so many finished trials, and no more, beside whoever else works on it.
+
+    A trial whose process died is tried again once it has been silent for long enough. Where all that is
+    missing is under way elsewhere, this waits for it, and after ``patience`` s without news tries one more itself.
+    """
+    number = storage.get_study_id_from_name(study.study_name)
+    seen, since, alone = -1, time.monotonic(), False
+
+    def value(trial: optuna.Trial) -> Any:
+        # two may have begun the last trial at the same time: it belongs to the one with the lower number
+        if not alone and trial.number >= trials and _before(study, trial.number) >= trials:
+            raise optuna.TrialPruned
+        return objective(trial)
+
+    while (done := storage.get_n_trials(number, State.COMPLETE)) < trials:
+        optuna.storages.fail_stale_trials(study)
+        under_way = storage.get_n_trials(number, State.RUNNING)
+        if done != seen:
+            seen, since = done, time.monotonic()
+        waiting = storage.get_n_trials(number, State.WAITING) > 0
+        alone = time.monotonic() - since >= patience
+        if not waiting and done + under_way >= trials and not alone:
+            time.sleep(LOOK_EVERY)
+            continue
+        # taken for lost by others while it was only slow: they have tried it again
+        try:
+            study.optimize(value, n_trials=1)
+        except optuna.exceptions.UpdateFinishedTrialError:
+            continue
+
+
+def _before(study: optuna.Study, number: int) -> int:
+    """Count the trials that began before this one and have not failed."""
+    alive = study.get_trials(deepcopy=False, states=(State.COMPLETE, State.RUNNING, State.WAITING))
+    return sum(t.number < number for t in alive)
+
+
+def _close(study: optuna.Study, storage: optuna.storages.RDBStorage) -> None:
+    """End what a process that died has left under way or waiting, now that all that was asked for is done."""
+    for trial in study.get_trials(deepcopy=False, states=(State.RUNNING, State.WAITING)):
+        try:
+            study.tell(trial.number, state=State.FAIL)
+        except (optuna.exceptions.UpdateFinishedTrialError, ValueError):
+            continue
+
+
+def _first_line(problem: BaseException) -> str:
+    text = str(problem).strip() or type(problem).__name__
+    return text.splitlines()[0]
