@@ -43,6 +43,8 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     if solution.objective is not None and goal:
         label = goal if solution.status in {Status.EVALUATED, Status.INFEASIBLE} else f"{least} {goal}"
         found.append((label, words.objective(solution)))
+    if solution.next_best is not None and goal:
+        found.append(("next best", words.next_best(solution, solution.next_best)))
     if solution.measure:
         found.append(("measure", solution.measure))
     if solution.runaway and solution.runaway not in solution.message:

@@ -238,6 +238,7 @@ def _checked(question: Question, outcome: Outcome) -> Solution:
         certificate=outcome.certificate,
         solver=outcome.solver,
         message=outcome.message,
+        next_best=outcome.next_best,
     )
     if outcome.status is Status.EVALUATED:
         return solution
