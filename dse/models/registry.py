@@ -31,6 +31,7 @@ _BUILT_IN = {
     "blocks": "dse.models.blocks:BLOCKS",
     "dvfs": "dse.models.dvfs:DVFS",
     "exabounds": "dse.models.exabounds:EXABOUNDS",
+    "transformer_training": "dse.models.transformer_training:TRANSFORMER_TRAINING",
 }
 _COMMON = (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)
 _registered: dict[str, Model] = {}
