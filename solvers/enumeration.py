@@ -150,7 +150,7 @@ def optimum(question: Question) -> Outcome:
     if every is None or every.size > LARGEST:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
     target = math.inf
-    if every.size > designs.CHUNK and question.objectives:
+    if every.size > designs.OUTRIGHT and question.objectives:
         target = _target(question, every)
         every = designs.grid(question, target) or every
     left, low = Table({}, question, {n: np.zeros(0) for n in every.names}), math.inf
@@ -169,7 +169,10 @@ def optimum(question: Question) -> Outcome:
     if not question.objectives:
         text = "a design that meets all limits"
         return Outcome(Status.FEASIBLE, x, certificate=text, solver=ENUMERATION)
-    text = f"all combinations enumerated ({every.size} not excluded by interval bounds)"
+    whole = designs.everything(question)
+    text = f"all {every.size} combinations enumerated"
+    if whole is None or every.size < whole.size:
+        text = f"all combinations enumerated ({every.size} not excluded by interval bounds)"
     tied = {n: v[best.tied[0]] for n, v in left.x.items()}
     ranges = {n: (float(v.min()), float(v.max())) for n, v in tied.items() if v.size and v.min() < v.max()}
     sign = -1.0 if question.objectives[0].maximize else 1.0

@@ -90,7 +90,7 @@ def test_none_of_a_large_list_is_left_out(maximize: bool, monkeypatch: pytest.Mo
     decide = {"processors": {"integer": True, "max": 400}, "memory": memory}
     asked = question(load(NBODY | {"objective": goal, "decide": decide}))
     whole = enumeration.optimum(asked)
-    monkeypatch.setattr(designs, "CHUNK", 1000)
+    monkeypatch.setattr(designs, "OUTRIGHT", 1000)
     pruned = enumeration.optimum(asked)
     assert pruned.certificate != whole.certificate
     assert whole.next_best is not None
