@@ -260,6 +260,11 @@ def _distributed(made: _Made, figures: Figures, size: int, power: _Power | None)
             most = (power.design + power.overhead) / words
             source = "constant_power/2 over memory_capacity; at most all power"
             made.add("memory_power_per_word", power.constant / 2 / words, source, (0.0, most))
+    if "processors_per_node" in figures:
+        made.add("processors_per_node", _number(figures, "processors_per_node"), "processors_per_node")
+    if power is not None and power.overhead:
+        source = "node_power/processors_per_node - thermal_design_power"
+        made.add("overhead_power", power.overhead, source, (0.0, power.overhead))
     links = [link for link in (_NETWORK, _NODE) if link.rate in figures and link.latency in figures]
     if power is None or not links:
         return

@@ -49,7 +49,7 @@ def _entry(key: str, value: Value) -> Iterator[str]:
 
 
 def _number(value: float | str, unit: str) -> str:
-    return f'"{value:.{_DIGITS}g} {unit}"'
+    return f'"{f"{value:.{_DIGITS}g} {unit}".rstrip()}"'
 
 
 def write(folder: Path) -> None:

@@ -33,6 +33,7 @@ _BUILT_IN = {
     "blocks": "dse.models.platforms.blocks:BLOCKS",
     "dvfs": "dse.models.platforms.dvfs:DVFS",
     "exabounds": "dse.models.exabounds:EXABOUNDS",
+    "transformer_training": "dse.models.transformers.transformer_training:TRANSFORMER_TRAINING",
 }
 _COMMON = (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)
 _registered: dict[str, Model] = {}

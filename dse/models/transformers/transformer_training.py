@@ -1,0 +1,237 @@
+"""A step of training a dense decoder on many devices: memory, time and its parts, energy, and what a run takes.
+
+L layers of hidden size h, in p stages of v parts each, each layer on t devices, in d replicas: n = d t p devices. A
+step takes B sequences of s tokens in m = B/(b d) micro batches of b for each replica.
+
+**Memory** of a device of the first stage, which holds most. Of N parameters it has N/(p t) of the layers and V h/t of
+the embedding, in parameter, gradient and optimiser bytes; ZeRO splits the optimiser (1), gradients (2) and parameters
+(3) over d. A layer stores for its backward pass (arXiv 2205.05198, (1)-(6); bytes of 16 bits)
+
+    nothing computed again            sbh (10 + 24/t + 5 a s/(h t));  sbh/t (34 + 5 a s/h) with sequence parallelism
+    selective                         the same without 5 a s/h
+    full                              2 sbh (2 sbh/t with sequence parallelism)
+
+and the first stage stores as many layers as are in flight: L in a plain one-forward-one-backward schedule, in an
+interleaved one L (1 + (p-1)/(p v)), and in both no more than m micro batches of its L/p. Beside that one layer's
+activations exist while it is computed again, and the logits where p = 1.
+
+**Time.** A micro batch spends in a stage, with the times of ``dse.models.transformers.transformer_layer`` (forward
+c, of which the core c_k) and messages M of b s h values,
+
+    c_s = L/p max(c (3 + r), K λ) + L/p (4 + 2 r_f) A(t, M) + λb
+
+r = 1 and r_f = 1 where all is computed again, r = c_k/c where selected; K = 30 (3 + r) kernels, which the host launches
+one by one. A ring of n devices, g of them in a node, passes V bytes on to all, reducing them, in (Patarasuk and Yuan)
+
+    A(n, V) = 2 (g-1) (V/g βl + αl) + 2 (n/g - 1) (V/n βn + αn)
+
+with g = min(t, nn) for layers and min(d, nn/t) for replicas. Then (arXiv 2104.04473, 2.2)
+
+    step = m (c_s + logits) + (p-1)/v c_s + v 2 m messages between stages + A(d, gradients) + optimiser
+
+with no overlap: what a machine hides is part of its fitted constants. With ZeRO, gradients are reduced to their owners
+and parameters gathered, once a step (1), gradients for each micro batch (2), and parameters twice for each (3).
+
+**Energy** is derived, not measured: a device draws π1 + Po all the time and Δπ more while it computes. In the catalogue
+π1 lies between 0 and the design power, so the energy does, too: ask at both ends. The site (PUE), the price of
+electricity and devices and the carbon count in ``cost`` and ``carbon``.
+
+What is left out: biases and norms (13 h of 12 h² parameters), the embedding's time, failures, loading of data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dse.models.arithmetic import divides, maximum, minimum, reaches
+from dse.models.model import Model
+from dse.models.shared.sums import held, sum_of
+from dse.models.shared.totals import totals
+from dse.models.transformers import transformer_layer as layer
+from dse.models.transformers.transformer_quantities import (
+    FULL,
+    INPUTS,
+    LIMITS,
+    MACHINE,
+    METRICS,
+    NONE,
+    SELECTIVE,
+)
+
+# kernels that a layer's forward pass launches: products, norms, sums, masks, casts
+KERNELS = 30.0
+
+_STEP = ("compute", "recompute", "tensor", "pipeline", "bubble", "data", "optimiser")
+_MEMORY = ("parameters", "gradients", "optimiser", "activations", "working")
+SUMS = (
+    sum_of("step_time", "what it is spent on", {part: f"step_{part}" for part in _STEP}),
+    sum_of("device_memory", "what it holds", {part: f"memory_{part}" for part in _MEMORY}),
+)
+
+
+def equations(g: Any) -> Mapping[str, Any]:
+    """Memory of the first stage, time of a step by its parts, and what follows for a run."""
+    x = layer.shape(g, g.micro_batch)
+    m, d, t, p = g.machine, g.data_parallel, g.tensor_parallel, g.pipeline_parallel
+    micro_batches = g.global_batch / (g.micro_batch * d)
+    devices = d * t * p
+    weights = g.layers * layer.parameters(x)
+    of_device = (weights / p + g.vocabulary * g.hidden) / t
+    memory = _memory(g, x, micro_batches, of_device)
+    step, busy = _step(g, x, micro_batches, of_device)
+    whole = layer.shape(g, g.global_batch)
+    model = 3.0 * (
+        g.layers * layer.flops(whole) + 2.0 * g.global_batch * g.sequence * g.hidden * g.vocabulary
+    )
+    work = model * g.flop
+    step_time = _sum(step)
+    tokens = g.global_batch * g.sequence
+    steps = g.tokens / tokens if hasattr(g, "tokens") else 1.0
+    drawn = devices * ((m.constant_power + m.overhead_power) * step_time + m.usable_power * busy)
+    held_bytes = _sum(memory)
+    words = held_bytes / m.word_size * g.word
+    return {
+        **totals(steps * step_time, steps * drawn, steps * work),
+        "devices": devices,
+        "steps": steps,
+        "micro_batches": micro_batches,
+        "flops": work,
+        "parameters": weights + g.vocabulary * g.hidden,
+        "tokens_per_second": tokens / step_time,
+        "energy_per_token": drawn / tokens,
+        "model_flops_utilisation": work * m.time_per_flop / (devices * step_time),
+        "step_time": step_time,
+        **{f"step_{name}": value for name, value in step.items()},
+        "device_memory": held_bytes,
+        **{f"memory_{name}": value for name, value in memory.items()},
+        "memory_capacity": words / m.memory_capacity,
+        "heads_split": divides(t, g.heads),
+        "layers_split": divides(p * g.interleaving, g.layers),
+        "batch_split": divides(g.micro_batch * d, g.global_batch),
+        "schedule": reaches(g.interleaving, 2.0) * p / micro_batches,
+    }
+
+
+def _sum(parts: Mapping[str, Any]) -> Any:
+    first, *rest = parts.values()
+    for value in rest:
+        first = first + value
+    return first
+
+
+def _memory(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> dict[str, Any]:
+    """Return the bytes of a device of the first stage by what they hold."""
+    stage, d, p, v = int(g.zero), g.data_parallel, g.pipeline_parallel, g.interleaving
+    full = layer.stored(x, core=True)
+    kept = {
+        NONE: full,
+        SELECTIVE: layer.stored(x, core=False),
+        FULL: x.width * x.values / x.split,
+    }[g.recomputation]
+    more = reaches(v, 2.0) * (p - 1.0)
+    in_flight = minimum(p * v + more, micro_batches * v) / (p * v)
+    again = {NONE: 0.0 * full, SELECTIVE: 2.5 * x.width * x.scores, FULL: full}[g.recomputation]
+    # in 4 bytes, beside the values themselves
+    logits = (4.0 / 2.0) * x.width * x.batch * x.sequence * g.vocabulary / x.tensor
+    alone = 1.0 - reaches(p, 2.0)
+    return {
+        "parameters": g.parameter_bytes * of_device / (d if stage >= 3 else 1.0),
+        "gradients": g.gradient_bytes * of_device / (d if stage >= 2 else 1.0),
+        "optimiser": g.optimiser_bytes * of_device / (d if stage >= 1 else 1.0),
+        "activations": kept * g.layers * in_flight,
+        "working": again + alone * logits,
+    }
+
+
+def _step(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> tuple[dict[str, Any], Any]:
+    """Return the time of a step by its parts, and for how long of it a device computes."""
+    m, d, t, p, v = g.machine, g.data_parallel, g.tensor_parallel, g.pipeline_parallel, g.interleaving
+    core = layer.core_time(g, x)
+    forward = core + layer.rest_time(g, x)
+    once, again = _launched(m, forward, 3.0, 0.0)
+    if g.recomputation == SELECTIVE:
+        once, again = _launched(m, forward, 3.0, core / forward)
+    elif g.recomputation == FULL:
+        once, again = _launched(m, forward, 3.0, 1.0)
+    passes = 6.0 if g.recomputation == FULL else 4.0
+    within = minimum(t, m.processors_per_node)
+    message = x.width * x.values
+    tensor = passes * ring(g, t, within, message)
+    in_stage = g.layers / p
+    rows = x.batch * x.sequence
+    logits = 3.0 * layer.product(g, 1.0, rows, g.vocabulary / t, g.hidden, x.width)
+    fixed = m.micro_batch_time
+    # the stage next to one lies t d devices further on
+    away = reaches(t * d, m.processors_per_node)
+    to_next = reaches(p, 2.0) * (
+        message
+        / x.split
+        * (away * m.time_per_word + (1.0 - away) * m.core_time_per_word)
+        / m.word_size
+        * g.word
+        + (away * m.time_per_message + (1.0 - away) * m.core_time_per_message) * g.message
+    )
+    filling = (p - 1.0) / v
+    data = _between_replicas(g, micro_batches, of_device)
+    touched = (2.0 * g.optimiser_bytes + g.gradient_bytes + g.parameter_bytes) * of_device
+    optimiser = touched / (d if g.zero != "0" else 1.0) * layer.time_of_byte(g)
+    parts = {
+        "compute": micro_batches * (in_stage * once + logits + fixed),
+        "recompute": micro_batches * in_stage * again,
+        "tensor": micro_batches * in_stage * tensor,
+        "pipeline": 2.0 * v * micro_batches * to_next,
+        "bubble": filling * (in_stage * (once + again + tensor) + fixed),
+        "data": data,
+        "optimiser": optimiser,
+    }
+    return parts, parts["compute"] + parts["recompute"]
+
+
+def _launched(m: Any, forward: Any, passes: float, more: Any) -> tuple[Any, Any]:
+    """Return the time of ``passes`` through a layer and of ``more`` of it again, on the device or in launching."""
+    each = maximum(forward, KERNELS * m.launch_time)
+    return passes * each, more * each
+
+
+def ring(g: Any, devices: Any, within: Any, data: Any) -> Any:
+    """Return the time in which ``devices``, ``within`` of them in each node, all have the sum of ``data`` bytes."""
+    return half_ring(g, devices, within, data) * 2.0
+
+
+def half_ring(g: Any, devices: Any, within: Any, data: Any) -> Any:
+    """Return the time in which each of ``devices`` has a part of the sum of ``data`` bytes, or all have all parts."""
+    m = g.machine
+    words = data / m.word_size * g.word
+    inside = (within - 1.0) * (words / within * m.core_time_per_word + m.core_time_per_message * g.message)
+    nodes = devices / within
+    return inside + (nodes - 1.0) * (words / devices * m.time_per_word + m.time_per_message * g.message)
+
+
+def _between_replicas(g: Any, micro_batches: Any, of_device: Any) -> Any:
+    """Return the time in which replicas exchange gradients, and parameters where these are split."""
+    m, d = g.machine, g.data_parallel
+    within = minimum(d, maximum(m.processors_per_node / g.tensor_parallel, 1.0))
+    gradients = half_ring(g, d, within, g.gradient_bytes * of_device)
+    if g.zero == "0":
+        return 2.0 * gradients
+    parameters = half_ring(g, d, within, g.parameter_bytes * of_device)
+    if g.zero == "1":
+        return gradients + parameters
+    return micro_batches * gradients + (parameters if g.zero == "2" else 2.0 * micro_batches * parameters)
+
+
+TRANSFORMER_TRAINING = Model(
+    name="transformer_training",
+    title="Training a dense decoder in parallel",
+    source="Korthikanti et al. 2022 (arXiv 2205.05198), Narayanan et al. 2021 (arXiv 2104.04473)",
+    machine=MACHINE,
+    inputs=INPUTS,
+    metrics=METRICS,
+    limits=LIMITS,
+    equations=equations,
+    sums=SUMS,
+    work=("flops", "steps"),
+    hardware=(held("devices", "devices"),),
+    notes=f"{__doc__}\n## A layer\n\n{layer.__doc__}",
+)
