@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from itertools import count, takewhile
 
-from dse.quantities import Quantity
+from dse.quantities import Quantity, kind
 from scenarios.language.errors import shown
 from scenarios.language.reading import Reader, box, choice
 from scenarios.language.schema import Decide
@@ -31,9 +31,25 @@ def roles(reader: Reader, key: str, entry: Decide) -> bool:
             f"{entry.powers_of} has no powers to choose from",
             "write a whole number of at least 2",
         )
+    if entry.divides is not None:
+        _divisor_roles(reader, key, entry, entry.divides)
     if entry.max_halvings is not None:
         _halving_roles(reader, key, entry, entry.max_halvings)
     return reader.findings.count == before
+
+
+def _divisor_roles(reader: Reader, key: str, entry: Decide, of: tuple[str, ...]) -> None:
+    add = reader.findings.add
+    if not of:
+        add(f"{key}.divides", "the list is empty", 'name a given number: divides = "heads"')
+    if len(set(of)) < len(of):
+        add(f"{key}.divides", "a name is listed twice", "list every name once")
+    if entry.max_halvings is not None:
+        add(key, "divides and max_halvings exclude each other", "keep one of them")
+    q = reader.parameters.get(key.removeprefix("decide."))
+    if q is not None and q.unit:
+        wrong = f"{q.name} is {kind(q.unit)}, and only a plain number divides another"
+        add(f"{key}.divides", wrong, "write values, or powers_of")
 
 
 def _halving_roles(reader: Reader, key: str, entry: Decide, halvings: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from dse.models.model import MACHINE_PREFIX, Model
@@ -30,6 +30,10 @@ STRETCH = Quantity(
 )
 
 
+Menu = Callable[[Mapping[str, float | str]], tuple[float, ...] | None]
+"""What returns the values that given numbers allow; None while one of these is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A decided variable.
@@ -38,7 +42,8 @@ class Decision:
     ``values``: the only values allowed, ascending (also for ``powers_of`` and whole halvings; these fill the
     domain, since bounds are limits of their own); ``choices``: names of categorical values; ``base``: the
     machine's own value that halvings count from (machine parameters only); ``endless``: the values go on beyond
-    the domain's box (powers).
+    the domain's box (powers); ``menu``: where the values hang on given numbers (see ``scenarios.divisors``), what
+    returns them, by which ``values`` follow once a machine is chosen (None before).
     """
 
     name: str
@@ -49,6 +54,7 @@ class Decision:
     choices: tuple[str, ...] | None = None
     base: float | None = None
     endless: bool = False
+    menu: Menu | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +174,13 @@ def fixed(question: Question, chosen: Mapping[str, str]) -> Question:
     for name, value in chosen.items():
         machine = question.machines.get(machine_key(name, value))
         given.update({name: value} if machine is None or not _is_machine(name) else machine)
-    rest = tuple(d for d in question.decide if d.name not in chosen)
+    rest = tuple(_with_menu(d, given) for d in question.decide if d.name not in chosen)
     return settled(replace(question, given=given, decide=rest))
+
+
+def _with_menu(d: Decision, given: Mapping[str, float | str]) -> Decision:
+    """Return a decision with its menu, where it hangs on the machine that has been chosen."""
+    return d if d.menu is None or d.values is not None else replace(d, values=d.menu(given))
 
 
 def _is_machine(decision: str) -> bool:

@@ -116,6 +116,9 @@ def _answer(
             lambda q: _answer(q, neighbours, brief=True, kept=own),
             lambda q: _answer(q, neighbours, brief=brief, kept=own),
         )
+    if brief and designs.few(question):
+        # what recognition finds is told of the best choice only
+        return _listed(question, told=told)
     known = None if brief or kept is None else kept.get(id(question))
     if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
         tried = dataclasses.replace(known, found=known.found.tied())
@@ -139,6 +142,17 @@ def _answer(
         assert tried.problem.program is not None, "this is how programs are settled"
         return programs.explained(tried.problem.program, tried.found, solution, neighbours)
     return explanation.explained(tried.problem, solution, tried.found, neighbours)
+
+
+def _listed(question: Question, *, told: bool) -> Solution:
+    """Answer a question of few designs by trying them all, without what stands beside the optimum."""
+    from solvers import enumeration
+    from solvers.explaining import subsets
+
+    outcome = enumeration.optimum(question)
+    if outcome.x is None:
+        return _without_design(question, outcome, lambda: subsets.conflicts(question), told=told)
+    return _checked(question, outcome)
 
 
 def _ties_told(problem: Problem, solution: Solution) -> Solution:
@@ -241,6 +255,7 @@ def _checked(question: Question, outcome: Outcome) -> Solution:
         certificate=outcome.certificate,
         solver=outcome.solver,
         message=outcome.message,
+        next_best=outcome.next_best,
     )
     if outcome.status is Status.EVALUATED:
         return solution

@@ -8,8 +8,10 @@ from functools import partial
 
 from formulations.tolerances import TIE
 from results.solution import Alternative, Solution, Status
+from results.telling.facts import NextBest
 from scenarios.question import Question, combinations
 from solvers import side_by_side
+from solvers.outcome import ENUMERATION
 
 __all__ = ["best_of", "categorical", "combinations"]
 
@@ -61,7 +63,45 @@ def best_of(
         return dataclasses.replace(best, status=status, alternatives=told, certificate=text)
     text = f"best of {told_of}; {best.certificate}"
     variables = {**choice, **best.variables}
-    return dataclasses.replace(best, status=status, variables=variables, alternatives=told, certificate=text)
+    following = _next_best(question, best, [a for k, a in enumerate(answered) if k != number], choice)
+    return dataclasses.replace(
+        best,
+        status=status,
+        variables=variables,
+        alternatives=told,
+        certificate=text,
+        next_best=following,
+    )
+
+
+def _next_best(
+    question: Question,
+    best: Solution,
+    others: Sequence[tuple[Mapping[str, str], Solution]],
+    choice: Mapping[str, str],
+) -> NextBest | None:
+    """Return the next better design over all choices; None unless all of them say which theirs is.
+
+    What is as good as the best is no next better one: of such a choice the design behind it is.
+    """
+    if best.objective is None or (best.variables and best.solver != ENUMERATION):
+        return None
+    maximize = question.objectives[0].maximize
+    found = [] if best.next_best is None else [_joined(choice, best.next_best)]
+    for other, s in others:
+        if s.objective is None:
+            continue
+        if s.status not in (Status.OPTIMAL, Status.EVALUATED):
+            return None
+        if abs(s.objective - best.objective) > TIE * abs(best.objective):
+            found.append(NextBest({**other, **s.variables}, s.objective))
+        elif s.next_best is not None:
+            found.append(_joined(other, s.next_best))
+    return min(found, key=lambda n: -n.objective if maximize else n.objective, default=None)
+
+
+def _joined(choice: Mapping[str, str], told: NextBest) -> NextBest:
+    return dataclasses.replace(told, variables={**choice, **told.variables})
 
 
 def _tied(

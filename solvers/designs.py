@@ -21,6 +21,8 @@ from solvers.boxes import Array, Space
 
 CHUNK = 100_000
 """Designs that are evaluated together; a question of no more is answered by trying them all."""
+OUTRIGHT = 1_000_000
+"""Designs that are all tried before intervals are asked what limits leave of them: about as quick as asking."""
 LISTED = 40_000
 """Designs that are worth evaluating at many points."""
 
@@ -85,7 +87,7 @@ def grid(question: Question, target: float = math.inf) -> Grid | None:
 
     None where a decided variable is continuous or a choice among names.
 
-    Whole numbers are bounded by the user, by the quantity's domain, and, where that leaves more than one chunk, by
+    Whole numbers are bounded by the user, by the quantity's domain, and, where that leaves more than ``OUTRIGHT``, by
     what intervals prove about the limits: to try a few designs that break one costs less than such a proof.
     ``target``: combinations that are certainly worse are left out, too (of what is minimised, see boxes.enclose).
     """
@@ -95,7 +97,7 @@ def grid(question: Question, target: float = math.inf) -> Grid | None:
     if not np.all(where.discrete):
         return None
     every = _every(where)
-    if every is not None and every.size <= CHUNK:
+    if every is not None and every.size <= OUTRIGHT:
         return every
     kept = boxes.tighten(question, where, target=target)
     return Grid(where.names, (range(0),) * len(where.names)) if kept is None else _between(where, *kept)

@@ -8,7 +8,7 @@ own bound, whatever the equations are.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from formulations.arithmetics.many import Points, plain
 from formulations.evaluation import RowKey
 from formulations.tolerances import TIE
 from results.solution import Status
+from results.telling.facts import NextBest
 from scenarios.define import composed
 from scenarios.question import Question
 from solvers import boxes, designs
@@ -43,7 +44,8 @@ class Judged:
 
     ``best`` (N,): which design is handed out; ``value`` (N,): what is minimised there (infinite: nothing holds);
     ``missed`` (N,): the least, over all designs, by which some limit is broken; ``tied`` (N, designs): which are as
-    good; ``endless`` (N,): where something holds, but costs without end.
+    good; ``endless`` (N,): where something holds, but costs without end; ``reached`` (N, designs): what is minimised,
+    infinite where a limit is broken.
     """
 
     best: Points
@@ -51,6 +53,7 @@ class Judged:
     missed: Array
     tied: Mask
     endless: Mask
+    reached: Array
 
 
 def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
@@ -64,7 +67,8 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
     shape = (len(which), t.size)
     if not t.size:
         far, no = np.full(len(which), np.inf), np.zeros(len(which), dtype=bool)
-        return Judged(np.zeros(len(which), dtype=np.int64), far, far, np.zeros(shape, dtype=bool), no)
+        none = np.zeros(shape)
+        return Judged(np.zeros(len(which), dtype=np.int64), far, far, none > 0, no, none)
     at, ratios = numbers(t, near, which)
     goal, worst = full(minimised(t, at), shape), excess(ratios, shape)
     held = (worst <= FEASIBLE) & ~np.isnan(goal)
@@ -72,7 +76,7 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
     low = reached.min(axis=1)
     tied = held & (reached <= _close(low)[:, None])
     best = _first(t, at, tied, np.argmin(reached, axis=1))
-    return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1))
+    return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1), reached)
 
 
 def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str, Any], dict[RowKey, Any]]:
@@ -145,12 +149,16 @@ def optimum(question: Question) -> Outcome:
     every = designs.grid(question)
     if every is None or every.size > LARGEST:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
-    if every.size > designs.CHUNK and question.objectives:
-        every = designs.grid(question, _target(question, every)) or every
+    target = math.inf
+    if every.size > designs.OUTRIGHT and question.objectives:
+        target = _target(question, every)
+        every = designs.grid(question, target) or every
     left, low = Table({}, question, {n: np.zeros(0) for n in every.names}), math.inf
+    levels: list[Level] = []
     for part in every.parts(question):
         now = judged(part, question, ONE)
         left, low = left.joined(part.take(now.tied[0])), min(low, float(now.value[0]))
+        levels = _two_levels([*levels, *_levels(part, now.reached[0])])
         if left.size > POOL:
             left = left.take(judged(left, question, ONE).best)
     if not left.size:
@@ -161,17 +169,50 @@ def optimum(question: Question) -> Outcome:
     if not question.objectives:
         text = "a design that meets all limits"
         return Outcome(Status.FEASIBLE, x, certificate=text, solver=ENUMERATION)
-    text = f"all combinations enumerated ({every.size} not excluded by interval bounds)"
+    whole = designs.everything(question)
+    text = f"all {every.size} combinations enumerated"
+    if whole is None or every.size < whole.size:
+        text = f"all combinations enumerated ({every.size} not excluded by interval bounds)"
     tied = {n: v[best.tied[0]] for n, v in left.x.items()}
     ranges = {n: (float(v.min()), float(v.max())) for n, v in tied.items() if v.size and v.min() < v.max()}
-    bound = -low if question.objectives[0].maximize else low
-    return Outcome(Status.OPTIMAL, x, bound, text, ENUMERATION, ranges=ranges)
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+    other = None
+    # beyond the target designs may have been left out
+    if len(levels) > 1 and (target == math.inf or levels[1][0] ** sign * sign <= target):
+        other = NextBest(levels[1][1], sign * levels[1][0])
+    return Outcome(Status.OPTIMAL, x, sign * low, text, ENUMERATION, ranges=ranges, next_best=other)
+
+
+Level = tuple[float, dict[str, float]]
+"""What is minimised, and a design that has it."""
+
+
+def _levels(t: Table, reached: Array) -> Iterator[Level]:
+    """Go through the least value of a table and the next one, each with its first design."""
+    for _ in range(2):
+        best = int(np.argmin(reached)) if reached.size else 0
+        if not reached.size or not np.isfinite(reached[best]):
+            return
+        yield float(reached[best]), {n: float(v[best]) for n, v in t.x.items()}
+        reached = np.where(reached <= _close(reached[best]), np.inf, reached)
+
+
+def _two_levels(found: list[Level]) -> list[Level]:
+    """Return the least of some levels, and the least of those that are not as good."""
+    ordered = sorted(found, key=lambda level: level[0])
+    return [*ordered[:1], *(x for x in ordered[1:] if x[0] > float(_close(np.array(ordered[0][0]))))][:2]
 
 
 def _target(question: Question, every: Grid) -> float:
-    """Find what a sample of designs already reaches, with room for ties."""
+    """Find the second of the values that a sample of designs has, with room for ties: the next best is told, too.
+
+    As ``boxes.measured`` has them: of what is maximised the inverse. Twice the value where the sample has only one.
+    """
     even = np.linspace(0, every.size - 1, 1024)
     early = np.geomspace(1, every.size, 1024) - 1
     worst, goal = boxes.measured(question, every.at(np.concatenate([even, early]).astype(np.int64)))
     goal = goal[(worst <= 1 + FEASIBLE) & (goal > 0)]
-    return float(goal.min()) * (1 + 1e-6) if goal.size else math.inf
+    if not goal.size:
+        return math.inf
+    least = float(goal.min())
+    return float(goal[goal > least * (1 + 1e-6)].min(initial=2.0 * least)) * (1 + 1e-6)

@@ -18,14 +18,13 @@ from solvers.explaining.sensitivity import with_limit
 from solvers.outcome import Outcome
 
 ENUMERATED = enumeration.LARGEST
-QUICK = 300_000
 FEW, SHORT = 3, 3000
 
 
 def unstructured(question: Question) -> Outcome:
     """Enumeration where all is discrete, interval branch and bound where a proof is within reach, else a sampler."""
     count = designs.enumerable(question)
-    if count is not None and count <= QUICK:
+    if count is not None and count <= designs.OUTRIGHT:
         return enumeration.optimum(question)
     found = _product(question)
     if found is not None and found.status is not Status.FEASIBLE:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from results.solution import Status
+from results.telling.facts import NextBest
 
 ENUMERATION = "enumeration"
 """The solver of answers for which every design was tried."""
@@ -18,7 +19,7 @@ class Outcome:
     ``x``: SI value of every decided variable (None where there is no point). ``bound``: proven bound of the
     objective in the user's own sense and SI units (None: none known). ``certificate``: a sentence, what proves it.
     ``runaway``: the variable that runs away when unbounded. ``ranges``: by enumeration, the lowest and highest optimal
-    value of what is not unique.
+    value of what is not unique, and ``next_best``: the next better design with another objective, and that objective.
     """
 
     status: Status
@@ -29,6 +30,7 @@ class Outcome:
     runaway: str = ""
     message: str = ""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    next_best: NextBest | None = None
 
 
 @dataclass(frozen=True, slots=True)

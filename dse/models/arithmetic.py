@@ -232,6 +232,24 @@ def some(amount: Any) -> Any:
     return _flag(amount > NONE)
 
 
+# how far a quotient of whole numbers may be from a whole one by rounding, relative
+ROUNDED = 1e-9
+
+
+@singledispatch
+def uneven(x: Any) -> Any:
+    """Return 0 where a positive number is whole (to 1e-9 of it) and 1 elsewhere, element by element.
+
+    ``b / a + uneven(b / a)`` of whole numbers is at most 1 only where b divides a: see ``divides``.
+    """
+    return _flag(abs(x - np.rint(x)) > ROUNDED * abs(x))
+
+
+def divides(part: Any, whole: Any) -> Any:
+    """Return part/whole where it divides the whole, and more than 1 elsewhere: a ratio of a limit."""
+    return part / whole + uneven(whole / part)
+
+
 def only_where(flag: Any, value: Any, most: Any) -> Any:
     """Return a value >= 0 where a flag is 1, and 0 where it is 0, element by element; the value is at most ``most``.
 

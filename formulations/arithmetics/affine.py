@@ -297,6 +297,14 @@ def _some(amount: Linear) -> Linear | Refused:
 
 
 @arithmetic.pick.register(Refused)
+@arithmetic.uneven.register(Linear)
+def _uneven(x: Linear) -> Linear | Refused:
+    if x.value is None:
+        return Refused("whether one number divides another")
+    return constant(arithmetic.uneven(x.value))
+
+
+@arithmetic.uneven.register(Refused)
 @arithmetic.some.register(Refused)
 def _refused(reason: Refused, _values: Any = None) -> Refused:
     return reason
@@ -312,6 +320,7 @@ def _refused_difference(reason: Refused, _other: Any) -> Refused:
 @arithmetic.exp.register(Product)
 @arithmetic.pick.register(Product)
 @arithmetic.some.register(Product)
+@arithmetic.uneven.register(Product)
 @arithmetic.register_maximum(Product)
 @arithmetic.register_reaches(Product)
 @arithmetic.register_differs(Product)

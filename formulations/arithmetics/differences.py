@@ -146,6 +146,11 @@ def _of_a_difference(_x: Difference) -> Refused:
     return Refused("a logarithm or exponential of a difference")
 
 
+@arithmetic.uneven.register(Difference)
+def _uneven(_x: Difference) -> Refused:
+    return Refused("whether one number divides another")
+
+
 @arithmetic.register_maximum(Difference)
 @arithmetic.register_minimum(Difference)
 @arithmetic.register_reaches(Difference)

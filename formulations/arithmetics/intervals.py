@@ -194,6 +194,13 @@ arithmetic.register_maximum(Interval)(maximum)
 arithmetic.register_reaches(Interval)(reaches)
 
 
+@arithmetic.uneven.register(Interval)
+def uneven(x: Interval) -> Interval:
+    """Return 1 where an interval holds no whole number for certain, and anything between 0 and 1 elsewhere."""
+    none = np.ceil(x.lo * (1 - 2 * arithmetic.ROUNDED)) > np.floor(x.hi * (1 + 2 * arithmetic.ROUNDED))
+    return Interval(1.0 * none, np.ones(np.shape(none)))
+
+
 @arithmetic.pick.register(Interval)
 def _pick(which: Interval, values: Sequence[Any]) -> Interval:
     """From the least to the largest entry whose number lies in the interval."""

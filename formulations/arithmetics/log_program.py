@@ -287,6 +287,11 @@ def _minimum(a: Expression, b: Any) -> Any:
     return 1.0 / arithmetic.maximum(1.0 / a, 1.0 / b)
 
 
+@arithmetic.uneven.register(Expression)
+def _uneven(_x: Expression) -> Refused:
+    return Refused("whether one number divides another, which has no logarithm")
+
+
 @arithmetic.register_reaches(Expression)
 def _reaches(_a: Any, _b: Any) -> Refused:
     return Refused("a step, which has no logarithm")

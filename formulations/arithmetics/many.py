@@ -201,6 +201,11 @@ def _some(amount: Many) -> Many:
     return Many(amount.values > arithmetic.NONE)
 
 
+@arithmetic.uneven.register(Many)
+def _uneven(x: Many) -> Many:
+    return Many(arithmetic.uneven(x.values))
+
+
 @arithmetic.pick.register(Many)
 def _pick(which: Many, values: Sequence[Any]) -> Many:
     return Many(arithmetic.pick(which.values, [plain(v) for v in values]))

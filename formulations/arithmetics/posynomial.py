@@ -323,6 +323,12 @@ def _compared(_a: Any, _b: Any) -> Refused:
     return Refused("which of two unknown quantities is the larger")
 
 
+@arithmetic.uneven.register(Ratio)
+@arithmetic.uneven.register(Refused)
+def _uneven(_x: Any) -> Refused:
+    return Refused("whether one number divides another")
+
+
 @arithmetic.at_most.register(Ratio)
 def _at_most(value: Ratio, bound: Any) -> Any:
     return value / (max(bound, TINY) if np.ndim(bound) == 0 else np.maximum(bound, TINY))

@@ -257,6 +257,11 @@ def _differs(a: Any, b: Any) -> Slope:
     return _step(arithmetic.differs(a.value, b.value), arithmetic.differs(a.centre, b.centre), first)
 
 
+@arithmetic.uneven.register(Slope)
+def _uneven(x: Slope) -> Slope:
+    return _step(arithmetic.uneven(x.value), arithmetic.uneven(x.centre), x)
+
+
 @arithmetic.some.register(Slope)
 def _some(amount: Slope) -> Slope:
     return _step(arithmetic.some(amount.value), arithmetic.some(amount.centre), amount)

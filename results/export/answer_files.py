@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dse import files
 from results.solution import Solution
 from results.stores.trouble import StoreError, explained
-from results.telling.facts import Alternative, LimitState, Status
+from results.telling.facts import Alternative, LimitState, NextBest, Status
 from results.uncertainty import fresh
 
 if TYPE_CHECKING:
@@ -75,7 +75,13 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         world=_text(record.get("world", "")),
         spread={n: (_number(low), _number(high)) for n, (low, high) in record.get("spread", {}).items()},
         fresh=None if record.get("fresh") is None else fresh.read(record["fresh"]),
+        next_best=None if record.get("next_best") is None else _next_best(record["next_best"]),
     )
+
+
+def _next_best(record: Mapping[str, Any]) -> NextBest:
+    variables = {n: v if isinstance(v, str) else _number(v) for n, v in record["variables"].items()}
+    return NextBest(variables, _number(record["objective"]))
 
 
 def _known(value: Any) -> float | None:

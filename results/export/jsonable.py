@@ -20,7 +20,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
     None. ``units`` says in which SI unit each variable, metric and limit is; ``names`` what those numbers stand
     for that pick from a menu or say which case holds.
     """
-    found = {
+    found: dict[str, Any] = {
         "title": solution.title,
         "status": solution.status.value,
         "objective": solution.objective,
@@ -49,6 +49,9 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "names": _names(solution),
         "scenario": solution.scenario,
     }
+    if solution.next_best is not None:
+        told = solution.next_best
+        found["next_best"] = {"variables": dict(told.variables), "objective": told.objective}
     if solution.worlds:
         found |= {
             "measure": solution.measure,

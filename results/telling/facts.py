@@ -81,6 +81,14 @@ class Alternative(ByValue):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NextBest(ByValue):
+    """The design that would be best if all that are as good as the answer were taken away, and its objective."""
+
+    variables: Mapping[str, float | str]
+    objective: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Facts(ByValue):
     """The answer to one question; all numbers SI floats. Two are equal where all but ``seconds`` is the same.
 
@@ -105,6 +113,7 @@ class Facts(ByValue):
     over how many worlds, each a ``world``: "sample", or "vertex" or "world" of a box. Over samples ``metrics`` are
     means, and ``spread`` is what 5 % and 95 % of them are below; of a box they are nominal, with least and greatest.
     ``fresh``: what the design comes to in samples that it was not chosen on.
+    ``next_best``: where every design was tried, the next better one; None where there is no other, or none known.
     """
 
     status: Status
@@ -144,3 +153,4 @@ class Facts(ByValue):
     world: str = ""
     spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     fresh: Fresh | None = None
+    next_best: NextBest | None = None

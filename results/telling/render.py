@@ -25,6 +25,7 @@ _PROOF = dict.fromkeys((Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED), "p
 WIDTH = 100
 INDENT = 2
 TOP = 6
+MOST_CHOICES = 24
 COLOURS = {
     Status.OPTIMAL: "green",
     Status.EVALUATED: "green",
@@ -43,6 +44,8 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     if solution.objective is not None and goal:
         label = goal if solution.status in {Status.EVALUATED, Status.INFEASIBLE} else f"{least} {goal}"
         found.append((label, words.objective(solution)))
+    if solution.next_best is not None and goal:
+        found.append(("next best", words.next_best(solution, solution.next_best)))
     if solution.measure:
         found.append(("measure", solution.measure))
     if solution.runaway and solution.runaway not in solution.message:
@@ -86,7 +89,7 @@ def parts(solution: Facts) -> list[Part]:
             _parameters(solution),
         ),
         Part(
-            "alternatives",
+            _of_choices(solution),
             ("choice", solution.objective_name or "objective", "ratio to the chosen", "remark"),
             _choices(solution),
         ),
@@ -198,8 +201,19 @@ def _felt(solution: Facts) -> list[tuple[str, float]]:
     return sorted(felt, key=lambda item: -abs(item[1]))
 
 
+def _of_choices(solution: Facts) -> str:
+    more = len(solution.alternatives) - MOST_CHOICES
+    return "alternatives" + (f" (the {MOST_CHOICES} best; {more} more in --json)" if more > 0 else "")
+
+
 def _choices(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple(_choice(solution, told) for told in solution.alternatives)
+    """Return the choices in file order; of many the best, best first."""
+    told = solution.alternatives
+    if len(told) > MOST_CHOICES:
+        worst, sign = math.inf, -1.0 if solution.maximize else 1.0
+        reached = [worst if a.objective is None else sign * a.objective for a in told]
+        told = tuple(told[i] for i in sorted(range(len(told)), key=reached.__getitem__)[:MOST_CHOICES])
+    return tuple(_choice(solution, a) for a in told)
 
 
 def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:

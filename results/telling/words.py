@@ -10,7 +10,7 @@ from results.telling.facts import Status
 from results.telling.limits import base_name
 
 if TYPE_CHECKING:
-    from results.telling.facts import Facts, LimitState
+    from results.telling.facts import Facts, LimitState, NextBest
 
 DIGITS = 6
 MOST_DIGITS = 12
@@ -82,6 +82,18 @@ def objective(solution: Facts) -> str:
         gap = "" if solution.gap is None else f" (gap {100 * solution.gap:.3g} %)"
         text += f"; proven: {side} {value(solution.bound, unit)}{gap}"
     return text
+
+
+def next_best(solution: Facts, told: NextBest) -> str:
+    """Say what the next better design loses, and by what it differs from the answer."""
+    unit = solution.units.get(solution.objective_name, "")
+    text, now = value(told.objective, unit), solution.objective
+    if now and math.isfinite(told.objective / now):
+        text += f", {100 * abs(told.objective / now - 1):.3g} % {'less' if told.objective < now else 'more'}"
+    other = {n: v for n, v in told.variables.items() if v != solution.variables.get(n)}
+    return (
+        f"{text}: {', '.join(f'{n} {metric(solution, n, v)}' for n, v in other.items())}" if other else text
+    )
 
 
 def buys(solution: Facts, name: str, state: LimitState) -> str:

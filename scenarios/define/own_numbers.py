@@ -16,6 +16,7 @@ from dse import models
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, UnitError, kind, to_si, written_unit
 from dse.units import table
+from scenarios import divisors
 from scenarios.define import dimensions
 from scenarios.define.composed import SOURCE
 from scenarios.define.expressions import FUNCTIONS
@@ -236,6 +237,12 @@ class Names:
             return False
         ends = {f"{key}.{s}": v for s, v in (("min", entry.min), ("max", entry.max)) if v is not None}
         listed = {f"{key}.values[{i}]": v for i, v in enumerate(entry.values or ())}
+        if entry.divides and not ends and not listed:
+            meaning = f"{name}, decided in the scenario"
+            self.inputs[name] = Quantity(
+                name, name, "", meaning, SOURCE, minimum=1.0, floor=1.0, ceiling=divisors.LARGEST
+            )
+            return True
         if not listed and len(ends) < 2:
             wrong = f"{name} is a quantity of the file's own, and nothing else says where it ends"
             lacking = "min" if f"{key}.min" not in ends else "max"

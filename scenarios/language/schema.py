@@ -51,6 +51,9 @@ class Decide(Part):
     """The only values allowed: numbers, or names where the quantity is a choice among names."""
     powers_of: Count | None = None
     """Only whole powers of this number."""
+    divides: Names | None = None
+    """Only whole numbers that divide this given number, or each of a list: "heads", or ["heads", "layers"]. Names of
+    inputs, machine parameters ("machine.NAME"), or definitions of such."""
     max_halvings: Bare | None = None
     """A machine parameter may be halved up to so many times from its catalogue value."""
 

@@ -94,7 +94,7 @@ def template(model: str) -> str:
         *prices(m),
         *(row for table in (m.structure.tables if m.structure else ()) for row in table_lines(table)),
         "",
-        "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of",
+        "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of, divides",
         *(line(f"{q.name} = {_range(q)}", about(q)) for q in decided),
         *([] if decided else [f"machine = {{ values = {_machines(m)} }}"]),
         '# "machine.energy_per_flop" = { max_halvings = 10 }',
@@ -125,7 +125,7 @@ def _fitted(name: str, m: Model, fit: Fitted) -> Iterator[str]:
     yield from (line(f"{q.name} = {middle[q.name]:.4g}", about(q)) for q in others)
     yield from (
         "",
-        "[decide]  # bounds default to the range of the measurements; also: integer, values, powers_of",
+        "[decide]  # bounds default to the range of the measurements; also: integer, values, powers_of, divides",
     )
     low, high = ends[first.name]
     yield line(

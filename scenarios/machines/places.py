@@ -46,8 +46,9 @@ def read(shape: Shape, roles: Roles, outer: Mapping[Slot, AxisValues], at: Mappi
     """Read the machines where the axes ``outer`` stand ``at`` these values, noting all mistakes."""
     elsewhere = frozenset(n.removeprefix(MACHINE_PREFIX) for n in (*roles.decide, *roles.swept))
     asked = _Asked(elsewhere, needs.needed(shape, roles))
-    values = {roles.targets[slot].name: outer[slot][i] for slot, i in at.items()}
-    keys = {roles.targets[slot].name: _key(shape, roles, slot, i) for slot, i in at.items()}
+    moved = {s: i for s, i in at.items() if not roles.targets[s].divided}
+    values = {roles.targets[slot].name: outer[slot][i] for slot, i in moved.items()}
+    keys = {roles.targets[slot].name: _key(shape, roles, slot, i) for slot, i in moved.items()}
     if roles.reader.parts.machines:
         return _map(shape, roles, asked, values, keys)
     if roles.machines.get("machine"):

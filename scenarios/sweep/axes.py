@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dse.models.model import MACHINE_PREFIX
+from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
+from scenarios import divisors
 from scenarios.decisions import MOST_HALVINGS
+from scenarios.define.composed import definitions_of
 from scenarios.language.errors import meant, shown
 from scenarios.language.reading import Reader, choice
 from scenarios.language.schema import Shape, Sweep
@@ -31,11 +33,15 @@ RESERVED = frozenset(_OWN_NAMES.split())
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an axis changes: the machine, a given, one side of a limit, or one bound of a decision."""
+    """What an axis changes: the machine, a given, one side of a limit, or one bound of a decision.
+
+    ``divided``: a given number whose divisors something decided may be.
+    """
 
     kind: str
     name: str
     side: str = ""
+    divided: bool = False
 
     @property
     def changes(self) -> tuple[str, str]:
@@ -46,7 +52,7 @@ class Target:
     @property
     def structural(self) -> bool:
         """Whether other numbers of the file change their meaning along the axis."""
-        return self.kind == "machine" or self.name == WORD_SIZE
+        return self.kind == "machine" or self.name == WORD_SIZE or self.divided
 
 
 Slot = tuple[str, str]
@@ -99,8 +105,14 @@ def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
     elif name.startswith(MACHINE_PREFIX) and name == WORD_SIZE and shape.sweep[axis].factors is not None:
         reader.findings.add(f"sweep.{axis}.factors", "word sizes take no factors", "list them as values")
     else:
-        return Target("given", name)
+        return Target("given", name, divided=name in divided_numbers(reader.model, shape))
     return None
+
+
+def divided_numbers(model: Model, shape: Shape) -> set[str]:
+    """Return the given numbers whose divisors make the menu of something decided."""
+    asked = {name for entry in shape.decide.values() for name in entry.divides or ()}
+    return {n for name in asked for n in divisors.bases(definitions_of(model), name)}
 
 
 def _machine(reader: Reader, shape: Shape, key: str, path: str) -> Target | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, examples
-from scenarios import better, needs
+from scenarios import better, menus, needs
 from scenarios.decisions import decision
 from scenarios.define.composed import definitions_of, domain
 from scenarios.language.errors import shown
@@ -38,7 +38,8 @@ def build(shape: Shape, roles: Roles) -> Grid | None:
     readings: list[dict[Slot, AxisValues]] = []
     for at in _combinations(outer):
         place = places.read(shape, roles, outer, at)
-        made = _question(shape, roles, place)
+        told = {roles.targets[s].name: outer[s][i] for s, i in at.items() if roles.targets[s].divided}
+        made = _question(shape, roles, place, told)
         bases[tuple(outer[s][i] for s, i in at.items())] = made
         readings.append(_axis_values(shape, roles, aims, place, made))
     _same_for_all(shape, roles, readings)
@@ -92,11 +93,17 @@ def _outer(shape: Shape, roles: Roles, slot: Slot) -> AxisValues | None:
     aim, reader = roles.targets[slot], roles.reader
     q = axes.quantity(reader, aim)
     if q is not None:
-        return _numbers(shape, roles, slot, q, None, None)
+        return _numbers(shape, roles, slot, q, _stated(shape, roles, aim, q), None)
     names = _names(shape, roles, slot, None)
     if names is None:
         reader.findings.broken.add("machine")
     return names
+
+
+def _stated(shape: Shape, roles: Roles, aim: Target, q: Quantity) -> float | None:
+    """Return the number in the file that factors of an axis multiply, where divisors of it are decided."""
+    value = shape.given.get(aim.name) if aim.divided else None
+    return None if value is None else roles.reader.number(f"given.{aim.name}", value, q, None)
 
 
 def _names(shape: Shape, roles: Roles, slot: Slot, q: Quantity | None) -> tuple[str, ...] | None:
@@ -134,12 +141,14 @@ def _table(shape: Shape, roles: Roles, axis: str) -> Table | None:
     return roles.tables.get(name)
 
 
-def _question(shape: Shape, roles: Roles, place: Place) -> Question:
+def _question(shape: Shape, roles: Roles, place: Place, told: Mapping[str, float | str]) -> Question:
+    """``told``: numbers of axes on which menus of divisors hang."""
     own = plain_names({**place.defaults, **place.parameters})
     decisions = tuple(d for n in roles.decide if (d := _decision(shape, roles, place, n)) is not None)
     if shape.idle is True:
         decisions = (*decisions, Decision(STRETCH.name))
-    given = own | _given(shape, roles, place)
+    given = {**own, **_given(shape, roles, place), **told}
+    decisions = tuple(menus.with_menu(shape, roles, d, given) for d in decisions)
     question = Question(
         model=roles.reader.model,
         given={k: v for k, v in given.items() if k not in roles.decide},

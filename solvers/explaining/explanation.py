@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from functools import partial
 
 from formulations import evaluation
@@ -68,6 +69,12 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         if end
     ]
     effort = next_changes.Effort()
+    if solution.solver == ENUMERATION and solution.objective is not None:
+        from solvers.explaining import listed_changes
+
+        together = listed_changes.next_changes(problem.question, solution.objective, keys)
+        if together is not None:
+            return _changed(solution, {evaluation.label(k, keys): v for k, v in together.items()})
 
     def change(key: RowKey) -> tuple[float, float] | None:
         state = limits[evaluation.label(key, keys)]
@@ -78,9 +85,13 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         return next_changes.next_change(problem, solution, state, key, effort)
 
     found = side_by_side.run([partial(change, key) for key in keys])
-    for label, changed in zip([evaluation.label(key, keys) for key in keys], found, strict=True):
+    return _changed(solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)})
+
+
+def _changed(solution: Solution, found: Mapping[str, tuple[float, float] | None]) -> Solution:
+    limits = dict(solution.limits)
+    for label, changed in found.items():
         if changed is not None:
-            limits[label] = dataclasses.replace(
-                limits[label], next_change=changed[0], next_objective=changed[1]
-            )
+            value, objective = changed
+            limits[label] = dataclasses.replace(limits[label], next_change=value, next_objective=objective)
     return dataclasses.replace(solution, limits=limits)

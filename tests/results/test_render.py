@@ -306,3 +306,11 @@ def test_a_limit_that_cannot_be_met_by_itself_is_told_as_such(infeasible: Soluti
     alone = dataclasses.replace(infeasible, conflicts=(("time", "memory", "one_copy"), ("clock",)))
     (line,) = lines_with(alone, "memory")
     assert line.endswith("no value of it alone: clock cannot be met either (asked: ≤ 1 Gword)")
+
+
+def test_of_many_choices_the_best_are_printed(optimal: Solution):
+    others = tuple(Alternative({"machine": f"m{k}"}, Status.OPTIMAL, 7421.1 * (40 - k)) for k in range(40))
+    told = to_text(dataclasses.replace(optimal, alternatives=others))
+    assert "the 24 best; 16 more in --json" in told
+    assert "m39" in told
+    assert "m15" not in told

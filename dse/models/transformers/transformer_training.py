@@ -51,7 +51,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dse.models.arithmetic import maximum, minimum, reaches
+from dse.models.arithmetic import divides, maximum, minimum, reaches
 from dse.models.model import Model
 from dse.models.shared.sums import held, sum_of
 from dse.models.shared.totals import totals
@@ -117,9 +117,9 @@ def equations(g: Any) -> Mapping[str, Any]:
         "device_memory": held_bytes,
         **{f"memory_{name}": value for name, value in memory.items()},
         "memory_capacity": words / m.memory_capacity,
-        "heads_split": t / g.heads,
-        "layers_split": p * g.interleaving / g.layers,
-        "batch_split": g.micro_batch * d / g.global_batch,
+        "heads_split": divides(t, g.heads),
+        "layers_split": divides(p * g.interleaving, g.layers),
+        "batch_split": divides(g.micro_batch * d, g.global_batch),
         "schedule": reaches(g.interleaving, 2.0) * p / micro_batches,
     }
 

@@ -1,0 +1,75 @@
+"""Where the answer next changes as a limit is relaxed, of all limits at once, where every design is tried.
+
+A design counts for a limit if it is better than the answer and breaks no other limit. The answer changes at the least
+value that such a design needs of the limit, and goes to the best of those that need no more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from formulations.evaluation import RowKey
+from scenarios.question import Question
+from solvers import designs, enumeration
+from solvers.boxes import FEASIBLE, Array
+from solvers.designs import Table
+from solvers.enumeration import ONE
+
+MOST = 4_000_000
+"""Designs that are looked through for it: every value of every menu, whatever the user's bounds on them."""
+
+Change = tuple[float, float]
+"""Value of a limit at which the answer changes, and the objective there."""
+
+
+def next_changes(
+    question: Question, now: float, keys: Sequence[RowKey]
+) -> dict[RowKey, Change | None] | None:
+    """Return the next change of each limit of a question whose optimum is ``now``; None where designs are too many.
+
+    In the user's sense and SI units. A limit that no better design needs has none.
+    """
+    free = tuple(dataclasses.replace(d, minimum=None, maximum=None) for d in question.decide)
+    every = designs.everything(dataclasses.replace(question, decide=free))
+    if every is None or every.size > MOST:
+        return None
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+    below = sign * now - question.gap * max(abs(now), 1e-12)
+    kept = {key: np.empty((2, 0)) for key in keys}
+    for part in every.parts(question):
+        for key, found in _candidates(part, keys, below):
+            kept[key] = _nearest(np.concatenate([kept[key], found], axis=1))
+    return {key: _change(found, key, sign) for key, found in kept.items()}
+
+
+def _candidates(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[RowKey, Array]]:
+    """Return for each limit what better designs that break no other need of it (signed), and what they reach."""
+    shape = (1, t.size)
+    at, ratios = enumeration.numbers(t, t.question, ONE)
+    goal = enumeration.full(enumeration.minimised(t, at), shape)[0]
+    broken = {k: ~(enumeration.full(r, shape)[0] <= 1 + FEASIBLE) for k, r in ratios.items()}
+    count = np.sum(list(broken.values()), axis=0) if broken else np.zeros(t.size)
+    better = goal < below
+    found = []
+    for key in keys:
+        some = better & (count - broken[key] == 0)
+        if some.any():
+            value = enumeration.full(at[key.name] if key.name in at else t.x[key.name], shape)[0][some]
+            found.append((key, np.stack([value if key.side == "max" else -value, goal[some]])))
+    return found
+
+
+def _nearest(found: Array) -> Array:
+    """Return those that need no more of a limit than the least, within what a limit is granted."""
+    least = found[0].min()
+    return found[:, found[0] <= least + FEASIBLE * abs(least)]
+
+
+def _change(found: Array, key: RowKey, sign: float) -> Change | None:
+    if not found.size:
+        return None
+    value = float(found[0].min())
+    return (value if key.side == "max" else -value), sign * float(found[1].min())
