@@ -1,11 +1,11 @@
 """Decoder transformers: weights, operators, collectives; shared by the models that train and that serve them.
 
 A layer of a decoder of width h has ``heads`` a of size d (h/a unless said), ``kv_heads`` k that hold keys and
-values (k = a: attention with many heads, k = 1: with one shared head; Ainslie et al. 2023), and a feed-forward block
-of width f of two matrices, or of three where it is gated (Shazeer 2020). Its weights are
+values (k = a: each head its own, k = 1: one for all), and an MLP of width f of two matrices, or of three where it
+is gated. Its weights are
 
     attention      h d (a + 2k) + a d h
-    feed-forward   2 h f, or 3 h f where it is gated
+    MLP            2 h f, or 3 h f where it is gated
     norms          2 h
 
 and the vocabulary of V words has V h for the words and V h more for the head, unless the two are tied.
@@ -36,38 +36,33 @@ def count(name: str, symbol: str, meaning: str, source: str = SOURCE, **more: An
     return Quantity(name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=MOST, **more)
 
 
+OFF, ON = "off", "on"
 DECODER = (
     count("layers", "L", "layers of the decoder"),
-    count("hidden", "h", "width of the decoder: numbers for each token between layers"),
-    count("heads", "a", "heads of attention in a layer"),
-    count(
-        "kv_heads", "k", "heads that hold keys and values; absent: as many as heads", "Ainslie et al. 2023",
-        optional=True,
-    ),
+    count("hidden", "h", "hidden size: numbers for each token between layers"),
+    count("heads", "a", "attention heads of a layer"),
+    count("kv_heads", "ak", "heads of keys and values (grouped queries); absent: as many as heads",
+          "Ainslie et al. 2023 (arXiv 2305.13245)", optional=True),
     count("head_size", "d", "width of a head; absent: hidden/heads", optional=True),
-    count("feed_forward", "f", "width of the feed-forward block"),
-    Quantity(
-        "feed_forward_gate", "", "", "whether the feed-forward block has a gate: three matrices, not two",
-        "Shazeer 2020", default="gated", choices=("gated", "plain"),
-    ),
-    count("vocabulary", "V", "words that a token may be"),
-    Quantity(
-        "embedding", "", "", "whether the head has weights of its own or shares those of the embedding",
-        SOURCE, default="separate", choices=("separate", "tied"),
-    ),
+    count("ffn", "f", "width of the MLP; absent: 4 hidden", optional=True),
+    Quantity("gated", "", "", "whether the MLP has a third matrix, as a gate", "Shazeer 2020 (arXiv 2002.05202)",
+             default=OFF, choices=(OFF, ON)),
+    count("vocabulary", "V", "entries of the vocabulary", default=51200.0),
+    Quantity("tied", "", "", "whether the head shares the weights of the embedding", SOURCE, default=OFF,
+             choices=(OFF, ON)),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """The shape of a decoder, as numbers of any arithmetic; ``matrices`` of its feed-forward block: 2 or 3."""
+    """The shape of a decoder, as numbers of any arithmetic; ``matrices`` of its MLP: 2 or 3."""
 
     layers: Any
     hidden: Any
     heads: Any
     kv_heads: Any
     head_size: Any
-    feed_forward: Any
+    ffn: Any
     matrices: float
     vocabulary: Any
     tied: bool
@@ -86,7 +81,7 @@ class Decoder:
     def layer_weights(self) -> Any:
         """Weights of one layer."""
         attention = self.hidden * (2.0 * self.query_width + self.cache_width)
-        return attention + self.matrices * self.hidden * self.feed_forward + 2.0 * self.hidden
+        return attention + self.matrices * self.hidden * self.ffn + 2.0 * self.hidden
 
     @property
     def word_weights(self) -> Any:
@@ -108,10 +103,10 @@ def decoder(g: Any) -> Decoder:
         heads=g.heads,
         kv_heads=getattr(g, "kv_heads", g.heads),
         head_size=g.head_size if hasattr(g, "head_size") else g.hidden / g.heads,
-        feed_forward=g.feed_forward,
-        matrices=3.0 if g.feed_forward_gate == "gated" else 2.0,
+        ffn=g.ffn if hasattr(g, "ffn") else 4.0 * g.hidden,
+        matrices=3.0 if g.gated == ON else 2.0,
         vocabulary=g.vocabulary,
-        tied=g.embedding == "tied",
+        tied=g.tied == ON,
     )
 
 
@@ -122,11 +117,16 @@ class Link(NamedTuple):
     time_per_byte: Any
 
 
-def link(g: Any, latency_of: str = "time_per_message", time_of: str = "time_per_word") -> Link:
-    """Return the link that a machine states by message and by word (``machine.word_size`` bytes each)."""
+def node_link(g: Any) -> Link:
+    """Return the link between processors of a node, from a machine's times of words and messages.
+
+    A machine of nodes states it as ``core_time_per_word`` and ``core_time_per_message``, one of single processors as
+    ``time_per_word`` and ``time_per_message``; a word has ``word_size`` bytes.
+    """
     m = g.machine
-    per_word = getattr(m, time_of) * g.word
-    return Link(getattr(m, latency_of) * g.message, per_word / m.word_size)
+    core = "core_" if hasattr(m, "core_time_per_word") and hasattr(m, "core_time_per_message") else ""
+    per_word = getattr(m, f"{core}time_per_word") * g.word
+    return Link(getattr(m, f"{core}time_per_message") * g.message, per_word / m.word_size)
 
 
 def product_flops(rows: Any, columns: Any, inner: Any) -> Any:
