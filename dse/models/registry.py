@@ -31,6 +31,7 @@ _BUILT_IN = {
     "blocks": "dse.models.blocks:BLOCKS",
     "dvfs": "dse.models.dvfs:DVFS",
     "exabounds": "dse.models.exabounds:EXABOUNDS",
+    "transformer_inference": "dse.models.transformer_inference:TRANSFORMER_INFERENCE",
 }
 _COMMON = (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)
 _registered: dict[str, Model] = {}

@@ -117,6 +117,11 @@ class Link(NamedTuple):
     time_per_byte: Any
 
 
+def linked(g: Any) -> bool:
+    """Whether a machine states what links its processors."""
+    return all(hasattr(g.machine, n) for n in ("time_per_word", "time_per_message", "energy_per_word"))
+
+
 def node_link(g: Any) -> Link:
     """Return the link between processors of a node, from a machine's times of words and messages.
 
