@@ -174,8 +174,8 @@ def wait_probability(places: Any, free: Any) -> Any:
     1/(u + (1 - u)(√c Φ(x)/φ(x) + 2/3)), x² = -2 c (1 - u + log u): at least Erlang's formula (Janssen et al. 2011).
     """
     used = 1.0 - free
-    # rounding and intervals may give less than 0
-    square = maximum(-2.0 * places * (free + log(used + TINY)), 0.0)
+    # above 0 by more than rounding, as long as free is at least LEAST_FREE
+    square = -2.0 * places * (free + log(used + TINY))
     x = square**0.5
     # as 1/φ, which would overflow where nobody waits
     density = exp(-0.5 * square)
