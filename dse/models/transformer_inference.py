@@ -188,7 +188,7 @@ def _memory(g: Any, d: Decoder) -> dict[str, Any]:
     # one stage has embedding and head, of several the first has the one, the last the other
     words = d.word_weights if d.tied else maximum(1.0, 3.0 - stages) * d.word_weights
     weights = (d.layers / stages * d.layer_weights + words) / t * g.parameter_bytes
-    tokens = g.prompt + g.output + g.page - 1.0
+    tokens = g.prompt + g.output + (g.page - 1.0)
     cache = g.batch * tokens * own_cache(d, t) * (d.layers / stages) * g.cache_bytes
     activations = g.prompt * (2.0 * d.hidden + d.matrices * d.ffn / t) * g.activation_bytes
     memory = weights + cache + activations
