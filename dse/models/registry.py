@@ -33,6 +33,7 @@ _BUILT_IN = {
     "blocks": "dse.models.platforms.blocks:BLOCKS",
     "dvfs": "dse.models.platforms.dvfs:DVFS",
     "exabounds": "dse.models.exabounds:EXABOUNDS",
+    "transformer_inference": "dse.models.transformers.transformer_inference:TRANSFORMER_INFERENCE",
 }
 _COMMON = (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)
 _registered: dict[str, Model] = {}

@@ -1,0 +1,1 @@
+"""Training and serving decoders: shapes, operators, parallel plans, measured constants."""
