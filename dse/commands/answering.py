@@ -287,7 +287,7 @@ def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> Non
 def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) -> int:
     """Set a paper's results beside our own.
 
-    PAPER is demmel2013, choi2014, choi2016, tang2017, exabounds2012, act (carbon) or gemm (measurements);
+    PAPER is demmel2013, choi2014, choi2016, tang2017, exabounds2012, act (carbon), gemm or llmcompass (measurements);
     without it all are reproduced.
     """
     from dse import papers as reproduction

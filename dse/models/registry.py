@@ -34,6 +34,7 @@ _BUILT_IN = {
     "dvfs": "dse.models.platforms.dvfs:DVFS",
     "exabounds": "dse.models.exabounds:EXABOUNDS",
     "transformer_training": "dse.models.transformers.transformer_training:TRANSFORMER_TRAINING",
+    "transformer_inference": "dse.models.transformers.transformer_inference:TRANSFORMER_INFERENCE",
 }
 _COMMON = (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)
 _registered: dict[str, Model] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
 from formulations.problem import Problem, moved
@@ -165,11 +166,27 @@ def slopes(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, .
     (numbers, N, m+1), by central differences: one evaluation of the model for all numbers and points. ``case``: what
     holds the maxima that the model takes, where it takes any; ``y``: the design of its variables in logs (N, n).
     """
-    question, size = judged.question, judged.gap.size
-    names = numbers(question)
-    count = 2 * len(names)
+    size, names = judged.gap.size, numbers(judged.question)
     if not names:
         return np.zeros((0, size, len(keys) + 1))
+    try:
+        return _slopes(case, judged, y, keys, names)
+    except NotPosynomial:
+        return np.concatenate([_slope(case, judged, y, keys, name) for name in names])
+
+
+def _slope(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...], name: str) -> Array:
+    """Slopes in one number; none (NaN) where the class is another beside it, as of a count of 1 that no term minds."""
+    try:
+        return _slopes(case, judged, y, keys, [name])
+    except NotPosynomial:
+        return np.full((1, judged.gap.size, len(keys) + 1), np.nan)
+
+
+def _slopes(
+    case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...], names: Sequence[str]
+) -> Array:
+    question, size, count = judged.question, judged.gap.size, 2 * len(names)
     ahead = (count, *(1 for _ in judged.shape))
     given: dict[str, Any] = dict(question.given)
     for i, name in enumerate(names):
@@ -208,12 +225,16 @@ def straight(d: Duals, slope: Array) -> Array:
 
 def both_ways(o: Optima, d: Duals, slope: Array) -> tuple[Array, Array]:
     """Slopes of the least log objective in each given number, (numbers, N), where that falls and where it rises."""
+    # a number without slopes has none in the end, and must not stop the others
+    none = np.isnan(slope[..., 0])
+    slope = np.where(none[..., None], 0.0, slope)
     falling = straight(d, slope)
     rising = falling.copy()
     for i in map(int, np.flatnonzero(d.known & d.one_sided.any(1))):
         rows = np.flatnonzero(o.f[i, 1:] > -ACTIVE)
         ends = _extremes(o, i, rows, slope[:, i, 1 + rows])
         falling[:, i], rising[:, i] = (slope[:, i, 0] + end for end in ends)
+    falling[none] = rising[none] = np.nan
     return falling, rising
 
 

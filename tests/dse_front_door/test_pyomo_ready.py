@@ -70,6 +70,10 @@ NO_MODEL = {
     "roofline_mixed_precision_sweep": NOTHING,
     "kernels_gathers_on_eight_platforms": NOTHING,
     "partition_clocks_on_both_sides": "the logarithm of share.powers.cpu, which may be 0",
+    "serving_cheapest_million_tokens": LARGER,
+    "serving_greenest_for_1000_requests_per_second": LARGER,
+    "serving_nodes_for_uncertain_load": UNCERTAIN,
+    "serving_replicas_by_request_rate_sweep": LARGER,
     "station_cost_sweep": "it would be 10000 models",
 }
 # of those that choose among names, the best choice; the other models are of the same class

@@ -16,7 +16,8 @@ def test_our_own_models_keep_the_contract(name: str):
         model = name
         not_symbolic = BY_INFINITY
         numbers = frozenset({"exponent"})
-        tries = 5
+        # its formulas are long: two layers of a dozen operators in every metric
+        tries = 1 if name == "transformer_inference" else 5
 
     for promise in (m for m in dir(OfThis) if m.startswith("test_")):
         getattr(OfThis(), promise)()

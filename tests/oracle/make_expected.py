@@ -31,6 +31,7 @@ import oracle_partition
 import oracle_prices
 import oracle_reading as reading
 import oracle_roofline
+import oracle_serving
 import oracle_settings
 import oracle_station
 import oracle_systems
@@ -88,6 +89,7 @@ TYPED = (
     oracle_papers_systems,
     oracle_uncertain,
     oracle_chances,
+    oracle_serving,
 )
 
 

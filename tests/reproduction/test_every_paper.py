@@ -26,6 +26,7 @@ SHOWN = {
     "tang2017": ("Table V", "unchecked", "figure10.png"),
     "act": ("Dell R740", "Life-cycle assessments", "grids.png"),
     "gemm": ("Prediction intervals", "Shapes and a machine of others", "errors.png"),
+    "llmcompass": ("Operators alone", "Layers of four A100", "unchecked", "operators.png"),
 }
 
 

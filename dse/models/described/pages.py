@@ -83,7 +83,11 @@ def documented(model: Model, docs: Path) -> str:
         also = "What holds for all models stands under [assumptions and limits](../assumptions.md)."
         told = re.sub(r"\]\((?!https?:|#)", "](../", "\n\n".join(text.strip() for text in mine))
         parts.append(f"## Assumptions\n\n{told}\n\n{also}")
-    papers = [p.stem for p in sorted((docs / "papers").glob("*.md")) if _cited(p) == _lead(model.source)]
+    papers = [
+        p.stem
+        for p in sorted((docs / "papers").glob("*.md"))
+        if _lead(model.source) and _cited(p) == _lead(model.source)
+    ]
     parts += [
         "## Errata\n\nWhere the paper cannot be right or leaves something open, and what is used instead, stands on"
         f" [the paper's page](../papers/{name}.md), with all that is reproduced of it."

@@ -1,0 +1,223 @@
+"""Launch time and shares of peak and bandwidth from operators alone; layers that no constant was fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse import machines
+from dse.fitting.behaviours import forms, ways
+from dse.fitting.behaviours.logfit import log_value
+from dse.models.transformers.decoder import decoder
+from dse.models.transformers.transformer_operators import Operator, Processor, Step, Widths, layer
+from dse.papers.report import Row
+from dse.papers.rows import Rows
+from dse.papers.sources import table
+
+Array = NDArray[np.float64]
+PAPER = "llmcompass"
+ROWS = Rows(PAPER)
+SHEET, MEASURED = "a100-sxm-80gb-bf16", "a100-sxm-80gb-measured"
+# the layer that was measured: GPT-3's, on four processors, numbers of two bytes
+TENSOR, WIDTHS = 4.0, Widths(2.0, 2.0, 2.0)
+STEPS = {"prefill": Step(8.0, 2048.0, 2048.0, 2048.0), "decode": Step(8.0, 1.0, 3072.0, 3072.0)}
+NAMES = {"prefill": "a prompt", "decode": "a token"}
+# of operators not seen, in percent
+BOUNDS = {"product": 4.0, "softmax": 8.0, "layernorm": 15.0, "gelu": 5.0}
+KIND_OF = {"softmax": "softmax", "norm_attention": "layernorm", "norm_mlp": "layernorm", "activation": "gelu"}
+# a form and its columns, of products and of all others
+WRITTEN = {"product": ("a + max(b * flops, c * bytes)", ("flops", "bytes"))}
+ELSE = ("a + c * bytes", ("bytes",))
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Operators of one kind, measured alone: flops, bytes, seconds."""
+
+    flops: Array
+    bytes: Array
+    time: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What was fitted: launch time (s), time of a flop and of a byte (s; the data sheet's where nothing shows it)."""
+
+    launch: float
+    flop: float
+    byte: float
+
+    def times(self, runs: Runs) -> Array:
+        """Modelled times."""
+        return np.asarray(self.launch + np.maximum(runs.flops * self.flop, runs.bytes * self.byte))
+
+
+@cache
+def measured(kind: str) -> Runs:
+    """Read the operators of a kind."""
+    if kind == "product":
+        lines = table("llmcompass_matmul_a100")
+        m, k, n, ms = (np.array([float(r[c]) for r in lines]) for c in ("m", "k", "n", "latency [ms]"))
+        return Runs(2 * m * n * k, 2 * (m * k + k * n + m * n), ms * 1e-3)
+    lines = [r for r in table("llmcompass_elementwise_a100") if r["operator"] == kind]
+    numbers = np.array([float(r["rows"]) * float(r["columns"]) for r in lines])
+    time = numbers / np.array([float(r["rate [Gnumbers/s]"]) for r in lines]) / 1e9
+    return Runs(np.zeros_like(numbers), 4 * numbers, time)
+
+
+def sheet() -> Constants:
+    """Return the data sheet's times, without any launch."""
+    found = machines.get(SHEET).parameters
+    return Constants(0.0, found["time_per_flop"], found["time_per_byte"])
+
+
+def fitted(kind: str, which: Array | None = None) -> Constants:
+    """Fit the constants of a kind to some of its runs (all, unless said), by residuals of logarithms."""
+    runs = measured(kind) if which is None else _some(measured(kind), which)
+    text, columns = WRITTEN.get(kind, ELSE)
+    written = forms.parse(text, columns)
+    # in units near 1
+    amounts = {"flops": runs.flops * 1e-12, "bytes": runs.bytes * 1e-9}
+    x = np.log(np.column_stack([amounts[c] for c in columns]))
+    way = ways.Way(written.form, written=written, columns=columns)
+    form = ways.solve(way, x, runs.time, np.zeros(len(columns)), 0)
+    launch = float(np.exp(form.logc[~form.exponents.any(axis=1)]).sum())
+    rate = {c: float(np.exp(form.logc[form.exponents[:, i] > 0]).sum()) for i, c in enumerate(columns)}
+    made = Constants(launch, rate["flops"] * 1e-12 if "flops" in rate else sheet().flop, rate["bytes"] * 1e-9)
+    assert np.allclose(np.log(made.times(runs)), log_value(form, x)), "the form is ours"
+    return made
+
+
+def _some(runs: Runs, which: Array) -> Runs:
+    return Runs(runs.flops[which], runs.bytes[which], runs.time[which])
+
+
+def missed(modelled: Array, against: Array) -> float:
+    """Mean of |modelled/measured - 1| in percent."""
+    return 100 * float(np.abs(modelled / against - 1).mean())
+
+
+def alone() -> list[Row]:
+    """Operators alone: the data sheet, and constants fitted to every second one, tried on the others, both ways."""
+    found = []
+    for kind in BOUNDS:
+        runs = measured(kind)
+        off = missed(sheet().times(runs), runs.time)
+        right = 27 <= off <= 33 if kind == "product" else 73 <= off <= 79
+        found.append(ROWS.holds("s_sheet", kind, ours=right, remark=f"{off:.1f} %"))
+    for kind, bound in BOUNDS.items():
+        off = unseen(kind)
+        c, base = fitted(kind), sheet()
+        flops = f", {base.flop / c.flop:.0%} of the peak" if kind == "product" else ""
+        said = f"{off:.1f} %; {c.launch * 1e6:.1f} us{flops}, {base.byte / c.byte:.0%} of the bandwidth"
+        found.append(ROWS.holds("s_fitted", kind, ours=off <= bound, remark=said))
+    return found
+
+
+def unseen(kind: str) -> float:
+    """Return by how much operators are missed (percent) that the constants were not fitted to."""
+    runs = measured(kind)
+    second = np.arange(len(runs.time)) % 2 == 0
+    parts = [(_some(runs, ~s), fitted(kind, s)) for s in (second, ~second)]
+    return float(np.mean([missed(c.times(r), r.time) for r, c in parts]))
+
+
+@cache
+def times(phase: str) -> Mapping[str, float]:
+    """Measured times of a layer's operators."""
+    return {r["operator"]: float(r[f"{phase} [s]"]) for r in table("llmcompass_layer_a100")}
+
+
+def processor(machine: str, constants: Constants | None = None) -> Processor:
+    """Return the model's processor of a machine, with fitted times in place of its own."""
+    stated = dict(machines.get(machine).parameters)
+    stated |= {"matrix_efficiency": 1.0, "memory_efficiency": 1.0, "link_efficiency": 1.0}
+    if constants is not None:
+        stated |= {"time_per_flop": constants.flop, "time_per_byte": constants.byte}
+        stated |= {"launch_time": constants.launch}
+    return Processor(
+        SimpleNamespace(machine=SimpleNamespace(**stated), throttle=1.0, flop=1.0, word=1.0, message=1.0)
+    )
+
+
+def operators(phase: str) -> list[Operator]:
+    """Return the model's operators of the layer that was measured."""
+    shape = SimpleNamespace(
+        layers=1.0, hidden=12288.0, heads=96.0, gated="off", tied="on", vocabulary=50257.0
+    )
+    return layer(decoder(shape), STEPS[phase], TENSOR, WIDTHS, 1.0, fused=False)
+
+
+def modelled(phase: str, by: Processor) -> dict[str, float]:
+    """Return the model's times of a layer's operators."""
+    found = {o.name: float(by.operator(o).time) for o in operators(phase)}
+    reduced = [float(by.reduced(o.reduced, TENSOR).time) for o in operators(phase) if o.reduced is not None]
+    return found | dict(zip(("reduce_attention", "reduce_mlp"), reduced, strict=True))
+
+
+@cache
+def by_kind(phase: str) -> Mapping[str, float]:
+    """Return the model's times with the constants of each kind of operator."""
+    products = processor(SHEET, fitted("product"))
+    found = modelled(phase, products)
+    # measured as three products, one launch each
+    found["queries_keys_values"] += 2.0 * fitted("product").launch
+    for name, kind in KIND_OF.items():
+        found[name] = modelled(phase, processor(SHEET, fitted(kind)))[name]
+    return found
+
+
+def _whole(phase: str, found: Mapping[str, float]) -> float:
+    return 100 * (sum(found.values()) / sum(times(phase).values()) - 1)
+
+
+def layers() -> list[Row]:
+    """Whole layers, by four sets of constants, none of which was fitted to them."""
+    bounds = {
+        "l_sheet": {"prefill": (-17, -15), "decode": (-41, -39)},
+        "l_measured": {"prefill": (16, 18), "decode": (-9, -6)},
+        "l_products": {"prefill": (-9, 9), "decode": (-9, 9)},
+        "l_kinds": {"prefill": (-4, 4), "decode": (-4, 4)},
+    }
+    return [
+        ROWS.holds(
+            which, NAMES[phase], ours=low <= off <= high, remark=f"{off:+.1f} %; operators {each:.0f} %"
+        )
+        for which, ends in bounds.items()
+        for phase, (low, high) in ends.items()
+        for off, each in [(_whole(phase, of(which, phase)), _mean(phase, of(which, phase)))]
+    ]
+
+
+def of(which: str, phase: str) -> Mapping[str, float]:
+    """Return the model's times of a layer by the constants of a statement."""
+    if which == "l_kinds":
+        return by_kind(phase)
+    made = {
+        "l_sheet": lambda: processor(SHEET),
+        "l_measured": lambda: processor(MEASURED),
+        "l_products": lambda: processor(SHEET, fitted("product")),
+    }
+    return modelled(phase, made[which]())
+
+
+def _mean(phase: str, found: Mapping[str, float]) -> float:
+    return missed(np.array([found[n] for n in times(phase)]), np.array(list(times(phase).values())))
+
+
+def each() -> list[Row]:
+    """Every operator of the layers by the constants of its kind."""
+    return list(_each())
+
+
+def _each() -> Iterator[Row]:
+    for phase, name in NAMES.items():
+        for operator, real in times(phase).items():
+            ratio = by_kind(phase)[operator] / real
+            said = f"{1e6 * real:.1f} us measured, {ratio:.2f} of it modelled"
+            yield ROWS.holds("o_each", f"{name}: {operator}", ours=0.5 <= ratio <= 2.0, remark=said)
