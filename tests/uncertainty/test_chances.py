@@ -8,12 +8,15 @@ import math
 from pathlib import Path
 from typing import Any
 
+import chance_instances
+import decide_now_instances
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import dse
 import scenarios
+from dse import machines
 from dse.commandline import main
 from formulations import worlds as many_worlds
 from formulations.measures import Quantile
@@ -77,6 +80,13 @@ def test_a_limit_fails_in_as_many_samples_as_keep_its_probability():
     assert found.objective is not None
     assert found.objective <= best * (1 + 1e-9)
     assert found.objective >= best * 0.97
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_chance_limited_optimum_is_that_of_every_set_of_worlds(number: int):
+    """Two-point numbers, at most 12 worlds; 200 of these: ``python tests/oracle/chance_instances.py 200``."""
+    machine = {n: float(machines.get("balanced").parameters[n]) for n in decide_now_instances.PARAMETERS}
+    assert chance_instances.wrong(number, machine) == ""
 
 
 def test_the_plain_sampled_problem_is_asked_by_confidence_0():
