@@ -27,6 +27,7 @@ from scenarios.uncertainty.uncertain import at_samples
 
 TITLE = "Which uncertain number matters"
 NAMES = ("machine.energy_per_word", "machine.time_per_flop")
+KEPT = ["objective", "bound", "gap", "status"]
 NEAR = 0.02
 """Estimators agree to this: SALib divides by the variance of A alone."""
 SALIB = importlib.util.find_spec("SALib") is not None
@@ -80,7 +81,7 @@ def _ours(asked: dse.Scenario, rows: int) -> float:
 
 def _optima(asked: dse.Scenario, rows: int) -> float:
     """The same index from the objective alone, without other metrics, the audit and the losses."""
-    ready = chunk_work.ready(scenarios.grid(at_samples(asked, _values(asked, rows))), ["objective", "status"])
+    ready = chunk_work.ready(scenarios.grid(at_samples(asked, _values(asked, rows))), KEPT)
     y = chunk_work.everything(ready)["objective"].reshape(4, rows)
     found = of(y[0], y[1], y[2:])
     assert found is not None, "the optimum varies"

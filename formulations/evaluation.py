@@ -69,6 +69,21 @@ def unraised(question: Question) -> Question:
     return replace(question, given=given)
 
 
+def beyond_floats(question: Question, x: Mapping[str, Any]) -> bool:
+    """Tell whether a number on the way to metrics and limits at ``x`` is too large or too small for a float.
+
+    What is then no number, or infinite, says nothing of the design: the exact value may be an ordinary one.
+    """
+    point = {n: np.asarray(v, float)[()] for n, v in x.items()}
+    asked = unraised(question)
+    try:
+        with np.errstate(all="ignore", over="raise", under="raise"):
+            ratios(asked, point, metrics(asked, point))
+    except (FloatingPointError, OverflowError):
+        return True
+    return False
+
+
 def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> dict[RowKey, Any]:
     """Every limit as a ratio that must be <= 1; ``at`` is what ``metrics`` returned for ``x``.
 

@@ -120,7 +120,7 @@ def coordinates(axis: AxisLike, question: Question) -> list[Variable]:
     about = {"long_name": axis.long_name, "units": "1", COLUMNS: json.dumps(names)}
     table = getattr(axis, "table", "")
     about |= {TABLE: table} if table else {}
-    values = tuple(int(v) for v in axis.values)
+    values = tuple(map(int, axis.values))
     own = Variable(axis.name, "int32", (axis.name,), about, "coordinate", values=values)
     return [own, *(_coordinate(c, (axis.name,), question) for c in columns)]
 

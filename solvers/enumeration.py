@@ -32,6 +32,7 @@ from solvers.outcome import ENUMERATION, Outcome
 LARGEST = 50_000_000
 """Designs that are still all tried, of one question."""
 POOL = 500_000
+LOST = "a design that may hold leaves the range of floats"
 ONE = np.zeros(1, dtype=np.intp)
 """The points of a question of plain numbers."""
 
@@ -45,7 +46,8 @@ class Judged:
     ``best`` (N,): which design is handed out; ``value`` (N,): what is minimised there (infinite: nothing holds);
     ``missed`` (N,): the least, over all designs, by which some limit is broken; ``tied`` (N, designs): which are as
     good; ``endless`` (N,): where something holds, but costs without end; ``reached`` (N, designs): what is minimised,
-    infinite where a limit is broken.
+    infinite where a limit is broken; ``lost`` (N,): where a design may hold that overflow or underflow leaves without
+    numbers to judge it by.
     """
 
     best: Points
@@ -54,6 +56,7 @@ class Judged:
     tied: Mask
     endless: Mask
     reached: Array
+    lost: Mask
 
 
 def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
@@ -68,7 +71,7 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
     if not t.size:
         far, no = np.full(len(which), np.inf), np.zeros(len(which), dtype=bool)
         none = np.zeros(shape)
-        return Judged(np.zeros(len(which), dtype=np.int64), far, far, none > 0, no, none)
+        return Judged(np.zeros(len(which), dtype=np.int64), far, far, none > 0, no, none, no)
     at, ratios = numbers(t, near, which)
     goal, worst = full(minimised(t, at), shape), excess(ratios, shape)
     held = (worst <= FEASIBLE) & ~np.isnan(goal)
@@ -76,7 +79,22 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
     low = reached.min(axis=1)
     tied = held & (reached <= _close(low)[:, None])
     best = _first(t, at, tied, np.argmin(reached, axis=1))
-    return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1), reached)
+    lost = _lost(t, near, ratios, np.isposinf(worst) | np.isnan(goal))
+    return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1), reached, lost)
+
+
+def _lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unknown: Mask) -> Mask:
+    """Tell at which points a design of ``unknown`` worth breaks no limit for sure, since floats end before it."""
+    if not unknown.any():
+        return np.zeros(len(unknown), dtype=bool)
+    for ratio in ratios.values():
+        own = full(ratio, unknown.shape)
+        unknown = unknown & ~(np.isfinite(own) & (own > 1.0 + FEASIBLE))
+    designs = np.flatnonzero(unknown.any(axis=0))
+    # without a value by 0/0 or the logarithm of what is negative it is no design
+    if not designs.size or not evaluation.beyond_floats(near, t.take(designs).x):
+        return np.zeros(len(unknown), dtype=bool)
+    return np.asarray(unknown.any(axis=1))
 
 
 def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str, Any], dict[RowKey, Any]]:
@@ -144,7 +162,7 @@ def optimum(question: Question) -> Outcome:
     """Try every design of one question: the exact optimum of the first objective, or infeasible.
 
     Where very many designs are equally good (more than POOL), ranges may be too narrow. Raises CannotTake where the
-    question is not enumerable (see ``designs.enumerable``).
+    question is not enumerable (see ``designs.enumerable``), OverflowError where a design cannot be judged in floats.
     """
     every = designs.grid(question)
     if every is None or every.size > LARGEST:
@@ -157,6 +175,8 @@ def optimum(question: Question) -> Outcome:
     levels: list[Level] = []
     for part in every.parts(question):
         now = judged(part, question, ONE)
+        if now.lost[0]:
+            raise OverflowError(LOST)
         left, low = left.joined(part.take(now.tied[0])), min(low, float(now.value[0]))
         levels = _two_levels([*levels, *_levels(part, now.reached[0])])
         if left.size > POOL:

@@ -105,8 +105,11 @@ def next_change(
     count = designs.enumerable(asked)
     if count is None or count > ENUMERATED:
         return None
-    found = enumeration.optimum(asked)
-    if found.status is not Status.OPTIMAL or found.bound is None:
+    try:
+        found = enumeration.optimum(asked)
+        if found.status is not Status.OPTIMAL or found.bound is None:
+            return None
+        relaxed = enumeration.optimum(with_limit(question, key, found.bound))
+    except OverflowError:  # a design that the answer does not depend on
         return None
-    relaxed = enumeration.optimum(with_limit(question, key, found.bound))
     return None if relaxed.bound is None or not math.isfinite(relaxed.bound) else (found.bound, relaxed.bound)

@@ -38,8 +38,9 @@ class Weighing:
         part[:whole] = 1.0
         if worst.shape[-1] > whole:
             part[whole] = max(tail - whole, 0.0)
-        # of infinite losses outside the tail nothing enters
+        # of infinite losses outside the tail nothing enters; what is no number sorts last, and has no measure
         total = np.where(part > 0, worst, 0.0) @ (part / part.sum())
+        total = np.where(np.isnan(losses).any(-1), np.nan, total)
         return np.asarray(-total if maximize else total)
 
     def weights(self, losses: Array) -> Array:

@@ -19,6 +19,7 @@ from formulations.arithmetics.many import Points
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.evaluation import RowKey
 from formulations.program import is_linear, program
+from results.solution import Status
 from scenarios.question import Decision, Objective, Question
 from solvers import box_search, boxes, designs, enumeration, interval
 from solvers.boxes import FEASIBLE
@@ -251,5 +252,8 @@ def solve(question: Question) -> Outcome:
     """Answer by enumeration where combinations are few, else by interval branch and bound."""
     count = designs.enumerable(question)
     if count is not None and count <= ENUMERATED:
-        return enumeration.optimum(question)
+        try:
+            return enumeration.optimum(question)
+        except OverflowError as problem:
+            return Outcome(Status.ERROR, message=str(problem))
     return interval.solve(question, work=WORK, seconds=SECONDS)

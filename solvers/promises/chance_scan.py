@@ -46,6 +46,10 @@ def minimise(
         holds = np.ones(len(points), bool)
         for fails, most in _failing(at, chances, kept, len(points), worlds.measured):
             holds &= np.count_nonzero(fails, axis=-1) <= most
+        known = np.ones(len(points), bool) if at.objective is None else ~np.isnan(at.objective).any(-1)
+        ratios = [r for k, r in at.ratios.items() if kept is None or k.name in kept]
+        most = max((c.may_fail for c in chances), default=0)
+        robust_scan.refuse_lost(worlds, every.names, points, ratios, holds & known, most)
         goal = np.zeros(len(points))
         if at.objective is not None:
             goal = measure.value(at.objective, maximize=maximize) * (-1.0 if maximize else 1.0)
@@ -112,5 +116,5 @@ def least_limit(worlds: Worlds, chances: Sequence[Chance], name: str, kept: froz
             factor = np.maximum(factor, -np.partition(-open_ones, most, axis=-1)[..., most])
         if not own:
             factor = np.broadcast_to(ratio.max(-1), factor.shape)
-        least = min(least, float(np.where(holds, factor, np.inf).min()))
+        least = min(least, float(np.where(holds & ~np.isnan(factor), factor, np.inf).min()))
     return least if np.isfinite(least) else None

@@ -149,6 +149,8 @@ def told(asked: Asked, found: Found) -> Solution:
     ratios = {k: _counted(r, found.left_out.get(k.name)) for k, r in at.ratios.items()}
     worst = max(((float(r.max()), k, int(r.argmax())) for k, r in ratios.items()), default=None)
     if outcome.status is Status.EVALUATED:
+        if worst is not None and not math.isfinite(worst[0]) and evaluation.beyond_floats(worlds.every, x):
+            raise OverflowError
         return solution if worst is None or worst[0] <= 1 + HOLDS else _broken(solution, worlds, ratios)
     if worst is not None and not worst[0] <= 1 + HOLDS:
         text = f"re-evaluation breaks {worst[1].name} by {worst[0] - 1:.1e} in {worlds.word} {worst[2]}"

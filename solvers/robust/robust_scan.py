@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from formulations import evaluation
 from formulations.tolerances import HOLDS, TIE
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.worlds import Worlds, judged
@@ -70,6 +72,8 @@ def minimise(worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None =
         holds = np.ones(len(points), bool)
         for ratio in ratios.values():
             holds &= _all_hold(ratio, hard)
+        lost = np.zeros(len(points), bool) if at.objective is None else np.isnan(at.objective).any(-1)
+        refuse_lost(worlds, every.names, points, ratios.values(), holds & ~lost)
         if at.objective is None:
             goal = np.zeros(len(points))
         else:
@@ -110,8 +114,34 @@ def _may_hold(
     ratios = [r for k, r in at.ratios.items() if kept is None or k.name in kept]
     held = np.ones(len(points), bool)
     for ratio in ratios:
-        held &= (ratio <= 1 + HOLDS).all(-1)
+        # what is no number may be one that floats do not reach
+        held &= ((ratio <= 1 + HOLDS) | ~np.isfinite(ratio)).all(-1)
     return held
+
+
+def refuse_lost(
+    worlds: Worlds,
+    names: tuple[str, ...],
+    points: Array,
+    ratios: Iterable[Array],
+    judged: NDArray[np.bool_],
+    may_fail: float = 0,
+) -> None:
+    """Raise OverflowError where a design is not ``judged``, but breaks no limit for sure: floats end before it.
+
+    ``may_fail``: in how many worlds a limit may be broken. What has no value by 0/0 or by the logarithm of what is
+    negative is no design.
+    """
+    rest = np.flatnonzero(~judged)
+    for ratio in ratios:
+        if not rest.size:
+            return
+        own = np.broadcast_to(ratio, (len(points), ratio.shape[-1]))[rest]
+        rest = rest[np.count_nonzero(np.isfinite(own) & (own > 1 + HOLDS), axis=-1) <= may_fail]
+    if rest.size and evaluation.beyond_floats(
+        worlds.every, {n: c[:, None] for n, c in zip(names, points[rest].T, strict=True)}
+    ):
+        raise OverflowError("a design that may hold leaves the range of floats in some world")
 
 
 def _all_hold(ratio: Array, hard: list[int]) -> NDArray[np.bool_]:
@@ -137,5 +167,5 @@ def least_limit(worlds: Worlds, name: str, kept: frozenset[str]) -> float | None
         others = [r for k, r in at.ratios.items() if k.name != name and k.name in kept]
         holds = np.all([(r <= 1 + HOLDS).all(-1) for r in others], axis=0) if others else True
         own = np.max([r.max(-1) for k, r in at.ratios.items() if k.name == name], axis=0)
-        least = min(least, float(np.where(holds, own, np.inf).min()))
+        least = min(least, float(np.where(holds & ~np.isnan(own), own, np.inf).min()))
     return least if np.isfinite(least) else None

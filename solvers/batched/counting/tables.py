@@ -134,8 +134,8 @@ def answered(told: Told, question: Question, block: Block, points: Points, listi
         raise (Differ(apart.holds[which]) if len(apart.holds) == len(first) else apart) from None
     sign = -1.0 if question.objectives[0].maximize else 1.0
     found = [
-        # what costs without end is told of by a single point
-        BestOf(chosen, asked, partial(_of, j.best, x), j.value, sign * j.value, j.missed, j.endless)
+        # what costs without end, or has no number to judge it by, is told of by a single point
+        BestOf(chosen, asked, partial(_of, j.best, x), j.value, sign * j.value, j.missed, j.endless | j.lost)
         for (chosen, asked), j, x in zip(every, judged, listed, strict=True)
     ]
     why = table_conflicts.Asked(tables[0], near[0][1], which, plain)

@@ -1,0 +1,83 @@
+"""Designs that floats cannot judge are neither dropped from a proof nor called infeasible."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from formulations.uncertainty.measures import MEAN, Weighing, cvar
+
+ASKED: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e5, "flops_per_pair": 10, "aa": 0.5},
+    "decide": {"processors": {"max": 8, "integer": True}, "memory": 1e5, "bb": {"values": [4.0, 5.0]}},
+}
+WORLDS = {"aa": {"uniform": [0.5, 3]}, "sampling": {"samples": 64}}
+
+
+def asked(text: str, objective: dict[str, Any], limits: dict[str, Any], **more: Any) -> dict[str, Any]:
+    decide = {**ASKED["decide"], "memory": {"values": [1e5]}}
+    return {
+        **ASKED,
+        "decide": decide,
+        "define": {"odd": text},
+        "objective": objective,
+        "limits": limits,
+        **more,
+    }
+
+
+# both are e^(aa bb), at most 3.3e6, or its inverse; on the way to it something is beyond 1e308 or below 1e-308
+BEYOND = ["exp(100 * aa * bb) / exp(99 * aa * bb)", "exp(-100 * aa * bb) / exp(-99 * aa * bb)"]
+
+
+@pytest.mark.parametrize("text", BEYOND)
+@pytest.mark.parametrize(
+    ("objective", "limits"),
+    [
+        ({"minimize": "odd", "measure": "mean"}, {}),
+        ({"minimize": "odd", "cvar": 0.5}, {}),
+        ({"minimize": "odd", "measure": "mean"}, {"odd": {"max": 1e9, "probability": 0.6}}),
+        ({"minimize": "energy", "measure": "mean"}, {"odd": {"max": 1e9}}),
+    ],
+)
+def test_worlds_in_which_floats_end_prove_nothing(text: str, objective: Any, limits: Any) -> None:
+    found = dse.solve(asked(text, objective, limits, uncertain=WORLDS))
+    assert (found.status.value, "overflow" in found.message) == ("error", True)
+
+
+@pytest.mark.parametrize("text", BEYOND)
+def test_one_question_and_a_sweep_of_it_are_no_less_careful(text: str) -> None:
+    near = asked(text, {"minimize": "odd"}, {})
+    swept = {**near, "sweep": {"size": {"path": "given.aa", "values": [0.5, 1.0, 2.5, 3.0]}}}
+    made = dse.sweep(swept, progress=False, audit=0)
+    assert made["status"].values.tolist() == [1, 1, 5, 5]
+    # one design that cannot be judged may be the best
+    mixed = {**near, "given": {**near["given"], "aa": 1.6}}
+    assert dse.solve(mixed).status.value == "error"
+
+
+def test_a_broken_limit_is_broken_whatever_else_overflows() -> None:
+    found = dse.solve(
+        asked(BEYOND[0], {"minimize": "odd", "measure": "mean"}, {"time": {"max": "1 ns"}}, uncertain=WORLDS)
+    )
+    assert (found.status.value, found.conflicts) == ("infeasible", (("time",),))
+
+
+def test_nothing_divided_by_nothing_is_no_design() -> None:
+    found = dse.solve(
+        asked("aa * (bb - 4) / (bb - 4) + bb", {"minimize": "odd", "measure": "mean"}, {}, uncertain=WORLDS)
+    )
+    assert (found.status.value, found.variables["bb"]) == ("optimal", 5.0)
+
+
+@pytest.mark.parametrize("measure", [MEAN, cvar(0.5), Weighing(0.0)])
+def test_a_measure_of_what_is_no_number_is_none(measure: Weighing) -> None:
+    values = np.array([[1.0, 2.0, math.nan, 4.0], [1.0, 2.0, 3.0, 4.0]])
+    assert np.isnan(measure.value(values)).tolist() == [True, False]
+    assert np.isnan(measure.value(values, maximize=True)).tolist() == [True, False]
