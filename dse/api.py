@@ -355,9 +355,7 @@ def front(
     from dse import swept_fronts
     from scenarios.searches import searched
 
-    asked = load(scenario)
-    _certain(asked, "a front")
-    found = searched(asked, search)
+    found = searched(load(scenario), search)
     return _pictured(swept_fronts.front(found, points, tolerance, progress, _by(solver, seconds)))
 
 

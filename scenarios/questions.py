@@ -9,6 +9,7 @@ from scenarios import (
     clocks,
     definitions,
     extensions,
+    measured,
     names,
     points,
     prices,
@@ -37,7 +38,7 @@ def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = Tru
         return None
     inside = extensions.within_validity(plain.reader, plain.shape, findings)
     clocked, shape = clocks.with_clocks(inside, plain.shape, swept=swept)
-    shape = weights.with_weights(shape, findings)
+    shape = measured.with_measures(weights.with_weights(shape, findings), findings)
     told, shape = prices.with_prices(clocked, shape, findings, swept=swept)
     reader = definitions.with_definitions(told, shape, findings, tables)
     if reader is None:

@@ -11,6 +11,7 @@ from scenarios.distributions import Joint, Marginal, Measure, Sampling, Uncertai
 from scenarios.drawing import box, draw
 from scenarios.errors import Problem, ScenarioError
 from scenarios.machine_files import pin_lines
+from scenarios.measured import KINDS
 from scenarios.questions import grid
 from scenarios.scenario import Scenario, scenario
 from scenarios.tables import MARK, Cells, Table, checksum
@@ -35,7 +36,7 @@ __all__ = [
     "told_of",
     "uncertain_of",
 ]
-_OF_MEASURE = ("measure", "quantile", "cvar")
+_OF_MEASURE = (*KINDS, "measures")
 _OF_LIMIT = ("probability", "confidence", "worst")
 
 
@@ -97,10 +98,16 @@ def _certain(asked: Scenario) -> dict[str, Any]:
     """Return what a scenario says without what is uncertain, and what depends on it."""
     data = asked.model_dump(exclude_defaults=True, exclude_none=True, exclude={"uncertain"})
     goal = {k: v for k, v in data.get("objective", {}).items() if k not in _OF_MEASURE}
+    measures = {} if asked.objective is None else asked.objective.measures
+    for way in ("minimize", "maximize"):
+        if way in goal:
+            # a world has no distribution: what is judged by two measures is one metric there
+            plain = (measures[n].of if n in measures else n for n in goal[way])
+            goal[way] = tuple(dict.fromkeys(plain))
     limits = {
         name: {k: v for k, v in entry.items() if k not in _OF_LIMIT}
         for name, entry in data.get("limits", {}).items()
-        if name != JOINT or "of" not in entry
+        if (name != JOINT or "of" not in entry) and name not in measures
     }
     return {
         **data,

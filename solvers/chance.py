@@ -26,7 +26,7 @@ from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Row, Variable
 from formulations.robust import Posed, certain, folded
 from results.solution import Status
-from solvers import removal, removal_bounds, removal_whole, robust_geometric
+from solvers import removal, removal_bounds, removal_whole, robust_caps, robust_geometric
 from solvers.gp_terms import LOG_ZERO
 from solvers.outcome import Outcome
 from solvers.removal import Removed, Rows, Sampled
@@ -103,7 +103,9 @@ def least_limit(asked: Posed, chances: Sequence[Chance], name: str, kept: frozen
 def _kept(asked: Posed, kept: frozenset[str] | None) -> Posed:
     if kept is None:
         return asked
-    return dataclasses.replace(asked, rows=tuple(r for r in asked.rows if r.key.name in kept))
+    worlds = dataclasses.replace(asked.worlds, caps=tuple(c for c in asked.worlds.caps if c.name in kept))
+    rows = tuple(r for r in asked.rows if r.key.name in kept)
+    return dataclasses.replace(asked, worlds=worlds, rows=rows)
 
 
 def _best(asked: Posed, problem: Sampled) -> Removed:
@@ -167,6 +169,11 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, e
                 fixed.append((A, logc[:1]))
             else:
                 many.append(Rows(group, A, logc))
+    for cap in asked.worlds.caps:
+        whole = robust_caps.exact(asked, cap)
+        if whole is None:
+            raise NotPosynomial(TOGETHER)
+        fixed.append(_table(names, whole, one, 1))
     used = sorted({r.group for r in many})
     # a group whose limits are the same in all samples fails in none or in all
     allowed = [*(c.may_fail for c in chances), 0]

@@ -21,7 +21,7 @@ from formulations.forms import Entry
 from formulations.measures import Weighing
 from formulations.robust_program import Posed, posed
 from formulations.tolerances import SLACK
-from formulations.worlds import Worlds, judged
+from formulations.worlds import Cap, Worlds, judged
 from results.solution import Status
 from solvers import highs, programs
 from solvers.highs import End, Numbers
@@ -38,7 +38,10 @@ class _Master:
 
     def __init__(self, asked: Posed, kept: frozenset[str] | None) -> None:
         self.posed, self.first = asked, asked.parts[0]
-        self.names = [k for k in asked.keys if kept is None or k.name in kept]
+        caps = [c for c in asked.worlds.caps if kept is None or c.name in kept]
+        self.caps: dict[RowKey, Cap] = {c.key: c for c in caps}
+        own = {c.key for c in asked.worlds.caps}
+        self.names = [k for k in asked.keys if k not in own and (kept is None or k.name in kept)]
         self.rows: list[Array] = []
         self.cuts: list[Array] = []
         self.held: set[tuple[RowKey, int]] = set()
@@ -87,6 +90,14 @@ class _Master:
             if not any(np.array_equal(cut[i], r) for r in self.rows):
                 self.rows.append(cut[i])
                 self.held.add((key, i))
+                grown = True
+        for key, cap in self.caps.items():
+            if ratios is not None and ratios[key][0] <= 1 + BROKEN:
+                continue
+            cuts = self.posed.limit(key, u)
+            made = cap.measure.weights(cuts @ u) @ cuts
+            if not any(np.array_equal(made, r) for r in self.rows):
+                self.rows.append(made)
                 grown = True
         return grown
 
