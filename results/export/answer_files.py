@@ -75,6 +75,7 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         world=_text(record.get("world", "")),
         spread={n: (_number(low), _number(high)) for n, (low, high) in record.get("spread", {}).items()},
         fresh=None if record.get("fresh") is None else fresh.read(record["fresh"]),
+        measures={n: _text(v) for n, v in record.get("measures", {}).items()},
     )
 
 
