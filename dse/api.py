@@ -356,9 +356,7 @@ def front(
     from dse.fronts import swept_fronts
     from scenarios.language.searches import searched
 
-    asked = load(scenario)
-    _certain(asked, "a front")
-    found = searched(asked, search)
+    found = searched(load(scenario), search)
     return _pictured(swept_fronts.front(found, points, tolerance, progress, _by(solver, seconds)))
 
 

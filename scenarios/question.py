@@ -120,7 +120,7 @@ class Question:
     mathematics ends a decided quantity (see ``formulations.evaluation.box``).
     ``uncertain``: the numbers of ``given`` that have a distribution; what stands in ``given`` is then their nominal
     value. ``measure``: by what of the objective's distribution a design is judged; ``joint``: limits that hold
-    together.
+    together. ``measures``: metrics that stand for a measure of another one: limits on them are on that measure.
     """
 
     model: Model
@@ -141,6 +141,7 @@ class Question:
     uncertain: Uncertain | None = None
     measure: Measure | None = None
     joint: Joint | None = None
+    measures: Mapping[str, Measure] = field(default_factory=dict)
 
     @property
     def tie_order(self) -> tuple[str, ...]:

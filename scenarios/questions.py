@@ -15,6 +15,7 @@ from scenarios.question import Question
 from scenarios.sweep import points
 from scenarios.sweep.grids import Grid
 from scenarios.sweep.tables import Tables
+from scenarios.uncertainty import measured
 
 
 def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = True) -> Grid | None:
@@ -29,7 +30,7 @@ def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = Tru
         return None
     inside = extensions.within_validity(plain.reader, plain.shape, findings)
     clocked, shape = clocks.with_clocks(inside, plain.shape, swept=swept)
-    shape = weights.with_weights(shape, findings)
+    shape = measured.with_measures(weights.with_weights(shape, findings), findings)
     told, shape = prices.with_prices(clocked, shape, findings, swept=swept)
     reader = definitions.with_definitions(told, shape, findings, tables)
     if reader is None:

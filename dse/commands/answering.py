@@ -21,6 +21,7 @@ from dse.terminal.solver_options import solving
 if TYPE_CHECKING:
     import xarray as xr
 
+    from dse.fronts.front_search import Front
     from dse.pyomo_door.pyomo_points import By
     from results.solution import Solution
     from scenarios import Scenario
@@ -174,11 +175,22 @@ def front(
 
     def shown(written: tuple[str, ...]) -> None:
         from dse.terminal.front_page import show_front
+        from dse.terminal.robust_front_page import show_worlds
 
         show_front(found, scenario, written)
+        show_worlds(found)
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)
-    return ANSWERED
+    return _kept(found)
+
+
+def _kept(found: Front) -> int:
+    """Return the exit code of a front: that of no answer where fresh samples contradict a probability."""
+    from dse.fronts import robust_fronts
+
+    for i, kept in (broken := list(robust_fronts.broken(found))):
+        complain(f"point {i}: {kept.words}")
+    return NO_ANSWER if broken else ANSWERED
 
 
 def _by(solver: str, seconds: float) -> By:

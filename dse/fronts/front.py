@@ -17,7 +17,7 @@ import numpy as np
 
 import results.dataset
 import scenarios
-from dse.fronts import exact_fronts, front_curves, front_grids
+from dse.fronts import exact_fronts, front_curves, front_grids, robust_fronts
 from dse.fronts.bands import Band
 from dse.fronts.enclosure import POINTS
 from dse.fronts.front_search import Front, Search
@@ -80,7 +80,7 @@ def find(
     if scenario.sweep:
         _refuse(scenario, "sweep", "a front over swept axes is several", "use dse.front(scenario)")
     question = question_of(scenario)
-    points, tolerance = fineness(scenario, question, points, tolerance)
+    points, tolerance = fineness(scenario, question, points, tolerance, by)
     with reporting(progress, "solves") as report:
         try:
             return at(question, points, tolerance, report, by)
@@ -110,11 +110,15 @@ def at(
         from dse.fronts import sampled_fronts
 
         return sampled_fronts.find(question, points)
-    most = points or (MOST_POINTS if tolerance else POINTS)
+    usual = POINTS if question.uncertain is None else robust_fronts.POINTS
+    most = points or (MOST_POINTS if tolerance else usual)
     if by is not None:
         search = Search(question, report, 3 * most, by.answer)
         found = _searched(search, question, most, tolerance)
         return replace(found, method=f"{found.method}; every point by {by.told()}".lstrip("; "))
+    if question.uncertain is not None:
+        search = robust_fronts.search(question, report, 3 * most)
+        return robust_fronts.finished(_searched(search, question, most, tolerance))
     search = Search(question, report, 3 * most)
     exact = exact_fronts.find(search, points, MOST_POINTS, tolerance)
     return exact if exact is not None else _searched(search, question, most, tolerance)
@@ -135,16 +139,22 @@ def _searched(search: Search, question: Question, most: int, tolerance: float | 
 
 
 def fineness(
-    scenario: scenarios.Scenario, question: Question, points: int | None, tolerance: float | None
+    scenario: scenarios.Scenario,
+    question: Question,
+    points: int | None,
+    tolerance: float | None,
+    by: By | None = None,
 ) -> tuple[int | None, float | None]:
     """Return the points and the tolerance to use: those given, else what the scenario says.
 
-    Raises ScenarioError where a front cannot be found so, or not at all.
+    ``by``: a solver that is to answer each point. Raises ScenarioError where a front cannot be found so, or not at all.
     """
     asked = scenario.objective.front if scenario.objective is not None else None
     if points is None and tolerance is None and asked:
         points, tolerance = asked.points, asked.tolerance
     _check(scenario, question, points, tolerance)
+    if question.uncertain is not None:
+        robust_fronts.check(scenario, question, by)
     return points, tolerance
 
 
@@ -214,6 +224,7 @@ def to_dataset(found: Front) -> xr.Dataset:
     if found.kind:
         straight = dict(zip((g.name for g in found.question.objectives), found.straight_in, strict=True))
         about |= {"front": found.kind, "straight_in": json.dumps(straight)}
+    about |= robust_fronts.about(found.question)
     about |= {"jumps": found.jumps, "status": found.refusal.status.value if found.refusal else "answered"}
     if found.refusal is not None:
         about["conflict"] = json.dumps(dict(found.refusal.conflict))
@@ -225,6 +236,7 @@ def to_dataset(found: Front) -> xr.Dataset:
     dataset[JOINED] = ("front", np.array(codes, dtype=np.int8), dict(JOINED_ABOUT))
     if found.band is not None:
         dataset = _enclosed(dataset, found.band, first.name, others[0].name)
+    dataset = robust_fronts.with_fresh(dataset, found)
     if found.growth is not None:
         dataset = with_growth(dataset, found.growth)
     return _along(dataset, [first.name, *(g.name for g in others)])

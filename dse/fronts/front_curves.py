@@ -82,7 +82,11 @@ class _Curve:
             return self._front(shape.places, "the two ends", shape)
         if shape.discrete:
             shape.refine(most, PROBES_PER_POINT * most, lambda _: False, together=self._together)
-            method = COMPLETE if shape.complete else "the largest gap halved again and again"
+            method = (
+                COMPLETE
+                if shape.complete and not self.search.unproved
+                else "the largest gap halved again and again"
+            )
             return self._front(shape.places, method, shape)
         coarse = max(COARSE, most // 2)
         shape.refine(coarse, PROBES_PER_POINT * most, _tiny, together=self._together)
@@ -104,7 +108,7 @@ class _Curve:
         shape = self._shape(first, last)
         limit = PROBES_PER_POINT * most
         shape.refine(most, limit, lambda x: narrow(x, self.search.scales, tolerance), together=self._together)
-        if shape.complete:
+        if shape.complete and not self.search.unproved:
             return self._front(shape.places, COMPLETE, shape)
         return self._judged(self._front(shape.places, "", shape), most, tolerance)
 

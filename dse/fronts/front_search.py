@@ -111,6 +111,8 @@ class Search:
 
     ``best``: the best design for each objective; ``scales``: the objectives as coordinates (both after ``ends``).
     ``by``: what answers every question in place of our own methods: it has no order of ties, and none together.
+    ``loose``: of its answers, whether another design may be as good and better for an objective (None: always).
+    ``unproved``: how many answers are not proved to be best.
     """
 
     def __init__(
@@ -119,8 +121,9 @@ class Search:
         report: Report,
         expected: int,
         by: Callable[[Question], Solution] | None = None,
+        loose: Callable[[Solution, Objective], bool] | None = None,
     ) -> None:
-        self._by = by
+        self._by, self._loose, self.unproved = by, loose, 0
         self.question = question
         self.goals = question.objectives
         self.solves = self.failed = 0
@@ -136,6 +139,7 @@ class Search:
         asked = replace(self.question, objectives=(goal,), limits=limited(self.question, at_worst))
         found = answer(asked, neighbours=False) if self._by is None else self._by(asked)
         self.failed += found.status is Status.ERROR
+        self.unproved += found.status is Status.FEASIBLE
         self.count()
         self._keep(goal, at_worst, found)
         return found
@@ -260,7 +264,9 @@ class Search:
 
     def _tied(self, found: Solution, goal: Objective, other: Objective) -> bool:
         """Whether another design may be as good for ``goal``, and better for ``other``."""
-        return self._by is not None or bool(found.ranges and not tie_goes_to(self.question, goal, other))
+        if self._by is not None:
+            return self._loose is None or self._loose(found, other)
+        return bool(found.ranges and not tie_goes_to(self.question, goal, other))
 
     def _near(self, found: Solution) -> Solution | None:
         """The best design for the second objective, or one that is so within ``TIE``, with a slope to state it by."""

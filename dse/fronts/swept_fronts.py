@@ -86,7 +86,7 @@ def find(
     grid = scenarios.grid(scenario)
     _check(scenario, grid)
     first = grid.question((0,) * len(grid.axes))
-    points, tolerance = fronts.fineness(scenario, first, points, tolerance)
+    points, tolerance = fronts.fineness(scenario, first, points, tolerance, by)
     found: dict[Place, Front] = {}
     with reporting(progress, "fronts") as report:
         report(0, grid.size)

@@ -55,10 +55,10 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     command = f"dse report {shlex.quote(asked.file)} -o report.html"
     goal = asked.objective
     several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
-    if asked.uncertain is not None and (several or not (asked.sweep or all_worlds.decided_now(asked))):
-        found_worlds = uncertainties.uncertainty(asked, progress=progress)  # refuses several objectives
+    if asked.uncertain is not None and not (several or asked.sweep or all_worlds.decided_now(asked)):
+        found_worlds = uncertainties.uncertainty(asked, progress=progress)
         return of_dataset(found_worlds.samples, command)
-    if asked.uncertain is not None:
+    if asked.uncertain is not None and not several:
         if all_worlds.decided_now(asked):
             all_worlds.measured(asked)
         asked = all_worlds.decided_late(asked)

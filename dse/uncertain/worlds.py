@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scenarios import Problem, Scenario, ScenarioError
+from scenarios.uncertainty.measured import KINDS, measure_of, ranked
 from scenarios.uncertainty.uncertain import at_samples, draw, told_of, uncertain_of
 
 
@@ -50,7 +51,7 @@ def measured(asked: Scenario) -> None:
 def has_measure(asked: Scenario) -> bool:
     """Whether the file says what of the objective's distribution is to be best, or has no objective."""
     goal = asked.objective
-    return goal is None or any(told is not None for told in (goal.measure, goal.quantile, goal.cvar))
+    return goal is None or measure_of(goal) is not None or all(n in goal.measures for n in ranked(goal))
 
 
 def decided_late(asked: Scenario) -> Scenario:
@@ -61,8 +62,6 @@ def decided_late(asked: Scenario) -> Scenario:
 def decided_now(asked: Scenario) -> str:
     """Return the first key that asks for one design for all worlds; empty where none does."""
     goal = asked.objective
-    measures = [
-        n for n in ("measure", "quantile", "cvar") if goal is not None and getattr(goal, n) is not None
-    ]
+    measures = [n for n in (*KINDS, "measures") if goal is not None and getattr(goal, n)]
     promises = [f"limits.{n}" for n, x in asked.limits.items() if x.probability is not None or x.worst]
     return next(iter([*(f"objective.{n}" for n in measures), *promises]), "")

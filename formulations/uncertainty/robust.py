@@ -13,7 +13,7 @@ everywhere, equal to it at the design it was made at.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from formulations.arithmetics import maxima
 from formulations.arithmetics.maxima import is_maximum, names_in, split
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio
+from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem, Row, Variable, formulate, symbolic
 from formulations.uncertainty.worlds import Worlds
 
@@ -38,7 +39,7 @@ class Posed:
     """A question in N worlds in mathematics: coefficients are numbers, or arrays (N,).
 
     ``taken``: what each unknown of a maximum is the largest of. ``known``: metrics of the nominal question without
-    maxima, by which ties go.
+    maxima, by which ties go. ``caps``: of each limit on a measure its ratio in each world.
     """
 
     worlds: Worlds
@@ -47,6 +48,7 @@ class Posed:
     rows: tuple[Row, ...]
     taken: Mapping[str, tuple[Ratio, ...]]
     known: Mapping[str, Ratio]
+    caps: Mapping[RowKey, Row] = field(default_factory=dict)
 
 
 def posed(worlds: Worlds) -> Posed:
@@ -60,7 +62,7 @@ def posed(worlds: Worlds) -> Posed:
         raise NotPosynomial(nominal.refusal or "whole numbers and menus of sums")
     try:
         with maxima.named() as taken:
-            goal, rows = symbolic(worlds.every, 0)
+            goal, rows = symbolic(worlds.with_caps_in_each(), 0)
     except (NotPosynomial, TypeError, ValueError) as refusal:
         return _apart(worlds, nominal, str(refusal))
     pairs = [(r.numerator, r.denominator) for r in rows]
@@ -71,14 +73,22 @@ def posed(worlds: Worlds) -> Posed:
         for n, r in nominal.known.items()
         if not any(map(is_maximum, names_in((r.numerator, r.denominator))))
     }
-    return Posed(worlds, nominal.variables, goal, rows, dict(taken.terms), known)
+    caps, rows = _caps(worlds, rows)
+    return Posed(worlds, nominal.variables, goal, rows, dict(taken.terms), known, caps)
+
+
+def _caps(worlds: Worlds, rows: tuple[Row, ...]) -> tuple[dict[RowKey, Row], tuple[Row, ...]]:
+    """Tell limits on measures from those that hold in each world."""
+    keys = {c.key for c in worlds.caps}
+    return {r.key: r for r in rows if r.key in keys}, tuple(r for r in rows if r.key not in keys)
 
 
 def _apart(worlds: Worlds, nominal: Problem, why: str) -> Posed:
     """Run the model in each world by itself: terms that some worlds do not have are 0 there."""
     if worlds.size > APART:
         raise NotPosynomial(f"exponents or zeros that differ between more than {APART} worlds ({why})")
-    problems = [formulate(worlds.at(i)) for i in range(worlds.size)]
+    each = replace(worlds, every=worlds.with_caps_in_each())
+    problems = [formulate(each.at(i)) for i in range(worlds.size)]
     if any(p.rows is None or p.cases for p in problems):
         raise NotPosynomial("maxima whose exponents or zeros differ between worlds")
     every = [{r.key: r for r in p.rows or ()} for p in problems]
@@ -97,7 +107,8 @@ def _apart(worlds: Worlds, nominal: Problem, why: str) -> Posed:
         goals = [p.goal or goal for p in problems]
         top, bottom = _united([g.numerator for g in goals]), _united([g.denominator for g in goals])
         goal = replace(goal, numerator=top, denominator=bottom)
-    return Posed(worlds, nominal.variables, goal, rows, {}, nominal.known)
+    caps, rows = _caps(worlds, rows)
+    return Posed(worlds, nominal.variables, goal, rows, {}, nominal.known, caps)
 
 
 def _united(each: list[Posynomial]) -> Posynomial:

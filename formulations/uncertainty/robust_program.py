@@ -11,7 +11,7 @@ make programs of other columns there: such worlds are parts of their own.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,7 +120,7 @@ def posed(worlds: Worlds) -> Posed:
         raise NotPosynomial("no affine arithmetic")
     parts = []
     for places, p in _alike(worlds, np.arange(worlds.size)):
-        parts.append(_part(places, p))
+        parts.append(_part(places, p, {c.key for c in worlds.caps}))
         if len(parts) > PARTS:
             raise NotPosynomial(f"worlds that fall into more than {PARTS} kinds")
     first = _names(parts[0])
@@ -132,7 +132,7 @@ def posed(worlds: Worlds) -> Posed:
 def _alike(worlds: Worlds, places: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], Program]]:
     """Cut worlds into parts whose programs come out alike."""
     try:
-        p = program(_many(worlds.some(places).every))
+        p = program(_many(dataclasses.replace(worlds, every=worlds.with_caps_in_each()).some(places).every))
     except Differ as told:
         holds = np.broadcast_to(told.holds.reshape(-1), places.shape)
         yield from _alike(worlds, places[holds])
@@ -149,7 +149,7 @@ def _names(part: Part) -> list[Atom]:
     return columns
 
 
-def _part(places: NDArray[np.intp], p: Program) -> Part:
+def _part(places: NDArray[np.intp], p: Program, caps: Collection[RowKey]) -> Part:
     if p.exact or any(isinstance(c, Largest) for c in p.columns):
         raise NotPosynomial(GAINS)
     tops, bottoms = (np.broadcast_to(m, (places.size, *m.shape[-2:])) for m in (p.numerators, p.denominators))
@@ -160,6 +160,9 @@ def _part(places: NDArray[np.intp], p: Program) -> Part:
     base: list[int] = []
     for r, key in enumerate(p.keys):
         if key is not None:
+            sides = tops[:, r], bottoms[:, r]
+            if key in caps and not any(not s[:, :-1].any() and np.ptp(s[:, -1]) == 0 for s in sides):
+                raise NotPosynomial(f"a limit on the mean or CVaR of a ratio of sums, {key.name}")
             rows[key] = tops[:, r] - bottoms[:, r]
             continue
         held = np.flatnonzero(bottoms[0, r])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from formulations import batch, evaluation, over_grid
 from formulations.evaluation import RowKey
+from formulations.uncertainty.measures import Weighing
 from scenarios.question import Limit, Question, combinations, fixed
 from scenarios.sweep.grids import Grid
 
@@ -24,12 +25,41 @@ SAMPLE = "sample"
 
 
 @dataclass(frozen=True, slots=True)
+class Cap:
+    """A limit on the measure of a metric over the worlds: at most ``end`` where ``side`` is "max", else at least.
+
+    The worst are the large values under a greatest measure, the small ones above a least one.
+    """
+
+    name: str
+    measure: Weighing
+    side: str
+    end: float
+
+    @property
+    def key(self) -> RowKey:
+        """What the limit is called among others."""
+        return RowKey(self.name, self.side)
+
+    def level(self, values: Array) -> Array:
+        """Return the measure of a metric's values, whose last dimension is that of the worlds."""
+        return self.measure.value(values, maximize=self.side == "min")
+
+    def ratio(self, values: Array) -> Array:
+        """Return the measure of these values as a ratio that must be <= 1."""
+        size = abs(self.end) or 1.0
+        sign = 1.0 if self.side == "max" else -1.0
+        return np.asarray(1.0 + sign * (self.level(values) - self.end) / size)
+
+
+@dataclass(frozen=True, slots=True)
 class Worlds:
     """A question in N equally likely worlds.
 
     ``nominal``: with the file's own numbers (no world of its own). ``every``: with arrays of N numbers. ``word``: what
     a world is called in an answer. ``counted``: only the first so many worlds count in the measure and for the limits;
-    in all of them the limits named in ``wide`` hold (None: all worlds count for all).
+    in all of them the limits named in ``wide`` hold (None: all worlds count for all). ``caps``: limits on measures of
+    metrics over the worlds that count.
     """
 
     nominal: Question
@@ -38,6 +68,7 @@ class Worlds:
     word: str = SAMPLE
     counted: int | None = None
     wide: frozenset[str] = frozenset()
+    caps: tuple[Cap, ...] = ()
 
     @property
     def measured(self) -> int:
@@ -66,12 +97,20 @@ class Worlds:
         return replace(self.every, given=given, limits=_limits(self.every, lambda v: _number(v, i)))
 
     def some(self, places: Sequence[int] | NDArray[Any]) -> Worlds:
-        """Return some of the worlds, those that count in the measure first."""
+        """Return some of the worlds, those that count in the measure first; what is limited over all is left out."""
         take = np.sort(np.asarray(places, dtype=int))
         given = {n: _some(v, take) for n, v in self.every.given.items()}
         every = replace(self.every, given=given, limits=_limits(self.every, lambda v: _some(v, take)))
         counted = None if self.counted is None else int((take < self.counted).sum())
-        return replace(self, every=every, size=take.size, counted=counted)
+        return replace(self, every=every, size=take.size, counted=counted, caps=())
+
+    def with_caps_in_each(self) -> Question:
+        """Return the question in all worlds with the limits on measures as limits in each: their forms, no question."""
+        limits = tuple(
+            Limit(c.name, maximum=c.end) if c.side == "max" else Limit(c.name, minimum=c.end)
+            for c in self.caps
+        )
+        return replace(self.every, limits=(*self.every.limits, *limits))
 
     def uncertain(self) -> dict[str, Array]:
         """Return the uncertain numbers by name, one for each world."""
@@ -120,7 +159,8 @@ def of_values(nominal: Question, values: Mapping[str, Array], word: str = SAMPLE
 class Judged:
     """Designs in every world, by the model's equations in plain floats; the last dimension is that of the worlds.
 
-    ``ratios``: limits, which hold at 1 and below, in the worlds in which they count. ``objective``: in the worlds that
+    ``ratios``: limits, which hold at 1 and below, in the worlds in which they count; those on a measure have one ratio
+    for all worlds. ``objective``: in the worlds that
     count in the measure; None where there is none.
     """
 
@@ -140,9 +180,15 @@ def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
         rows = evaluation.ratios(every, point, at)
         goal = evaluation.objective(every, point, at) if every.objectives else None
     count = worlds.measured
+    ratios = {
+        key: _wide(r, shape)[..., : None if key.name in worlds.wide else count] for key, r in rows.items()
+    }
+    for cap in worlds.caps:
+        level = cap.ratio(_wide(at[cap.name], shape)[..., :count])
+        ratios[cap.key] = _wide(level[..., None], (*shape[:-1], count))
     return Judged(
         None if goal is None else _wide(goal, shape)[..., :count],
-        {key: _wide(r, shape)[..., : None if key.name in worlds.wide else count] for key, r in rows.items()},
+        ratios,
         {n: _wide(v, shape) for n, v in at.items()},
     )
 

@@ -76,6 +76,7 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         spread={n: (_number(low), _number(high)) for n, (low, high) in record.get("spread", {}).items()},
         fresh=None if record.get("fresh") is None else fresh.read(record["fresh"]),
         next_best=None if record.get("next_best") is None else _next_best(record["next_best"]),
+        measures={n: _text(v) for n, v in record.get("measures", {}).items()},
     )
 
 

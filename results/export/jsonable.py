@@ -59,6 +59,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
             "world": solution.world,
             "spread": {name: list(ends) for name, ends in solution.spread.items()},
             "fresh": None if solution.fresh is None else solution.fresh.told(),
+            **({"measures": dict(solution.measures)} if solution.measures else {}),
         }
     return {name: plain(value) for name, value in found.items()}
 

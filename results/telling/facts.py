@@ -112,7 +112,8 @@ class Facts(ByValue):
     ``measure``: what the objective is where something is uncertain ("mean of energy over 1024 samples"), and ``worlds``
     over how many worlds, each a ``world``: "sample", or "vertex" or "world" of a box. Over samples ``metrics`` are
     means, and ``spread`` is what 5 % and 95 % of them are below; of a box they are nominal, with least and greatest.
-    ``fresh``: what the design comes to in samples that it was not chosen on.
+    ``fresh``: what the design comes to in samples that it was not chosen on. ``measures``: of names among the metrics
+    that stand for a measure of another one which it is ("mean of energy").
     ``next_best``: where every design was tried, the next better one; None where there is no other, or none known.
     """
 
@@ -154,3 +155,4 @@ class Facts(ByValue):
     spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     fresh: Fresh | None = None
     next_best: NextBest | None = None
+    measures: Mapping[str, str] = field(default_factory=dict)

@@ -136,6 +136,7 @@ def _of_metrics(solution: Facts) -> Part:
         return Part("metrics", ("name", "value"), rows)
     told = [tuple(words.metric(solution, n, v) for v in solution.spread.get(n, ())) for n, *_ in rows]
     ends = ["" if len(set(t)) < 2 else " … ".join(t) for t in told]  # alike as printed: no range
+    ends = [solution.measures.get(n, end) for (n, *_), end in zip(rows, ends, strict=True)]
     wider = tuple((*row, end) for row, end in zip(rows, ends, strict=True))
     if solution.world == "sample":
         return Part(f"metrics over {solution.worlds} samples", ("name", "mean", "5 % … 95 %"), wider)
@@ -161,11 +162,19 @@ def _fresh(solution: Facts) -> list[Part]:
     if fresh.mean is not None:
         told = [("mean", fresh.mean), *((f"{100 * q:g} %", e) for q, e in fresh.quantiles.items())]
     rows = tuple((what, *(words.metric(solution, name, v) for v in e)) for what, e in told)
+    measures = tuple((n, *(_of_measure(solution, n, v) for v in e)) for n, e in fresh.measures.items())
     heading = f"estimated in {fresh.count} fresh samples (random, seed {fresh.seed})"
     return [
         Part(heading, ("limit", "asked", "holds in", "95 % interval", ""), held),
         Part(f"{name} in fresh samples", ("of it", "estimate", "at least", "at most"), rows),
+        Part("measures in fresh samples", ("measure", "estimate", "at least", "at most"), measures),
     ]
+
+
+def _of_measure(solution: Facts, name: str, v: float) -> str:
+    """Write an estimate of a measure; that of the worst is the share of samples that are no worse."""
+    worst = solution.measures.get(name, "").startswith("worst")
+    return f"{percent(v)} no worse" if worst else words.metric(solution, name, v)
 
 
 def _sentences(solution: Facts) -> tuple[tuple[str, ...], ...]:

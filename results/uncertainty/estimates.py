@@ -112,6 +112,17 @@ def quantiles(values: Array, of: Sequence[float], level: float = LEVEL) -> list[
     return found
 
 
+def tail(values: Array, beyond: float, level: float = LEVEL) -> Estimate:
+    """Return the mean of the greatest 1 - ``beyond`` of independent samples, with its bootstrap interval.
+
+    With q the quantile ``beyond`` of the samples it is the mean of q + max(x - q, 0) / (1 - beyond) (Rockafellar and
+    Uryasev, Journal of Risk 2, 2000); that q is estimated as well moves it by less than its error, since it is the
+    least over all q.
+    """
+    q = float(np.sort(values)[rank(len(values), beyond) - 1])
+    return mean(q + np.maximum(np.asarray(values, float) - q, 0.0) / (1.0 - beyond), level)
+
+
 def rank(count: int, of: float) -> int:
     """Return which of ``count`` values in order is their quantile ``of``: ceil(of count), at least the first.
 

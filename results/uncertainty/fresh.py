@@ -52,6 +52,8 @@ class Fresh:
 
     ``limits``: each promise of a probability, then each other limit that fails in some sample. ``mean``: of the
     objective over the samples in which it is finite (``finite``: their share), ``quantiles``: by their share.
+    ``measures``: of each name that stands for a measure of a metric what it comes to; of one at its worst the share of
+    samples that are no worse.
     """
 
     count: int
@@ -60,6 +62,7 @@ class Fresh:
     mean: Estimate | None = None
     quantiles: Mapping[float, Estimate] = field(default_factory=dict)
     finite: float = 1.0
+    measures: Mapping[str, Estimate] = field(default_factory=dict)
 
     @property
     def broken(self) -> tuple[Kept, ...]:
@@ -78,6 +81,7 @@ class Fresh:
             "mean": None if self.mean is None else self.mean._asdict(),
             "quantiles": {f"{q:g}": e._asdict() for q, e in self.quantiles.items()},
             "finite": self.finite,
+            **({"measures": {n: e._asdict() for n, e in self.measures.items()}} if self.measures else {}),
         }
 
 
@@ -94,6 +98,7 @@ def read(record: Mapping[str, Any]) -> Fresh:
         None if mean is None else _estimate(mean),
         {float(q): _estimate(e) for q, e in record["quantiles"].items()},
         float(record["finite"]),
+        {str(n): _estimate(e) for n, e in record.get("measures", {}).items()},
     )
 
 

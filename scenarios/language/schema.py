@@ -77,6 +77,19 @@ class Bounds(Part):
     """Of [limits.joint] only: which limits hold together with its probability."""
 
 
+class Judging(Part):
+    """A metric with what of its distribution counts, under a name of its own."""
+
+    of: Text = ""
+    """Which metric."""
+    measure: MeasureName | None = None
+    """What of it counts: "mean" or "worst"."""
+    quantile: Level | None = None
+    """Instead of measure: the value that it stays within with this probability."""
+    cvar: Level | None = None
+    """Instead of measure: the mean of the worst, 0.9 of the worst tenth."""
+
+
 class Front(Part):
     """How finely a Pareto front is drawn."""
 
@@ -105,6 +118,9 @@ class Goal(Part):
     """Instead of measure: the value that the objective stays within with this probability."""
     cvar: Level | None = None
     """Instead of measure: the mean of the worst, 0.9 of the worst tenth."""
+    measures: dict[str, Judging] = {}
+    """Of a question with [uncertain]: metrics with what of them counts, each under a name of the file's own, which is
+    minimised or limited: tail_energy = { of = "energy", cvar = 0.9 }."""
     front: Front | None = None
     """How finely the Pareto front of several objectives is drawn."""
 

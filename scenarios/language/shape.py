@@ -15,6 +15,7 @@ from scenarios.language.schema import (
     Drawing,
     Front,
     Goal,
+    Judging,
     KernelEntry,
     Searching,
     Shape,
@@ -122,7 +123,8 @@ def _fields(place: Place) -> type[Part]:
     if not place:
         return Shape
     if place[0] == "objective":
-        return Front if place[1:2] == ("front",) else Goal
+        inner: dict[str, type[Part]] = {"front": Front, "measures": Judging if place[2:] else Goal}
+        return inner.get(str(place[1]), Goal) if place[1:] else Goal
     if place == ("uncertain", "sampling"):
         return Drawing
     return _PARTS[str(place[0])]

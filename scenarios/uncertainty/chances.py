@@ -16,7 +16,7 @@ from scenarios.names import Roles
 from scenarios.question import Limit, Question
 from scenarios.sweep import table_values
 from scenarios.sweep.axes import WORD_SIZE, Target
-from scenarios.uncertainty import known_spreads
+from scenarios.uncertainty import known_spreads, measured
 from scenarios.uncertainty.distributions import (
     CONFIDENCE,
     CONTINUOUS,
@@ -49,6 +49,7 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     """Return a question with what is uncertain in it, its measure and its joint limit, noting all mistakes."""
     reader = roles.reader
     measure = _measure(reader, shape.objective)
+    measures = measured.measures_of(shape)
     joint = _joint(reader, shape)
     if shape.uncertain is None:
         _certain(reader, shape, measure)
@@ -66,7 +67,7 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     uncertain = Uncertain(found, _sampling(shape, roles, found))
     _correlations(reader, shape, uncertain)
     _promises(reader, shape, question, joint, uncertain.sampling)
-    return replace(question, uncertain=uncertain, measure=measure, joint=joint)
+    return replace(question, uncertain=uncertain, measure=measure, joint=joint, measures=measures)
 
 
 def limited(entry: Any, limit: Limit) -> Limit:
@@ -105,8 +106,10 @@ def _certain(reader: Reader, shape: Shape, measure: Measure | None) -> None:
     """Note what has a meaning only where something is uncertain."""
     right = "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }; or leave it out"
     if measure is not None:
-        told = next(n for n in ("measure", "quantile", "cvar") if getattr(shape.objective, n) is not None)
-        reader.findings.missing(f"objective.{told}", "nothing is uncertain here", right)
+        told = next((n for n in measured.KINDS if getattr(shape.objective, n) is not None), "")
+        reader.findings.missing(f"objective.{told or 'measures'}", "nothing is uncertain here", right)
+    elif measured.measures_of(shape):
+        reader.findings.missing(measured.KEY, "nothing is uncertain here", right)
     for name, entry in shape.limits.items():
         for key in ("probability", "worst"):
             if getattr(entry, key):
@@ -114,15 +117,18 @@ def _certain(reader: Reader, shape: Shape, measure: Measure | None) -> None:
 
 
 def _measure(reader: Reader, goal: Goal | None) -> Measure | None:
-    told = [n for n in ("measure", "quantile", "cvar") if goal is not None and getattr(goal, n) is not None]
-    if not told or goal is None:
+    if goal is None:
         return None
+    told = [n for n in measured.KINDS if getattr(goal, n) is not None]
+    names = measured.ranked(goal)
+    own = goal.measures.get(names[0]) if len(names) == 1 else None
+    if own is not None and told:
+        wrong = f"{names[0]} is a measure of its own, and {told[0]} another one"
+        reader.findings.add(f"objective.{told[0]}", wrong, "leave one of them out")
     if len(told) > 1:
         wrong = f"{' and '.join(told)} exclude each other"
         reader.findings.add("objective", wrong, "keep measure, or quantile, or cvar")
-    if goal.measure is not None:
-        return Measure(goal.measure)
-    return Measure(told[0], getattr(goal, told[0]))
+    return measured.measure_of(goal if own is None else own)
 
 
 def _joint(reader: Reader, shape: Shape) -> Joint | None:
@@ -159,7 +165,9 @@ def _together(reader: Reader, shape: Shape, entry: Bounds, of: Sequence[str]) ->
         return None
     for name in of:
         own = shape.limits.get(name)
-        if own is None or name == JOINT:
+        if shape.objective is not None and name in shape.objective.measures:
+            add(f"{key}.of", f"{name} is a measure, which has no probability", "list metrics only")
+        elif own is None or name == JOINT:
             right = f"write [limits] {name} = {{ max = … }} too"
             add(f"{key}.of", f"{name} is not limited", right)
         elif own.probability is not None or own.worst:

@@ -178,11 +178,12 @@ class Measure:
     """By what of an objective's distribution a design is judged: its ``kind`` of MEASURES.
 
     ``level``: of a quantile, the probability below it; of cvar (the mean of the worst), the share left out: 0.9 is the
-    mean of the worst tenth. None for mean and worst.
+    mean of the worst tenth. None for mean and worst. ``of``: the metric, where the measure has a name of its own.
     """
 
     kind: str
     level: float | None = None
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

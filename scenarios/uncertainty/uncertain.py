@@ -15,6 +15,7 @@ from scenarios.sweep.tables import MARK, Cells, Table, checksum
 from scenarios.uncertainty.chances import AXIS, JOINT, least_samples
 from scenarios.uncertainty.distributions import Joint, Marginal, Measure, Sampling, Uncertain
 from scenarios.uncertainty.drawing import box, draw
+from scenarios.uncertainty.measured import KINDS
 
 if TYPE_CHECKING:
     from scenarios.uncertainty.distributions import Array
@@ -35,7 +36,7 @@ __all__ = [
     "told_of",
     "uncertain_of",
 ]
-_OF_MEASURE = ("measure", "quantile", "cvar")
+_OF_MEASURE = (*KINDS, "measures")
 _OF_LIMIT = ("probability", "confidence", "worst")
 
 
@@ -97,10 +98,16 @@ def _certain(asked: Scenario) -> dict[str, Any]:
     """Return what a scenario says without what is uncertain, and what depends on it."""
     data = asked.model_dump(exclude_defaults=True, exclude_none=True, exclude={"uncertain"})
     goal = {k: v for k, v in data.get("objective", {}).items() if k not in _OF_MEASURE}
+    measures = {} if asked.objective is None else asked.objective.measures
+    for way in ("minimize", "maximize"):
+        if way in goal:
+            # a world has no distribution: what is judged by two measures is one metric there
+            plain = (measures[n].of if n in measures else n for n in goal[way])
+            goal[way] = tuple(dict.fromkeys(plain))
     limits = {
         name: {k: v for k, v in entry.items() if k not in _OF_LIMIT}
         for name, entry in data.get("limits", {}).items()
-        if name != JOINT or "of" not in entry
+        if (name != JOINT or "of" not in entry) and name not in measures
     }
     return {
         **data,

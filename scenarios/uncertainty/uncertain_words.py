@@ -71,6 +71,16 @@ def measure(of: Measure | None) -> str:
     )
 
 
+def named(of: Measure, name: str = "") -> str:
+    """Say a measure in a few words: "mean of energy"; ``name``: of the metric, where the measure does not say it."""
+    what = of.of or name
+    if of.level is None:
+        return f"{of.kind} of {what}"
+    if of.kind == "quantile":
+        return f"{100 * of.level:.6g} % quantile of {what}"
+    return f"mean of the worst {100 * (1 - of.level):.6g} % of {what}"
+
+
 def record(question: Question) -> dict[str, str]:
     """Return what is uncertain, and what depends on it, in words by key; nothing where all is known."""
     return dict(_entries(question))
@@ -86,7 +96,10 @@ def _entries(question: Question) -> Iterator[tuple[str, str]]:
     yield "uncertain.sampling", sampling(found.sampling)
     if found.sampling.correlation:
         yield "uncertain.correlation", json.dumps(found.sampling.correlation)
-    yield "objective.measure", measure(question.measure)
+    if not question.measures or question.measure is not None:
+        yield "objective.measure", measure(question.measure)
+    for name, of in question.measures.items():
+        yield f"objective.measures.{name}", named(of)
     for x in question.limits:
         if x.probability is not None:
             yield f"limits.{x.name}.probability", _probability(x.probability, x.confidence)

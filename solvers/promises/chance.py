@@ -31,7 +31,7 @@ from solvers.geometric.gp_terms import LOG_ZERO
 from solvers.outcome import Outcome
 from solvers.promises import removal, removal_bounds, removal_whole
 from solvers.promises.removal import Removed, Rows, Sampled
-from solvers.robust import robust_geometric
+from solvers.robust import robust_caps, robust_geometric
 
 Array = NDArray[np.float64]
 LEVEL = "level"
@@ -105,7 +105,9 @@ def least_limit(asked: Posed, chances: Sequence[Chance], name: str, kept: frozen
 def _kept(asked: Posed, kept: frozenset[str] | None) -> Posed:
     if kept is None:
         return asked
-    return dataclasses.replace(asked, rows=tuple(r for r in asked.rows if r.key.name in kept))
+    worlds = dataclasses.replace(asked.worlds, caps=tuple(c for c in asked.worlds.caps if c.name in kept))
+    rows = tuple(r for r in asked.rows if r.key.name in kept)
+    return dataclasses.replace(asked, worlds=worlds, rows=rows)
 
 
 def _best(asked: Posed, problem: Sampled) -> Removed:
@@ -169,6 +171,11 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, e
                 fixed.append((A, logc[:1]))
             else:
                 many.append(Rows(group, A, logc))
+    for cap in asked.worlds.caps:
+        whole = robust_caps.exact(asked, cap)
+        if whole is None:
+            raise NotPosynomial(TOGETHER)
+        fixed.append(_table(names, whole, one, 1))
     used = sorted({r.group for r in many})
     # a group whose limits are the same in all samples fails in none or in all
     allowed = [*(c.may_fail for c in chances), 0]

@@ -227,11 +227,17 @@ def _children(problem: Sampled, node: _Node) -> list[_Node]:
 
 
 def _brought_back(problem: Sampled, node: _Node) -> _Node:
-    """Return the node with only those samples left out that fail at its optimum, if the optimum fell on the way."""
+    """Return the node with only those samples left out that fail at its optimum, if the optimum fell on the way.
+
+    What is left out for good (of a group that one number orders) stays so: no branch would leave it out again.
+    """
     if node.y is None or not node.value < node.above - 1e-9:
         return node
     miss = problem.misses(node.y[None])
-    out = tuple(frozenset(i for i in o if miss[g][0, i] > HOLDS) for g, o in enumerate(node.out))
+    out = tuple(
+        frozenset(i for i in o if miss[g][0, i] > HOLDS) if problem.may_fail[g] else o
+        for g, o in enumerate(node.out)
+    )
     if out == node.out:
         return node
     return replace(node, out=out)

@@ -14,8 +14,8 @@ import time
 from typing import TYPE_CHECKING
 
 from formulations.arithmetics import failures
-from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
-from formulations.uncertainty.worlds import Worlds, of_values
+from formulations.uncertainty.measures import WORST, Weighing
+from formulations.uncertainty.worlds import Cap, Worlds, of_values
 from results.solution import Solution, Status
 from results.uncertainty.fresh import Fresh
 from scenarios.question import Question, fixed
@@ -24,7 +24,7 @@ from scenarios.uncertainty.distributions import Marginal, Measure
 from scenarios.uncertainty.drawing import box, draw, listed
 from solvers.promises import chances
 from solvers.robust import robust_box, validation
-from solvers.robust.robust_answers import Asked, answered
+from solvers.robust.robust_answers import Asked, answered, weighing
 from solvers.robust.robust_box import Boxed
 
 if TYPE_CHECKING:
@@ -40,29 +40,52 @@ def answer(scenario: Scenario) -> Solution:
     return answer_now(question_of(scenario))
 
 
-def answer_now(question: Question, *, fresh: bool = True) -> Solution:
+def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -> Solution:
     """Answer a question with uncertain numbers, a measure and at most one objective: one design for all worlds.
 
     Worlds are drawn as the question says. ``worst`` is over all values that the numbers can have where these are
     bounded, and then for the limits too; where some have no end, it is over the samples, and the answer says so.
-    Never raises for a well-formed question.
+    ``brief``: without why there is no design. Never raises for a well-formed question.
     """
     began = time.perf_counter()
-    uncertain, measure = question.uncertain, question.measure or Measure("worst")
-    assert uncertain is not None, "only what is uncertain has worlds"
+    assert question.uncertain is not None, "only what is uncertain has worlds"
     try:
-        samples = sampled(question)
-        solution = _over(question, samples, measure)
+        question, caps = parted(question)
+        measure = question.measure or Measure("worst")
+        samples = dataclasses.replace(sampled(question), caps=caps)
+        solution = _over(question, samples, measure, brief=brief)
         if fresh and solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
-            solution = dataclasses.replace(solution, fresh=_validated(question, solution))
+            solution = dataclasses.replace(solution, fresh=validated(question, solution))
     except Exception as problem:
         text = failures.in_words(question, problem)
         solution = Solution(Status.ERROR, message=text, certificate="the solver failed")
     return dataclasses.replace(solution, seconds=time.perf_counter() - began)
 
 
-def _validated(question: Question, solution: Solution) -> Fresh:
-    """Judge the design of an answer in samples that it was not chosen on."""
+def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
+    """Return a question whose limits hold in worlds, and those on a mean or CVaR over all of them.
+
+    A limit on a quantile is one that may fail in its share of the samples, one on the worst holds in each of them.
+    """
+    limits, caps = [], list[Cap]()
+    for x in question.limits:
+        measure = question.measures.get(x.name)
+        if measure is None or measure.kind == "worst":
+            limits.append(x)
+        elif measure.kind == "quantile":
+            limits.append(dataclasses.replace(x, probability=measure.level, confidence=0.0))
+        else:
+            of = weighing(measure)
+            assert isinstance(of, Weighing), "a mean or CVaR"
+            ends = (("max", x.maximum), ("min", x.minimum))
+            caps += [Cap(x.name, of, side, end) for side, end in ends if end is not None]
+    goal = question.objectives[0].name if question.objectives else ""
+    measure = question.measures.get(goal, question.measure)
+    return dataclasses.replace(question, limits=tuple(limits), measure=measure), tuple(caps)
+
+
+def validated(question: Question, solution: Solution) -> Fresh:
+    """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it."""
     assert question.uncertain is not None, "only what is uncertain has worlds"
     seed = question.uncertain.sampling.seed + validation.SEED
     values = draw(question.uncertain, validation.FRESH, method="random", seed=seed)
@@ -75,7 +98,9 @@ def _validated(question: Question, solution: Solution) -> Fresh:
         else None
     )
     quantiles = sorted({*validation.QUANTILES, *(() if of is None else (of,))})
-    return validation.validated(worlds, numbers, chances.promises(question), seed, quantiles)
+    promised = [p for p in chances.promises(question) if not question.measures.keys() & p.names]
+    told = {n: (m, solution.metrics.get(n, math.nan)) for n, m in question.measures.items()}
+    return validation.validated(worlds, numbers, promised, seed, quantiles, told)
 
 
 def sampled(question: Question, count: int | None = None, *, seed: int | None = None) -> Worlds:
@@ -86,7 +111,7 @@ def sampled(question: Question, count: int | None = None, *, seed: int | None = 
     return of_values(dataclasses.replace(question, uncertain=None, measure=None), values)
 
 
-def _over(question: Question, samples: Worlds, measure: Measure) -> Solution:
+def _over(question: Question, samples: Worlds, measure: Measure, *, brief: bool) -> Solution:
     """Answer over the samples, or at the worst over the box of all values where that is asked."""
     uncertain = question.uncertain
     assert uncertain is not None, "only what is uncertain has worlds"
@@ -101,21 +126,23 @@ def _over(question: Question, samples: Worlds, measure: Measure) -> Solution:
         drawn += f"; {chances.told(promised, sampling.samples, proved=chances.covered(question))}"
     # what may fail in some samples says nothing at a vertex
     everything = measure.kind == "worst" and not promised
+    # beside another measure, which is one of samples, the worst is that of the same samples
+    everything &= all(m.kind == "worst" for m in question.measures.values())
     combinations = listed(uncertain, LISTED)
     # rows of a table beside continuous numbers: neither the rows alone nor the box of their ends is all there is
     open_rows = combinations is None and uncertain.tied
     if bounded and not open_rows and (everything or wide):
         words = (
-            f"worst of {goal} over all values of {len(ends)} numbers"
+            f"worst of {measure.of or goal} over all values of {len(ends)} numbers"
             if everything
             else _words(measure, goal, drawn)
         )
         few = {n: _values(m) for n, m in uncertain.marginals.items() if m.discrete}
         asked = Boxed(samples.nominal, ends, None if everything else samples, wide, few)
-        weighing = WORST if everything else _weighing(measure)
+        weighed = WORST if everything else weighing(measure)
 
         def solved(w: Worlds) -> Solution:
-            return answered(Asked(w, weighing, words, promised))
+            return answered(Asked(w, weighed, words, promised), brief=brief)
 
         if combinations is not None:
             solution = solved(asked.worlds(combinations, "world"))
@@ -127,7 +154,7 @@ def _over(question: Question, samples: Worlds, measure: Measure) -> Solution:
         endless = ", ".join(n for n, e in ends.items() if not all(map(math.isfinite, e)))
         since = f"{endless} has no end" if endless else "the rows of a table are worlds of their own"
         words += "; worst means these samples" + (f", since {since}" if endless or open_rows else "")
-    return answered(Asked(samples, _weighing(measure), words, promised))
+    return answered(Asked(samples, weighing(measure), words, promised), brief=brief)
 
 
 def _values(marginal: Marginal) -> tuple[float, ...]:
@@ -135,15 +162,8 @@ def _values(marginal: Marginal) -> tuple[float, ...]:
     return tuple(sorted({v for v, w in zip(marginal.numbers, weights, strict=True) if w > 0}))
 
 
-def _weighing(measure: Measure) -> Measured:
-    if measure.kind == "quantile":
-        return Quantile(measure.level or 0.0)
-    if measure.kind == "cvar":
-        return cvar(measure.level or 0.0)
-    return MEAN if measure.kind == "mean" else WORST
-
-
 def _words(measure: Measure, goal: str, drawn: str) -> str:
+    goal = measure.of or goal
     if not goal:
         return f"limits in {drawn}"
     if measure.kind == "cvar":

@@ -25,10 +25,12 @@ from formulations import evaluation
 from formulations.arithmetics import failures
 from formulations.evaluation import RowKey
 from formulations.tolerances import BINDS, HOLDS
-from formulations.uncertainty.measures import Measured
+from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
 from formulations.uncertainty.worlds import SAMPLE, Array, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Question
+from scenarios.uncertainty import uncertain_words
+from scenarios.uncertainty.distributions import Measure
 from solvers import choices
 from solvers.answer import called_by_name, units
 from solvers.judgement import asked_limits, bound_of, relative_gap
@@ -75,6 +77,7 @@ def answered(asked: Asked, *, brief: bool = False) -> Solution:
         named,
         measure=asked.words,
         worlds=asked.worlds.measured,
+        measures={n: uncertain_words.named(m) for n, m in question.measures.items()},
         world=asked.worlds.word,
         seconds=time.perf_counter() - began,
     )
@@ -130,6 +133,8 @@ def told(asked: Asked, found: Found) -> Solution:
         alone = judged(of_values(worlds.nominal, {}, SAMPLE), x).metrics
         nominal = {n: v for n, v in alone.items() if n not in own}
     limits = {evaluation.label(k, at.ratios): _state(worlds, k, at, x, found) for k in at.ratios}
+    nominal = {n: v for n, v in nominal.items() if n not in question.measures}
+    told_of = {n: measured_value(worlds, n, at.metrics[n]) for n in question.measures if n in at.metrics}
     solution = Solution(
         outcome.status,
         objective=objective,
@@ -138,8 +143,11 @@ def told(asked: Asked, found: Found) -> Solution:
         if objective is None or outcome.bound is None
         else float(relative_gap(objective, outcome.bound)),
         variables=x,
-        metrics={n: float(v.mean()) for n, v in nominal.items() if n not in cases or np.ptp(v) == 0},
-        spread={n: _tails(worlds, v) for n, v in counted.items() if np.ptp(v) > 0},
+        metrics={n: float(v.mean()) for n, v in nominal.items() if n not in cases or np.ptp(v) == 0}
+        | told_of,
+        spread={
+            n: _tails(worlds, v) for n, v in counted.items() if np.ptp(v) > 0 and n not in question.measures
+        },
         limits=limits,
         ranges=found.ranges,
         certificate=_certificate(worlds, found),
@@ -165,6 +173,25 @@ def told(asked: Asked, found: Found) -> Solution:
         text = f"{solution.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
         return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
     return solution
+
+
+def weighing(measure: Measure) -> Measured:
+    """Return how a measure is worked out over worlds."""
+    if measure.kind == "quantile":
+        return Quantile(measure.level or 0.0)
+    if measure.kind == "cvar":
+        return cvar(measure.level or 0.0)
+    return MEAN if measure.kind == "mean" else WORST
+
+
+def measured_value(worlds: Worlds, name: str, values: Array) -> float:
+    """Return the measure of a metric that stands for one; the worst side is that of the objective, or of its limit."""
+    question = worlds.nominal
+    sides = {c.name: c.side == "min" for c in worlds.caps}
+    goals = {o.name: o.maximize for o in question.objectives}
+    maximize = goals.get(name, sides.get(name, any(goals.values())))
+    counted = np.broadcast_to(values, (worlds.size,))[: worlds.measured]
+    return float(weighing(question.measures[name]).value(counted, maximize=maximize))
 
 
 def _tails(worlds: Worlds, v: Array) -> tuple[float, float]:
@@ -196,7 +223,11 @@ def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: 
         return LimitState(float(ratio[i]), 1.0, "max", "", slack, share > 0, share=share)
     given = worlds.at(i).given.get(key.name, math.nan)
     value = float(at.metrics[key.name][i]) if key.name in at.metrics else float(x.get(key.name, given))
-    bound = bound_of(worlds.at(i), key)
+    cap = next((c for c in worlds.caps if c.key == key), None)
+    if cap is None:
+        bound = bound_of(worlds.at(i), key)
+    else:
+        value, bound = float(cap.level(at.metrics[key.name][: worlds.measured])), cap.end
     assert bound is not None, "a user's limit has a value"
     unit = evaluation.quantity(question.model, key.name).unit
     return LimitState(

@@ -31,6 +31,8 @@ CLOSE = 5e-7
 BROKEN = 1e-8
 START = 4
 """Numbers without a proved end up to which the first worlds are all their vertices."""
+MEASURE = "measure"
+"""The side of what is told at its worst, and neither limited nor minimised."""
 Solve = Callable[[Worlds], Solution]
 
 
@@ -71,6 +73,12 @@ def answered(asked: Boxed, solve: Solve) -> Solution:
     names = list(asked.box)
     try:
         found = [w for w in signs.worst(asked.nominal, names) if asked.asks(w.key)]
+        for other in _others(asked.nominal):
+            alone = dataclasses.replace(asked.nominal, objectives=(other,), limits=())
+            mine = (w for w in signs.worst(alone, names) if w.key is None)
+            found += [
+                dataclasses.replace(w, key=RowKey(other.name, MEASURE)) for w in mine if asked.samples is None
+            ]
         corners = signs.corners(found, asked.box)
         proved = all(w.proved for w in found)
     except NotPosynomial:
@@ -167,7 +175,7 @@ def _worse(
             open_ones.append(wanted.name)
             continue
         sign = 1.0 if wanted.maximize else -1.0
-        room = (CLOSE if key is None else BROKEN) * abs(level)
+        room = (CLOSE if key is None or key.side == MEASURE else BROKEN) * abs(level)
         if sign * (found.objective - level) > room:
             worse.append({n: float(found.variables[n]) for n in asked.box})
         elif sign * (found.bound - level) > 2 * CLOSE * abs(level):
@@ -192,4 +200,14 @@ def _levels(asked: Boxed, solution: Solution) -> list[tuple[RowKey | None, Objec
     if nominal.objectives and asked.asks(None) and solution.objective is not None:
         goal = nominal.objectives[0]
         levels.append((None, Objective(goal.name, maximize=not goal.maximize), solution.objective))
+    for other in _others(nominal) if asked.samples is None else ():
+        wanted = Objective(other.name, maximize=not other.maximize)
+        levels.append((RowKey(other.name, MEASURE), wanted, solution.metrics[other.name]))
     return levels
+
+
+def _others(question: Question) -> list[Objective]:
+    """The metrics beside the objective that are told at their worst."""
+    goals = [o.name for o in question.objectives]
+    maximize = any(o.maximize for o in question.objectives)
+    return [Objective(n, maximize) for n in question.measures if n not in goals]

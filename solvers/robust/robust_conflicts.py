@@ -13,9 +13,9 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.evaluation import RowKey
 from formulations.uncertainty import robust, robust_program
 from formulations.uncertainty.measures import WORST, Measured
-from formulations.uncertainty.worlds import Worlds, judged
+from formulations.uncertainty.worlds import Cap, Worlds, judged
 from results.solution import Status
-from scenarios.question import Question
+from scenarios.question import Objective, Question
 from solvers.explaining import conflicts
 from solvers.outcome import Conflicts
 from solvers.promises import chances
@@ -63,6 +63,9 @@ def _would_do(
 ) -> float | None:
     """The value of one limit at which, all else kept, some design holds in every world."""
     others = frozenset(n for n in names if n != name)
+    cap = next((c for c in worlds.caps if c.name == name), None)
+    if cap is not None:
+        return _least_measure(worlds, cap, others, promised)
     try:
         if promised:
             factor = chances.least_limit(worlds, promised, name, others)
@@ -78,6 +81,25 @@ def _would_do(
     if high is not None:
         return float(np.min(high)) * factor
     return factor if low is None else float(np.max(low)) / factor
+
+
+def _least_measure(
+    worlds: Worlds, cap: Cap, others: frozenset[str], promised: tuple[Counted, ...]
+) -> float | None:
+    """The best that a limited measure can be where the other limits hold."""
+    goal = (Objective(cap.name, maximize=cap.side == "min"),)
+    asked = dataclasses.replace(
+        worlds,
+        nominal=dataclasses.replace(worlds.nominal, objectives=goal),
+        every=dataclasses.replace(worlds.every, objectives=goal),
+    )
+    try:
+        found = found_by(asked, cap.measure, kept=others, tied=False, promised=promised).outcome
+    except (NotPosynomial, CannotTake):
+        return None
+    if found.x is None or found.status is not Status.OPTIMAL:
+        return None
+    return float(cap.level(judged(asked, found.x).metrics[cap.name][: worlds.measured]))
 
 
 def _tried(worlds: Worlds, name: str, others: frozenset[str]) -> float | None:

@@ -25,11 +25,12 @@ from formulations.problem import Goal, Kind, Problem, Row, Variable
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Posed, folded
-from formulations.uncertainty.worlds import Judged, judged
+from formulations.uncertainty.worlds import Cap, Judged, judged
 from results.solution import Status
 from scenarios.question import Decision
 from solvers.geometric import kinks, structured
 from solvers.outcome import Outcome
+from solvers.robust import robust_caps
 
 if TYPE_CHECKING:
     from solvers.geometric.structured import Optimum
@@ -41,7 +42,7 @@ BROKEN = 2e-9
 CLOSE = 2e-8
 """A measure above the master's by no more than this, relative, needs no further cut: well below the promised gap."""
 CERTAIN = -1
-"""The world of a limit that is the same in all of them."""
+"""The world of a limit that is the same in all of them, or on a measure over all."""
 Worth = tuple[float, bool]
 RATIOS = "the mean of a ratio of sums over the worlds"
 
@@ -82,6 +83,15 @@ class _Master:
         """The limits that are asked for."""
         return [r for r in self.asked.rows if self.kept is None or r.key.name in self.kept]
 
+    def caps(self) -> list[Cap]:
+        """The limits on measures that are asked for."""
+        return [c for c in self.asked.worlds.caps if self.kept is None or c.name in self.kept]
+
+    def worst(self, at: Judged) -> float:
+        """The largest ratio of all limits that are asked for."""
+        keys = [*(r.key for r in self.held()), *(c.key for c in self.caps())]
+        return max((float(at.ratios[key].max()) for key in keys), default=0.0)
+
     def add(self, x: Mapping[str, float], at: Judged, *, first: bool = False) -> bool:
         """Add what is broken at a design (``first``: the worst world of each limit); tell whether there was any."""
         before = len(self.rows)
@@ -94,6 +104,10 @@ class _Master:
                 i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
                 if first or not ratio[i] <= 1 + BROKEN:
                     self._hold(i, robust.row_at(self.asked, row, i, x))
+        for cap in self.caps():
+            if first or not at.ratios[cap.key][0] <= 1 + BROKEN:
+                values = at.metrics[cap.name][: self.asked.worlds.measured]
+                self._hold(CERTAIN, robust_caps.row(self.asked, cap, x, values))
         return len(self.rows) > before
 
     def _hold(self, i: int, row: Row) -> None:
@@ -293,8 +307,7 @@ def _tied(
         return found, x
     there = _design(master.asked, chosen.outcome)
     at = judged(master.asked.worlds, there)
-    worst = max((float(at.ratios[r.key].max()) for r in master.held()), default=0.0)
-    if worst > 1 + 5 * BROKEN:
+    if master.worst(at) > 1 + 5 * BROKEN:
         return found, x
     if exact is None and master.goal is not None:
         value = float(master.measure.value(_objectives(at), maximize=master.goal.sign < 0))

@@ -22,7 +22,7 @@ from formulations.evaluation import RowKey
 from formulations.tolerances import SLACK
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust_program import Posed, posed
-from formulations.uncertainty.worlds import Worlds, judged
+from formulations.uncertainty.worlds import Cap, Worlds, judged
 from results.solution import Status
 from solvers.linear import highs, programs
 from solvers.linear.highs import End, Numbers
@@ -39,7 +39,10 @@ class _Master:
 
     def __init__(self, asked: Posed, kept: frozenset[str] | None) -> None:
         self.posed, self.first = asked, asked.parts[0]
-        self.names = [k for k in asked.keys if kept is None or k.name in kept]
+        caps = [c for c in asked.worlds.caps if kept is None or c.name in kept]
+        self.caps: dict[RowKey, Cap] = {c.key: c for c in caps}
+        own = {c.key for c in asked.worlds.caps}
+        self.names = [k for k in asked.keys if k not in own and (kept is None or k.name in kept)]
         self.rows: list[Array] = []
         self.cuts: list[Array] = []
         self.held: set[tuple[RowKey, int]] = set()
@@ -88,6 +91,14 @@ class _Master:
             if not any(np.array_equal(cut[i], r) for r in self.rows):
                 self.rows.append(cut[i])
                 self.held.add((key, i))
+                grown = True
+        for key, cap in self.caps.items():
+            if ratios is not None and ratios[key][0] <= 1 + BROKEN:
+                continue
+            cuts = self.posed.limit(key, u)
+            made = cap.measure.weights(cuts @ u) @ cuts
+            if not any(np.array_equal(made, r) for r in self.rows):
+                self.rows.append(made)
                 grown = True
         return grown
 

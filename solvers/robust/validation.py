@@ -8,6 +8,7 @@ samples and what is estimated of the world are two statements, which an answer k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from formulations.uncertainty.worlds import Judged, Worlds
 from results.uncertainty import estimates
 from results.uncertainty.estimates import Array
 from results.uncertainty.fresh import Estimate, Fresh, Kept
+from scenarios.uncertainty.distributions import Measure
 
 FRESH = 10_000
 SEED = 271_828
@@ -43,11 +45,13 @@ def validated(
     promises: Sequence[Promise],
     seed: int,
     quantiles: Sequence[float] = QUANTILES,
+    measures: Mapping[str, tuple[Measure, float]] | None = None,
 ) -> Fresh:
     """Judge a design in fresh worlds.
 
     ``fresh``: independent random worlds, of the choices that the design made among names. ``design``: a number for each
-    decided quantity. ``quantiles``: which of the objective are told. A limit holds to 1e-8, as everywhere.
+    decided quantity. ``quantiles``: which of the objective are told. ``measures``: what each name is that stands for a
+    measure, and what it was in the samples that the design was chosen on. A limit holds to 1e-8, as everywhere.
     """
     at = worlds.judged(fresh, design)
     holds = _holding(at)
@@ -56,19 +60,47 @@ def validated(
         for p in promises
         if any(n in holds for n in p.names)
     ]
-    asked = {p.names for p in promises}
-    told += [Kept((n,), None, _share(h)) for n, h in holds.items() if (n,) not in asked and not h.all()]
-    if at.objective is None:
-        return Fresh(fresh.size, seed, tuple(told))
+    asked, named = {p.names for p in promises}, measures or {}
+    told += [
+        Kept((n,), None, _share(h))
+        for n, h in holds.items()
+        if (n,) not in asked and n not in named and not h.all()
+    ]
+    maximize = any(o.maximize for o in fresh.nominal.objectives)
+    found = {
+        n: _measured(m, np.broadcast_to(at.metrics[n], (fresh.size,)), was, maximize=maximize)
+        for n, (m, was) in named.items()
+        if n in at.metrics
+    }
+    nothing = Fresh(fresh.size, seed, tuple(told), measures=found)
+    if at.objective is None or fresh.nominal.objectives[0].name in found:
+        return nothing
     values = np.broadcast_to(at.objective, (fresh.size,))
     if not np.ptp(values) > 0 and np.isfinite(values).all():
         # what is the same in every world needs no estimate
-        return Fresh(fresh.size, seed, tuple(told))
+        return nothing
     finite = values[np.isfinite(values)]
     if not finite.size:
-        return Fresh(fresh.size, seed, tuple(told), finite=0.0)
+        return replace(nothing, finite=0.0)
     every = dict(zip(quantiles, estimates.quantiles(finite, tuple(quantiles)), strict=True))
-    return Fresh(fresh.size, seed, tuple(told), estimates.mean(finite), every, finite.size / fresh.size)
+    share = finite.size / fresh.size
+    return replace(nothing, mean=estimates.mean(finite), quantiles=every, finite=share)
+
+
+def _measured(measure: Measure, values: Array, was: float, *, maximize: bool) -> Estimate:
+    """Estimate a measure in fresh samples; of the worst, in which share of them nothing is worse than it ``was``."""
+    losses, sign = (-values, -1.0) if maximize else (values, 1.0)
+    if measure.kind == "worst":
+        return _share(losses <= sign * was + HOLDS * abs(was))
+    if measure.kind == "mean":
+        return estimates.mean(values)
+    level = measure.level or 0.0
+    of = (
+        estimates.quantiles(losses, (level,))[0]
+        if measure.kind == "quantile"
+        else estimates.tail(losses, level)
+    )
+    return Estimate(-of.value, -of.high, -of.low) if maximize else of
 
 
 def _holding(at: Judged) -> dict[str, Array]:

@@ -20,6 +20,9 @@ UNCERTAIN = "numbers are uncertain"
 SEVERAL = "a Pyomo model has one objective"
 LARGER = "the larger of two quantities that may be negative"
 NO_MODEL = {
+    "dvfs_sure_energy_or_time_front": UNCERTAIN,
+    "matmul_mean_energy_or_sure_time_front": UNCERTAIN,
+    "roofline_mean_energy_or_slow_tenth_front": UNCERTAIN,
     "dvfs_setting_within_measurement_error": UNCERTAIN,
     "matmul_as_printed_or_as_derived": UNCERTAIN,
     "nbody_processor_of_table_ii": UNCERTAIN,

@@ -310,5 +310,5 @@ def test_a_report_shows_what_the_file_asks_for(tmp_path: Path) -> None:
     assert "mean of energy over 64 samples" in page.read_text(encoding="utf-8")
     dse.report(data, page)
     assert "mean of energy over 64 samples" not in page.read_text(encoding="utf-8")
-    with pytest.raises(ScenarioError, match="several objectives"):
+    with pytest.raises(ScenarioError, match="nothing says what of energy and time counts"):
         dse.report({**data, "objective": {"minimize": ["energy", "time"]}}, page)

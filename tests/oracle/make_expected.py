@@ -30,6 +30,7 @@ import oracle_papers_systems
 import oracle_partition
 import oracle_prices
 import oracle_reading as reading
+import oracle_robust_fronts
 import oracle_roofline
 import oracle_serving
 import oracle_settings
@@ -99,6 +100,9 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
     if path.stem in oracle_worlds.NAMES:
         yield from (dict.fromkeys(COLUMNS, "") | found for found in oracle_worlds.rows(path.stem, source))
         return
+    if path.stem in oracle_robust_fronts.NAMES:
+        yield from front_rows(path.stem, source)
+        return
     typed = next((o for o in TYPED if path.stem in o.NAMES), None)
     if typed is not None:
         yield from typed_rows(typed, path.stem, source)
@@ -116,6 +120,21 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
     else:
         ask = reading.ask(source)
         yield row(path.stem, "", ask, answer(ask))
+
+
+def front_rows(name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Points of a front over uncertain numbers: the first measure, then the second within budgets above it."""
+    for share in oracle_robust_fronts.SHARES[name]:
+        found = oracle_robust_fronts.answer(name, source, share)
+        yield dict.fromkeys(COLUMNS, "") | {
+            "scenario": name,
+            "point": repr(share),
+            "status": "optimal",
+            "goal": found.goal,
+            "objective": f"{found.objective:.12g}",
+            "tolerance": TOLERANCE,
+            "how": found.how,
+        }
 
 
 def typed_rows(oracle: ModuleType, name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:

@@ -1,0 +1,138 @@
+"""Fronts of questions with uncertain numbers: each objective is a measure of a metric over the worlds.
+
+Each point is a question that is decided now (``solvers.robust.decide_now``): the least of one measure with limits
+on the others. What is proved of a point, and of the enclosure between points, is proved of the samples that were
+drawn, which are the same at all points. What the designs come to in the world is estimated in fresh samples, point
+by point.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import scenarios
+from dse.fronts.front_search import Front, Search
+from dse.sweeping.progress import Report
+from results.solution import Solution
+from results.telling.limits import base_name
+from scenarios.question import Objective, Question
+from scenarios.uncertainty import uncertain_words
+from solvers.robust import decide_now
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dse.pyomo_door.pyomo_points import By
+    from results.uncertainty.fresh import Kept
+
+POINTS = 9
+"""Points unless asked otherwise: each takes one to three answers over all worlds."""
+ENDS = ("low", "high")
+SAMPLED = "of the sampled problem"
+
+
+def check(asked: scenarios.Scenario, question: Question, by: By | None = None) -> None:
+    """Refuse what a front over uncertain numbers cannot be; raises ScenarioError.
+
+    Nothing says what of an objective counts, a sampler or another solver (``by``) is to find it, or a limit is tied to
+    an optimum.
+    """
+    decided = {d.name for d in question.decide}
+    lacking = [
+        g.name for g in question.objectives if g.name not in question.measures and g.name not in decided
+    ]
+    key = right = wrong = ""
+    if lacking:
+        key, wrong = "objective.measures", f"nothing says what of {' and '.join(lacking)} counts"
+        right = (
+            f'write measure = "mean" (or cvar, quantile) under [objective] for all; or [objective.measures] '
+            f'tail = {{ of = "{lacking[0]}", cvar = 0.9 }} and list tail under minimize'
+        )
+    elif by is not None or question.search is not None:
+        key = "search" if by is None else "uncertain"
+        wrong = (
+            f"numbers are uncertain here, and {'a sampler' if by is None else by.solver} takes each as known"
+        )
+        right = "leave it out: dse finds this front itself"
+    elif any(x.within is not None for x in question.limits):
+        key, wrong = (
+            "limits",
+            "a limit within a share of an optimum is not known in a front over uncertain numbers",
+        )
+        right = "write min or max"
+    if key:
+        raise scenarios.ScenarioError([scenarios.Problem(asked.file, key, wrong, right)])
+
+
+def search(question: Question, report: Report, expected: int) -> Search:
+    """Return a search whose questions are decided now, each objective by its measure."""
+
+    def by(asked: Question) -> Solution:
+        limited = any(x.name in asked.measures for x in asked.limits)
+        return decide_now.answer_now(asked, fresh=False, brief=limited)
+
+    return Search(question, report, expected, by, _loose)
+
+
+def _loose(found: Solution, other: Objective) -> bool:
+    """Whether another design may be as good and better for ``other``: where its limit does not hold the design up."""
+    held = [s.binding for n, s in found.limits.items() if base_name(n) == other.name]
+    return not any(held)
+
+
+def finished(found: Front) -> Front:
+    """Return a front with its designs judged in fresh samples, and with words that say what is proved of what."""
+    points = tuple(_validated(found.question, s) for s in found.points)
+    band = found.band
+    if band is not None:
+        band = replace(band, how=f"{band.how}; {SAMPLED}, not of the world")
+    return replace(found, points=points, band=band)
+
+
+def _validated(question: Question, solution: Solution) -> Solution:
+    asked, _ = decide_now.parted(question)
+    return replace(solution, fresh=decide_now.validated(asked, solution))
+
+
+def broken(found: Front) -> Iterator[tuple[int, Kept]]:
+    """Go through the promises that fresh samples contradict, each with the number of its point."""
+    for i, point in enumerate(found.points):
+        for kept in point.fresh.broken if point.fresh is not None else ():
+            yield i, kept
+
+
+def about(question: Question) -> dict[str, str]:
+    """Return what the attributes of a dataset say of the measures and the samples."""
+    if question.uncertain is None:
+        return {}
+    measures = {n: uncertain_words.named(m) for n, m in question.measures.items()}
+    worlds = uncertain_words.sampling(question.uncertain.sampling)
+    return {"measures": json.dumps(measures, ensure_ascii=False), "worlds": worlds}
+
+
+def with_fresh(dataset: xr.Dataset, found: Front) -> xr.Dataset:
+    """Add what the designs come to in fresh samples: NAME_fresh with its 95 % interval, for each measure."""
+    points = [s.fresh for s in found.points]
+    if not any(points):
+        return dataset
+    count = next(f.count for f in points if f is not None)
+    for name, measure in found.question.measures.items():
+        if name not in dataset:
+            continue
+        words = uncertain_words.named(measure)
+        dataset[name].attrs["long_name"] = f"{words} over {found.points[0].worlds} {found.points[0].world}s"
+        nan = (np.nan,) * 3
+        values = [nan if f is None else f.measures.get(name, nan) for f in points]
+        unit, what = dataset[name].attrs.get("units", "1"), f"{words} in {count} fresh samples"
+        if measure.kind == "worst":
+            unit, what = "1", f"share of {count} fresh samples in which {measure.of} is no worse than {name}"
+        for k, end in enumerate(("", *(f"_{e}" for e in ENDS))):
+            told = what + (f", {end[1:]} end of the 95 % interval" if end else "")
+            column = np.array([v[k] for v in values])
+            dataset[f"{name}_fresh{end}"] = ("front", column, {"units": unit, "long_name": told})
+    return dataset

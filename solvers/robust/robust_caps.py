@@ -1,0 +1,58 @@
+"""Limits on the mean or the CVaR of a metric over the worlds, as posynomials: exact ones, or cuts at a design.
+
+Where a limit in one world is a posynomial p_i(x) <= 1, one on a weighted mean is sum_i w_i p_i(x) <= 1 (see
+``formulations.uncertainty.measures``): exact for the mean, and below the CVaR for all x, with equality at the
+design whose worst worlds have these weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from formulations.arithmetics.maxima import is_maximum
+from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
+from formulations.problem import Goal, Row
+from formulations.uncertainty import robust
+from formulations.uncertainty.robust import Posed, folded
+from formulations.uncertainty.worlds import Array, Cap
+
+
+def posynomial(asked: Posed, cap: Cap) -> Posynomial:
+    """Return a limit on a measure as a posynomial p_i <= 1 for each world; raises NotPosynomial where it is none."""
+    row = asked.caps.get(cap.key)
+    whole = None if row is None else folded(Goal(cap.name, row.numerator, row.denominator))
+    if whole is None:
+        raise NotPosynomial(f"a limit on the mean or CVaR of a ratio of sums, {cap.name}")
+    return whole
+
+
+def exact(asked: Posed, cap: Cap) -> Posynomial | None:
+    """Return a limit on a measure as one posynomial <= 1; None where it takes cuts. Raises NotPosynomial."""
+    whole = posynomial(asked, cap)
+    if robust.certain(whole):
+        return robust.at_world(whole, 0)
+    if whole.is_monomial and not _maxima_in(whole):
+        # one number times the same design in every world: the measure of that number
+        ((key, c),) = whole.terms.items()
+        each = np.broadcast_to(np.asarray(c, float), (asked.worlds.size,))[: asked.worlds.measured]
+        level = cap.level(each if cap.side == "max" else 1.0 / each)
+        return Posynomial({key: float(level) if cap.side == "max" else 1.0 / float(level)})
+    if cap.side == "min":
+        raise NotPosynomial(f"a least mean or CVaR of a sum, {cap.name}")
+    if cap.measure.share >= 1.0 and not _maxima_in(whole):
+        return robust.weighted(whole, np.full(asked.worlds.measured, 1.0 / asked.worlds.measured))
+    return None
+
+
+def row(asked: Posed, cap: Cap, x: Mapping[str, float], values: Array) -> Row:
+    """Return a limit on a measure, or its cut at a design, where its metric has these ``values`` (N,)."""
+    found = exact(asked, cap)
+    if found is None:
+        found = robust.weighted(robust.settled(asked, posynomial(asked, cap), x), cap.measure.weights(values))
+    return Row(cap.key, found, Posynomial({(): 1.0}))
+
+
+def _maxima_in(p: Posynomial) -> bool:
+    return any(is_maximum(v) for key in p.terms for v, _ in key)
