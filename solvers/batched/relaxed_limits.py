@@ -115,7 +115,7 @@ def _least(
         low[:, own] = neighbours(discrete[own], low[:, own], *everywhere)[1]
         high[:, own] = neighbours(discrete[own], high[:, own], *everywhere)[0]
     if c.divisors or discrete:
-        r = branching.minimise(replace(c, low=low, high=high), rows.solve, discrete)
+        r = branching.minimise(replace(c, low=low, high=high), rows.solve, discrete, value_only=True)
         status, value = r.status, r.value
     else:
         plain = rows.solve(c.exponents, c.logc, c.ptr, low, high)
