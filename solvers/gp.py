@@ -116,8 +116,8 @@ def solve(
                 block = which[k : k + BLOCK]
                 part = T if len(block) == N else T.take(block)
                 g = None if guess is None else guess[block]
-                wish = np.zeros(len(block), bool) if content is None else content[block]
-                wish = None if apart and not hurried else wish
+                kept = np.zeros(len(block), bool) if content is None else content[block]
+                wish = None if apart and not hurried else kept
                 answers = _solve_block(part, lo[block], hi[block], free[block], g, tol, max_iterations, wish)
                 _write(result, block, answers, tol)
     return result

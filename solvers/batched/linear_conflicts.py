@@ -14,7 +14,7 @@ from formulations.program import Program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from solvers import conflicts, milp, milp_conflicts
-from solvers.batched import blocks, lp, would_do
+from solvers.batched import blocks, lp
 from solvers.batched.ends import FAILED, FOUND, INFEASIBLE
 from solvers.batched.linear_rows import GAP, Rows, along, to_user
 from solvers.batched.lp import Vertices
@@ -50,7 +50,9 @@ def told_none(
         def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
             asked = np.isin(np.arange(len(mask)), now[some])
             factor = partial(_least_of_all, made, asked)
-            return would_do.of_limits(blocks.part(question, asked), made[0].keys, conflict, factor)
+            return conflicts.values_that_would_do(
+                blocks.part(question, asked), made[0].keys, conflict, factor
+            )
 
         return told.conflicts(points[now], names, met, values)
 
@@ -84,7 +86,7 @@ def _least_of_all(made: Sequence[Program], asked: Mask, which: int) -> Array:
 
 
 def _least_factor(p: Program, which: int, asked: Mask) -> Array:
-    """The least ratio of a limit (see ``would_do.Factor``) at the points asked for."""
+    """The least ratio of a limit (see ``conflicts.Factor``) at the points asked for."""
     if p.amounts:
         return np.full(int(asked.sum()), np.nan)
     stays = np.arange(len(p.keys)) != which

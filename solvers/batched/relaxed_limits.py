@@ -1,7 +1,7 @@
 """How far one limit would have to give, the others kept: geometric programs and ratios of sums, many points together.
 
 A limit is a row ``F(y) <= 0`` in logs; with the row as the goal, exp of its least value is the least ratio of the limit
-(see ``solvers.batched.would_do``).
+(see ``conflicts.values_that_would_do``).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from formulations.batch import Batch
 from formulations.canonical import Array, Canonical
 from formulations.divided import Divided, Indices
 from scenarios.question import Decision, Question
-from solvers import gp
-from solvers.batched import branching, would_do
+from solvers import conflicts, gp
+from solvers.batched import branching
 from solvers.batched.geometric_conflicts import neighbours
 from solvers.optimal_face import Solver
 
@@ -69,12 +69,14 @@ def _geometric(batch: Batch, points: Indices, solve: Solver) -> _Rows:
 def _values(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
     limits = {key.name for key in rows.c.keys}
     sides = [n for n in names if n in limits]
-    found = would_do.of_limits(rows.question, rows.c.keys, sides, lambda k: _least_factor(rows, k))
+    found = conflicts.values_that_would_do(
+        rows.question, rows.c.keys, sides, lambda k: _least_factor(rows, k)
+    )
     return found | {n: _least_value(rows, n) for n in names if n not in limits}
 
 
 def _least_factor(rows: _Rows, which: int) -> Array:
-    """The least ratio of a limit (see ``would_do.Factor``).
+    """The least ratio of a limit (see ``conflicts.Factor``).
 
     A limit on a decided variable takes its bounds with it, and only where no allowed value helps that it is discrete.
     """

@@ -20,8 +20,8 @@ from formulations.many import Array, Points
 from formulations.stated import Run, run
 from formulations.tolerances import HOLDS
 from scenarios.question import Limit, Objective, Question
-from solvers import enumeration
-from solvers.batched import blocks, separable, undominated, would_do
+from solvers import conflicts, enumeration
+from solvers.batched import blocks, separable, undominated
 from solvers.batched.criteria import TooMany
 from solvers.batched.table_conflicts import Asked
 from solvers.batched.terms import NotSums
@@ -55,7 +55,9 @@ def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         here = blocks.some(question, some, len(own))
-        return would_do.of_limits(here, keys, conflict, _Factors(here, near, known, keys, len(some)))
+        return conflicts.values_that_would_do(
+            here, keys, conflict, _Factors(here, near, known, keys, len(some))
+        )
 
     return told.conflicts(points[own], names, met, values)
 
@@ -105,7 +107,7 @@ def _size(x: Mapping[str, Array]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Factors:
-    """The least ratio of each limit over the designs that meet the others (see ``would_do.Factor``)."""
+    """The least ratio of each limit over the designs that meet the others (see ``conflicts.Factor``)."""
 
     question: Question
     near: Question
