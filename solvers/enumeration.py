@@ -30,6 +30,8 @@ from solvers.outcome import ENUMERATION, Outcome
 
 LARGEST = 50_000_000
 """Designs that are still all tried, of one question."""
+NARROWED = 400_000
+"""Designs from which on it pays to prove first which of them are certainly worse than what a sample reaches."""
 POOL = 500_000
 ONE = np.zeros(1, dtype=np.intp)
 """The points of a question of plain numbers."""
@@ -136,16 +138,17 @@ def _first(t: Table, at: Mapping[str, Any], tied: Mask, least: Points) -> Points
     return best
 
 
-def optimum(question: Question) -> Outcome:
+def optimum(question: Question, every: Grid | None = None) -> Outcome:
     """Try every design of one question: the exact optimum of the first objective, or infeasible.
 
+    ``every``: what ``designs.grid`` says of the question, where that is known.
     Where very many designs are equally good (more than POOL), ranges may be too narrow. Raises CannotTake where the
     question is not enumerable (see ``designs.enumerable``).
     """
-    every = designs.grid(question)
+    every = designs.grid(question) if every is None else every
     if every is None or every.size > LARGEST:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
-    if every.size > designs.CHUNK and question.objectives:
+    if every.size > NARROWED and question.objectives:
         every = designs.grid(question, _target(question, every)) or every
     left, low = Table({}, question, {n: np.zeros(0) for n in every.names}), math.inf
     for part in every.parts(question):

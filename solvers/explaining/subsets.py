@@ -249,7 +249,7 @@ def _moved(d: Decision) -> list[tuple[Decision, Objective]]:
 
 def solve(question: Question) -> Outcome:
     """Answer by enumeration where combinations are few, else by interval branch and bound."""
-    count = designs.enumerable(question)
-    if count is not None and count <= ENUMERATED:
-        return enumeration.optimum(question)
+    every = designs.grid(question)
+    if every is not None and every.size <= ENUMERATED:
+        return enumeration.optimum(question, every)
     return interval.solve(question, work=WORK, seconds=SECONDS)
