@@ -158,13 +158,14 @@ def _first(t: Table, at: Mapping[str, Any], tied: Mask, least: Points) -> Points
     return best
 
 
-def optimum(question: Question) -> Outcome:
+def optimum(question: Question, every: Grid | None = None) -> Outcome:
     """Try every design of one question: the exact optimum of the first objective, or infeasible.
 
+    ``every``: what ``designs.grid`` says of the question, where that is known.
     Where very many designs are equally good (more than POOL), ranges may be too narrow. Raises CannotTake where the
     question is not enumerable (see ``designs.enumerable``), OverflowError where a design cannot be judged in floats.
     """
-    every = designs.grid(question)
+    every = designs.grid(question) if every is None else every
     if every is None or every.size > LARGEST:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
     target = math.inf

@@ -23,14 +23,15 @@ FEW, SHORT = 3, 3000
 
 def unstructured(question: Question) -> Outcome:
     """Enumeration where all is discrete, interval branch and bound where a proof is within reach, else a sampler."""
-    count = designs.enumerable(question)
+    every = designs.grid(question)
+    count = None if every is None else every.size
     if count is not None and count <= designs.OUTRIGHT:
-        return enumeration.optimum(question)
+        return enumeration.optimum(question, every)
     found = _product(question)
     if found is not None and found.status is not Status.FEASIBLE:
         return found
     if count is not None and count <= ENUMERATED:
-        return enumeration.optimum(question)
+        return enumeration.optimum(question, every)
     if found is not None:
         return found
     free = sum(1 for d in question.decide if not d.integer and d.values is None)
@@ -102,11 +103,11 @@ def next_change(
         limits=(*open_question.limits, better),
         objectives=(Objective(key.name, maximize=key.side == "min"),),
     )
-    count = designs.enumerable(asked)
-    if count is None or count > ENUMERATED:
+    every = designs.grid(asked)
+    if every is None or every.size > ENUMERATED:
         return None
     try:
-        found = enumeration.optimum(asked)
+        found = enumeration.optimum(asked, every)
         if found.status is not Status.OPTIMAL or found.bound is None:
             return None
         relaxed = enumeration.optimum(with_limit(question, key, found.bound))

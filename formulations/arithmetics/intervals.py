@@ -42,7 +42,10 @@ class Interval:
     @staticmethod
     def of(x: Any) -> Interval:
         """``x`` itself, or the interval that holds just the number (or array) ``x``."""
-        return x if isinstance(x, Interval) else Interval(x, x)
+        if isinstance(x, Interval):
+            return x
+        number = np.asarray(x, dtype=np.float64)
+        return Interval(number, number)
 
     def __repr__(self) -> str:
         return f"Interval({self.lo!r}, {self.hi!r})"
@@ -57,7 +60,7 @@ class Interval:
 
     def positive(self) -> bool:
         """Whether no element reaches below zero."""
-        return bool(np.all(self.lo >= 0))
+        return bool((self.lo >= 0).all())
 
     def __neg__(self) -> Interval:
         return Interval(-self.hi, -self.lo)
@@ -79,13 +82,23 @@ class Interval:
         with np.errstate(invalid="ignore", over="ignore"):
             if self.positive() and b.positive():
                 return _outward(_product(self.lo, b.lo), _product(self.hi, b.hi), True)
-            corners = [_product(p, q) for p in (self.lo, self.hi) for q in (b.lo, b.hi)]
-        return _outward(np.minimum.reduce(corners), np.maximum.reduce(corners), False)
+            if self.lo is self.hi or b.lo is b.hi:
+                # a number times an interval has two corners
+                one, two = (self, b) if self.lo is self.hi else (b, self)
+                corners = [_product(one.lo, q) for q in (two.lo, two.hi)]
+            else:
+                corners = [_product(p, q) for p in (self.lo, self.hi) for q in (b.lo, b.hi)]
+        low, high = corners[0], corners[0]
+        for corner in corners[1:]:
+            low, high = np.minimum(low, corner), np.maximum(high, corner)
+        return _outward(low, high, False)
 
     __rmul__ = __mul__
 
     def reciprocal(self) -> Interval:
         """One divided by the interval; infinite towards a zero that lies inside or at an end."""
+        if (self.lo > 0).all():
+            return _outward(1.0 / self.hi, 1.0 / self.lo, True)
         with np.errstate(divide="ignore"):
             lo, hi = 1.0 / self.hi, 1.0 / self.lo
         # 1/0 takes the sign of the zero, so ends that touch zero are written out

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dse.models.arithmetic import CannotTake
 from formulations import handover
 from formulations.arithmetics.many import Differ, Many, Points
-from results.dataset import layout
+from results.dataset import layout, only
 from scenarios.question import Decision, Limit, Question
 from scenarios.sweep.axes import Target
 from scenarios.sweep.grids import Change, Grid
@@ -267,7 +267,9 @@ def offered(way: Path, of_few: Any) -> Offer:
     if of_few.work * of_few.grid.size > effort.FEW:
         of_few = part_of(of_few, _middle(of_few.grid))
     few: Grid = of_few.grid
+    # whether a point is answered does not rest on the values that would do
     plan = layout(few)
+    plan = only(plan, {v.name for v in plan.variables if v.role != "would_do"})
     with handover.collected() as tally, effort.trial() as trial:
         _, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
     if trial.ended:

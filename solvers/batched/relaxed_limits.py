@@ -1,7 +1,7 @@
 """How far one limit would have to give, the others kept: geometric programs and ratios of sums, many points together.
 
 A limit is a row ``F(y) <= 0`` in logs; with the row as the goal, exp of its least value is the least ratio of the limit
-(see ``solvers.batched.would_do``).
+(see ``conflicts.values_that_would_do``).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from formulations.arithmetics.divided import Divided, Indices
 from formulations.batch import Batch
 from formulations.canonical import Array, Canonical
 from scenarios.question import Decision, Question
-from solvers.batched import would_do
 from solvers.batched.geometric_programs.geometric_conflicts import neighbours
 from solvers.batched.ratios import branching
+from solvers.explaining import conflicts
 from solvers.explaining.optimal_face import Solver
 from solvers.geometric import gp
 
@@ -70,12 +70,14 @@ def _geometric(batch: Batch, points: Indices, solve: Solver) -> _Rows:
 def _values(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
     limits = {key.name for key in rows.c.keys}
     sides = [n for n in names if n in limits]
-    found = would_do.of_limits(rows.question, rows.c.keys, sides, lambda k: _least_factor(rows, k))
+    found = conflicts.values_that_would_do(
+        rows.question, rows.c.keys, sides, lambda k: _least_factor(rows, k)
+    )
     return found | {n: _least_value(rows, n) for n in names if n not in limits}
 
 
 def _least_factor(rows: _Rows, which: int) -> Array:
-    """The least ratio of a limit (see ``would_do.Factor``).
+    """The least ratio of a limit (see ``conflicts.Factor``).
 
     A limit on a decided variable takes its bounds with it, and only where no allowed value helps that it is discrete.
     """
@@ -116,7 +118,7 @@ def _least(
         low[:, own] = neighbours(discrete[own], low[:, own], *everywhere)[1]
         high[:, own] = neighbours(discrete[own], high[:, own], *everywhere)[0]
     if c.divisors or discrete:
-        r = branching.minimise(replace(c, low=low, high=high), rows.solve, discrete)
+        r = branching.minimise(replace(c, low=low, high=high), rows.solve, discrete, value_only=True)
         status, value = r.status, r.value
     else:
         plain = rows.solve(c.exponents, c.logc, c.ptr, low, high)

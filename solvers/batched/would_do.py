@@ -1,21 +1,19 @@
 """The value of each limit of a conflict that would do, for the infeasible points of a block.
 
-A limit is relaxed by making it the objective, with all other limits kept. How that is minimised at many points
-together is each way's own: a ``Factor``. What a way leaves open is asked as ``solvers.answer`` does for one question,
-and counted. While a block is filled in, NaN is what is not known yet and infinity what is known not to exist, because
-another conflict remains.
+Each way finds them with ``conflicts.values_that_would_do``. What it leaves open is asked as ``solvers.answer`` does for
+one question, and counted. While a block is filled in, NaN is what is not known yet and infinity what is known not to
+exist, because another conflict remains.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import handover
-from formulations.evaluation import RowKey
 from formulations.problem import formulate
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
 from results.solution import Status
@@ -26,37 +24,10 @@ from solvers import choices, designs
 from solvers.answer import answer
 from solvers.explaining import conflicts, subsets, wider
 from solvers.geometric import cases
-from solvers.geometric.gp_terms import Array
 from solvers.linear import milp_conflicts
 
 Bools = NDArray[np.bool_]
-Factor = Callable[[int], Array]
-"""The least ratio of a limit (by its place among the keys), which is 1 today, over all designs that meet the others, at
-every point: infinite where there is none, NaN where that is not known."""
 ALONE = "a value that would do, sought for one point by itself"
-
-
-def of_limits(
-    question: Question, keys: Sequence[RowKey | None], names: Iterable[str], factor: Factor
-) -> dict[str, Array]:
-    """The values of some limits, by name, at all points that the question is about (numbers are arrays or ``Many``).
-
-    ``keys``: the limits as rows. Of a name with two sides that counts which has to give less. A discrete variable gets
-    a value that it may have.
-    """
-    return {name: _of_name(question, keys, name, factor) for name in names}
-
-
-def _of_name(question: Question, keys: Sequence[RowKey | None], name: str, factor: Factor) -> Array:
-    sides = sorted((key, k) for k, key in enumerate(keys) if key is not None and key.name == name)
-    factors = np.stack([factor(k) for _, k in sides])
-    # what is not known of one side is not known at all, and argmin finds it
-    least = factors.argmin(0)
-    values = np.stack(
-        [conflicts.value_at(question, key, f) for (key, _), f in zip(sides, factors, strict=True)]
-    )
-    found = np.where(np.isfinite(factors), values, factors)
-    return np.asarray(np.take_along_axis(found, least[None], axis=0)[0])
 
 
 def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays, left: Bools) -> None:

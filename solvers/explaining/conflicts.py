@@ -22,7 +22,7 @@ from formulations.arithmetics.many import plain
 from formulations.arithmetics.maxima import SIDE
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
-from formulations.problem import Goal, Problem, Row
+from formulations.problem import Goal, Problem
 from scenarios.question import HALVINGS, Decision, Question
 from solvers import side_by_side
 from solvers.explaining.ties import coordinate
@@ -313,30 +313,56 @@ def would_do(problem: Problem, name: str) -> float | None:
         arrays = [canon.canonical(case, coordinate(name, 1.0), drop=frozenset([name])) for case in cases]
         values = [f.value for f in side_by_side.run([partial(branch.minimise, c) for c in arrays])]
         return math.exp(min(values)) if math.isfinite(min(values)) else None
-    told = side_by_side.run([partial(_factors, case, name) for case in cases])
-    factors = [factor for case in told for factor in case]
-    if not factors:
-        return None
-    log_factor, key = min(factors)
-    return float(value_at(problem.question, key, np.exp([log_factor]))[0])
+    keys = tuple(dict.fromkeys(r.key for case in cases for r in case.rows or ()))
+    found = values_that_would_do(problem.question, keys, [name], lambda k: _least_factor(cases, keys[k]))[
+        name
+    ]
+    return float(found[0]) if math.isfinite(found[0]) else None
 
 
-def _factors(problem: Problem, name: str) -> list[tuple[float, RowKey]]:
-    """The least (log) factor by which each of a name's limits would have to give, the other one kept."""
-    rows = [r for r in problem.rows or () if r.key.name == name]
-    found = side_by_side.run([partial(_factor, problem, row, rows) for row in rows])
-    return [factor for factor in found if factor is not None]
+def _least_factor(cases: Sequence[Problem], key: RowKey) -> Array:
+    """The least ratio of one limit over all cases (see ``Factor``)."""
+    parts = [case for case in cases if any(r.key == key for r in case.rows or ())]
+    return np.exp([min(side_by_side.run([partial(_log_factor, case, key) for case in parts]))])
 
 
-def _factor(problem: Problem, row: Row, rows: Sequence[Row]) -> tuple[float, RowKey] | None:
-    others = [r for r in rows if r is not row]
-    goal = Goal(row.key.name, row.numerator, row.denominator)
+def _log_factor(problem: Problem, key: RowKey) -> float:
+    row = next(r for r in problem.rows or () if r.key == key)
+    others = [r for r in problem.rows or () if r.key.name == key.name and r is not row]
+    goal = Goal(key.name, row.numerator, row.denominator)
     for relax in (False, True):
-        c = canon.canonical(problem, goal, extra=others, drop=frozenset([row.key.name]), relax_sets=relax)
+        c = canon.canonical(problem, goal, extra=others, drop=frozenset([key.name]), relax_sets=relax)
         found = branch.minimise(c)
         if found.y is not None:
-            return found.value, row.key
-    return None
+            return found.value
+    return math.inf
+
+
+Factor = Callable[[int], Array]
+"""The least ratio of a limit (by its place among the keys), which is 1 today, over all designs that meet the others, at
+every point: infinite where there is none, NaN where that is not known."""
+
+
+def values_that_would_do(
+    question: Question, keys: Sequence[RowKey | None], names: Iterable[str], factor: Factor
+) -> dict[str, Array]:
+    """The values of some limits that would do, by name, at all points that the question is about.
+
+    A limit is relaxed by making it the objective, with all other limits kept; how that is minimised is ``factor``.
+    ``keys``: the limits as rows. Of a name with two sides that counts which has to give less. A discrete variable gets
+    a value that it may have.
+    """
+    return {name: _of_name(question, keys, name, factor) for name in names}
+
+
+def _of_name(question: Question, keys: Sequence[RowKey | None], name: str, factor: Factor) -> Array:
+    sides = sorted((key, k) for k, key in enumerate(keys) if key is not None and key.name == name)
+    factors = np.stack([factor(k) for _, k in sides])
+    # what is not known of one side is not known at all, and argmin finds it
+    least = factors.argmin(0)
+    values = np.stack([value_at(question, key, f) for (key, _), f in zip(sides, factors, strict=True)])
+    found = np.where(np.isfinite(factors), values, factors)
+    return np.asarray(np.take_along_axis(found, least[None], axis=0)[0])
 
 
 def allowed(d: Decision, side: str, values: Array) -> Array:

@@ -250,10 +250,10 @@ def _moved(d: Decision) -> list[tuple[Decision, Objective]]:
 
 def solve(question: Question) -> Outcome:
     """Answer by enumeration where combinations are few, else by interval branch and bound."""
-    count = designs.enumerable(question)
-    if count is not None and count <= ENUMERATED:
+    every = designs.grid(question)
+    if every is not None and every.size <= ENUMERATED:
         try:
-            return enumeration.optimum(question)
+            return enumeration.optimum(question, every)
         except OverflowError as problem:
             return Outcome(Status.ERROR, message=str(problem))
     return interval.solve(question, work=WORK, seconds=SECONDS)

@@ -80,6 +80,7 @@ def solve(
     max_iterations: int = 200,
     apart: bool = True,
     content: Bools | None = None,
+    hurried: bool = False,
 ) -> Result:
     """Solve N geometric programs.
 
@@ -89,6 +90,7 @@ def solve(
     variable is decided by its value. ``start``: (n,) or (N, n), a guess. ``apart``: instances with other free variables
     go one kind after the other, each in arrays of its size; else all in step, which is faster for a few, and what jams
     is given up sooner, since all others wait for it; those ``content`` (N,) with a gap of 1e-6 are not tried again.
+    ``hurried``: what jams is given up sooner in any case.
 
     An instance is optimal when no limit is violated by more than 1e-9 and ``|value - bound| <= tol`` (a bit
     more, 1e-13 of the multipliers' sum, where limits without interior make that sum huge; see ``close``). An
@@ -114,7 +116,8 @@ def solve(
                 block = which[k : k + BLOCK]
                 part = T if len(block) == N else T.take(block)
                 g = None if guess is None else guess[block]
-                wish = None if apart else np.zeros(len(block), bool) if content is None else content[block]
+                kept = np.zeros(len(block), bool) if content is None else content[block]
+                wish = None if apart and not hurried else kept
                 answers = _solve_block(part, lo[block], hi[block], free[block], g, tol, max_iterations, wish)
                 _write(result, block, answers, tol)
     return result

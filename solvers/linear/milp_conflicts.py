@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from formulations.program import Program, branches
-from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, minimal_conflicts, singly, told, value_at
+from solvers.explaining.conflicts import (
+    CONFLICT,
+    MET,
+    UNKNOWN,
+    minimal_conflicts,
+    singly,
+    told,
+    values_that_would_do,
+)
 from solvers.linear import highs, milp
 from solvers.linear.highs import Array
 from solvers.outcome import Conflicts
@@ -86,16 +95,17 @@ def would_do(p: Program, name: str) -> tuple[float | None, Array | None]:
         column = p.column(name)
         found = highs.minimise(milp.numbers(p, drop=[name]), column)
         return None if found.u is None else float(column @ found.u), found.u
-    factors = []
-    for i, key in enumerate(p.keys):
-        if key is not None and key.name == name:
-            best = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[i], p.denominators[i])
-            if best.u is not None:
-                factors.append((best.ratio, key, best.u))
-    if not factors:
-        return None, None
-    factor, key, u = min(factors, key=lambda f: f[:2])
-    return float(value_at(p.question, key, np.array([factor]))[0]), u
+    least: dict[int, milp.Best] = {}
+
+    def factor(k: int) -> Array:
+        key = p.keys[k]
+        assert key is not None, "only limits give"
+        least[k] = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[k], p.denominators[k])
+        return np.array([math.inf if least[k].u is None else least[k].ratio])
+
+    value = float(values_that_would_do(p.question, p.keys, [name], factor)[name][0])
+    met = [best for best in least.values() if best.u is not None]
+    return (value, min(met, key=lambda best: best.ratio).u) if met else (None, None)
 
 
 def least_violation(p: Program, *, whole: bool = True) -> float:

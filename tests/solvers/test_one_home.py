@@ -13,6 +13,7 @@ from results.solution import Status
 from solvers import box_search, enumeration, judgement
 from solvers.answer import answer
 from solvers.explaining import conflicts, optimal_face, sensitivity, subsets
+from solvers.linear import milp_conflicts
 
 GONE = "the one home of this idea is gone"
 MANY = 1000
@@ -174,5 +175,31 @@ def test_what_conflicts_rest_on_has_one_home(
     alone = answer(grid.question((0,)), neighbours=False)
     assert alone.status is Status.ERROR
     assert GONE in alone.message
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, 12),))
+
+
+LINEAR = PARTITION | {
+    "given": {"regions": [{**r, "divisible": True} for r in REGIONS]},
+    "limits": {"time": {"max": 1e-6}},
+}
+
+
+@pytest.mark.parametrize("kind", ["geometric program", "ratios of sums", "linear program"])
+def test_values_that_would_do_have_one_home(kind: str, monkeypatch: pytest.MonkeyPatch):
+    axis = {
+        "path": "limits.time.max",
+        "start": 1e-9,
+        "stop": 1e-8,
+        "num": MANY if kind == "linear program" else 12,
+        "spacing": "log",
+    }
+    source = LINEAR if kind == "linear program" else CLASSES[kind]
+    grid = scenarios.grid(dse.load({**source, "sweep": {"deadline": axis}}))
+    at = chunk_work.ready(grid)
+    assert at.path is not None
+    monkeypatch.setattr(conflicts, "values_that_would_do", _gone)
+    monkeypatch.setattr(milp_conflicts, "values_that_would_do", _gone)
+    assert GONE in answer(grid.question((0,)), neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, 12),))

@@ -21,7 +21,7 @@ from formulations.stated import Run, run
 from formulations.tolerances import HOLDS
 from scenarios.question import Limit, Objective, Question
 from solvers import enumeration
-from solvers.batched import blocks, would_do
+from solvers.batched import blocks
 from solvers.batched.counting import separable, undominated
 from solvers.batched.counting.criteria import TooMany
 from solvers.batched.counting.table_conflicts import Asked
@@ -29,6 +29,7 @@ from solvers.batched.counting.terms import NotSums
 from solvers.batched.told import Told
 from solvers.designs import Table
 from solvers.enumeration import excess, full
+from solvers.explaining import conflicts
 from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, Codes
 
 SURE = 1e-7
@@ -56,7 +57,9 @@ def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         here = blocks.some(question, some, len(own))
-        return would_do.of_limits(here, keys, conflict, _Factors(here, near, known, keys, len(some)))
+        return conflicts.values_that_would_do(
+            here, keys, conflict, _Factors(here, near, known, keys, len(some))
+        )
 
     return told.conflicts(points[own], names, met, values)
 
@@ -106,7 +109,7 @@ def _size(x: Mapping[str, Array]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Factors:
-    """The least ratio of each limit over the designs that meet the others (see ``would_do.Factor``)."""
+    """The least ratio of each limit over the designs that meet the others (see ``conflicts.Factor``)."""
 
     question: Question
     near: Question

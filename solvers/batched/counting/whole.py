@@ -24,7 +24,7 @@ from results.dataset import Arrays, Layout
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
-from solvers.batched import blocks, by_choice, would_do
+from solvers.batched import blocks, by_choice
 from solvers.batched.blocks import Block
 from solvers.batched.by_choice import SURE, BestOf
 from solvers.batched.counting import counts
@@ -165,13 +165,13 @@ def _none(told: Told, first: Combination, points: Points, own: Points) -> Mask:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.some(near, some, len(own))
-        return would_do.of_limits(asked, keys, conflict, partial(_least_factor, asked, len(some)))
+        return conflicts.values_that_would_do(asked, keys, conflict, partial(_least_factor, asked, len(some)))
 
     return told.conflicts(points[own], names, met, values)
 
 
 def _least_factor(question: Question, count: int, which: int) -> Array:
-    """The least ratio of a limit (see ``would_do.Factor``), by the nearest ends of the search that do not hold it."""
+    """The least ratio of a limit (see ``conflicts.Factor``), by the nearest ends of the search that do not hold it."""
     found = np.full(count, np.nan)
     for reach in (question.reach, *wider.STEPS):
         try:

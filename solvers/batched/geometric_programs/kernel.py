@@ -33,21 +33,25 @@ def solve(
     tol: float = 1e-9,
     max_iterations: int = 200,
     width: int = 0,
+    hurried: bool = False,
 ) -> gp.Result:
     """Solve N geometric programs; all as in ``solvers.geometric.gp.solve``, which also tries what fails here once more.
 
     ``tol``: of the gap; from 10 on (``ANY``) it is only asked whether the limits can be met.
-    ``width``: programs of fewer variables are widened to so many, as each number of them is compiled anew.
+    ``hurried``: what fails is tried once more for a short time only. ``width``: programs of fewer variables are
+    widened to so many, as each number of them is compiled anew.
     """
     N, n = len(np.atleast_2d(logc)), A.shape[-1]
     if n < width <= UNROLLED:
-        return _widened(A, logc, ptr, lo, hi, tol, max_iterations, width)
+        return _widened(A, logc, ptr, lo, hi, tol, max_iterations, width, hurried)
     result = compiled_only(A, logc, ptr, lo, hi, tol=tol, max_iterations=max_iterations)
     again = np.flatnonzero(result.status == FAILED)
     if again.size:
         own = A if A.ndim == 2 else A[again]
         rest = [np.broadcast_to(x, (N, n))[again] for x in (lo, hi)]
-        _replace(result, again, gp.solve(own, np.atleast_2d(logc)[again], ptr, *rest, tol=tol))
+        _replace(
+            result, again, gp.solve(own, np.atleast_2d(logc)[again], ptr, *rest, tol=tol, hurried=hurried)
+        )
     return result
 
 
@@ -75,14 +79,29 @@ def compiled_only(
 
 
 def _widened(
-    A: Array, logc: Array, ptr: NDArray[np.int64], lo: Array, hi: Array, tol: float, limit: int, width: int
+    A: Array,
+    logc: Array,
+    ptr: NDArray[np.int64],
+    lo: Array,
+    hi: Array,
+    tol: float,
+    limit: int,
+    width: int,
+    hurried: bool,
 ) -> gp.Result:
     """Solve with further variables that are fixed and stand in no term."""
     n = A.shape[-1]
     more = ((0, 0), (0, width - n))
     low, high = (np.pad(np.atleast_2d(x), more) for x in (lo, hi))
     r = solve(
-        np.pad(A, (*((0, 0),) * (A.ndim - 2), *more)), logc, ptr, low, high, tol=tol, max_iterations=limit
+        np.pad(A, (*((0, 0),) * (A.ndim - 2), *more)),
+        logc,
+        ptr,
+        low,
+        high,
+        tol=tol,
+        max_iterations=limit,
+        hurried=hurried,
     )
     return replace(
         r,

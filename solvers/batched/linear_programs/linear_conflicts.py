@@ -13,7 +13,7 @@ from formulations.arithmetics.many import Array, Points
 from formulations.program import Program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
-from solvers.batched import blocks, would_do
+from solvers.batched import blocks
 from solvers.batched.geometric_programs.ends import FAILED, FOUND, INFEASIBLE
 from solvers.batched.linear_programs import lp
 from solvers.batched.linear_programs.linear_rows import GAP, Rows, along, to_user
@@ -52,7 +52,9 @@ def told_none(
         def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
             asked = np.isin(np.arange(len(mask)), now[some])
             factor = partial(_least_of_all, made, asked)
-            return would_do.of_limits(blocks.part(question, asked), made[0].keys, conflict, factor)
+            return conflicts.values_that_would_do(
+                blocks.part(question, asked), made[0].keys, conflict, factor
+            )
 
         return told.conflicts(points[now], names, met, values)
 
@@ -86,7 +88,7 @@ def _least_of_all(made: Sequence[Program], asked: Mask, which: int) -> Array:
 
 
 def _least_factor(p: Program, which: int, asked: Mask) -> Array:
-    """The least ratio of a limit (see ``would_do.Factor``) at the points asked for."""
+    """The least ratio of a limit (see ``conflicts.Factor``) at the points asked for."""
     if p.amounts:
         return np.full(int(asked.sum()), np.nan)
     stays = np.arange(len(p.keys)) != which

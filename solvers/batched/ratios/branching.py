@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from solvers.batched.geometric_programs.geometric_conflicts import neighbours
 from solvers.explaining.optimal_face import Solver
 from solvers.geometric import gp
 from solvers.geometric.branch import COARSE, FEASIBLE, SHARE
+from solvers.geometric.gp_together import ITERATIONS
 
 Bools = NDArray[np.bool_]
 
@@ -87,6 +89,7 @@ class _State:
     nodes: NDArray[np.int64]
     failed: Bools
     any_design: bool
+    value_only: bool
 
     def settled(self) -> Bools:
         """Points at which any design does, and there is one."""
@@ -99,12 +102,13 @@ def minimise(
     discrete: Mapping[int, Decision],
     *,
     any_design: bool = False,
+    value_only: bool = False,
     most: int = MOST,
 ) -> Searched:
     """Minimise the goal of every point.
 
     ``discrete``: what is decided in whole numbers or from a list, by its place. ``any_design``: the first design found
-    ends its search, proof or none.
+    ends its search, proof or none. ``value_only``: nobody asks how far the designs reach that are as good as the best.
 
     Status OPTIMAL: the gap is closed to GAP; INFEASIBLE: proved that no design meets the limits; FAILED: neither.
     """
@@ -112,7 +116,7 @@ def minimise(
     s = _State(
         c, solve, np.argmax(c.forms != 0, axis=1), discrete, np.full((count, n), np.nan), np.full(count, np.inf),
         np.full(count, np.inf), np.full((count, n), np.inf), np.full((count, n), -np.inf),
-        np.zeros(count, np.int64), np.zeros(count, bool), any_design,
+        np.zeros(count, np.int64), np.zeros(count, bool), any_design, value_only,
     )  # fmt: skip
     nodes = _Nodes(np.flatnonzero((c.low <= c.high + 1e-12).all(1)), c.low, c.high, np.full(count, -np.inf))
     nodes = _Nodes(nodes.point, c.low[nodes.point], c.high[nodes.point], nodes.bound[nodes.point])
@@ -132,7 +136,7 @@ def _round(s: _State, nodes: _Nodes, most: int) -> _Nodes:
     np.add.at(s.nodes, nodes.point, 1)
     c = take(s.c, nodes.point)
     a, b, ptr = canon.relaxation(c, nodes.low[:, s.forms], nodes.high[:, s.forms])
-    r = s.solve(a, b, ptr, nodes.low, nodes.high, **({"tol": ANY} if s.any_design else {}))
+    r = s.solve(a, b, ptr, nodes.low, nodes.high, **_how(s))
     bound = np.where(np.isfinite(r.bound) & ~s.any_design, np.maximum(nodes.bound, r.bound), nodes.bound)
     alive = np.flatnonzero(r.status != gp.INFEASIBLE)
     nodes, y = _Nodes(nodes.point, nodes.low, nodes.high, bound).take(alive), r.y[alive]
@@ -152,7 +156,7 @@ def _open(s: _State, nodes: _Nodes, y: Array, most: int) -> tuple[_Nodes, Array]
     many = s.nodes[nodes.point] >= most
     stuck = better & (many | ~splits)
     # what is alike and wide is cut further, unless that has been tried often enough: then there are many optima
-    wide = alike & (width > SAME) & splits & (s.nodes[nodes.point] < most // 2)
+    wide = alike & (width > SAME) & splits & (s.nodes[nodes.point] < most // 2) & (not s.value_only)
     s.failed[nodes.point[stuck]] = True
     np.minimum.at(s.closed, nodes.point[~better], nodes.bound[~better])
     np.minimum.at(s.closed, nodes.point[stuck], nodes.bound[stuck])
@@ -183,36 +187,46 @@ def _look(s: _State, nodes: _Nodes, y: Array, rounds: int) -> None:
     some = order[first]
     if not some.size:
         return
-    if not s.discrete:
-        _descend(
-            s, nodes.point[some], y[some], s.c.low[nodes.point[some]], s.c.high[nodes.point[some]], rounds
-        )
-        return
+    points, starts = nodes.point[some], [y[some]]
+    held = np.zeros(s.c.low.shape[1], bool)
     for v, d in s.discrete.items():
-        near = neighbours(d, y[some, v], nodes.low[some, v], nodes.high[some, v])
-        for whole in near:
-            low, high, start = s.c.low[nodes.point[some]], s.c.high[nodes.point[some]], y[some].copy()
-            low[:, v] = high[:, v] = start[:, v] = whole
-            _descend(s, nodes.point[some], start, low, high, rounds)
+        held[v] = True
+        starts = [y[some].copy() for _ in range(2)]
+        for start, whole in zip(
+            starts, neighbours(d, y[some, v], nodes.low[some, v], nodes.high[some, v]), strict=True
+        ):
+            start[:, v] = whole
+    _descend(s, np.tile(points, len(starts)), np.concatenate(starts), held, rounds)
 
 
-def _descend(s: _State, points: Indices, y: Array, low: Array, high: Array, rounds: int) -> None:
-    """Solve with tangents at y, then at the optimum of that, and keep the best design that holds all limits."""
+def _descend(s: _State, points: Indices, y: Array, held: Bools, rounds: int) -> None:
+    """Solve with tangents at y, then at the optimum of that, and keep the best design that holds all limits.
+
+    ``points`` may stand there more than once; ``held``: the variables that stay where they are.
+    """
+    low, high = (np.where(held, y, end[points]) for end in (s.c.low, s.c.high))
     before = np.full(points.size, np.inf)
     for _ in range(rounds):
         c = take(s.c, points)
         a, b = canon.restriction(c, y)
-        r = s.solve(a, b, c.ptr, low, high, **({"tol": ANY} if s.any_design else {}))
+        r = s.solve(a, b, c.ptr, low, high, **_how(s))
         f = canon.values(c, r.y)
         holds = f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
         now = np.where(holds, f[:, 0], np.inf)
-        gain = now < s.value[points]
+        order = np.lexsort((now, points))
+        best = order[np.unique(points[order], return_index=True)[1]]
+        gain = best[now[best] < s.value[points[best]]]
         s.value[points[gain]], s.y[points[gain]] = now[gain], r.y[gain]
         with np.errstate(invalid="ignore"):
             moves = ~(np.abs(before - now) < 1e-12) & ~s.settled()[points]
         if not moves.any():
             return
         points, y, low, high, before = points[moves], r.y[moves], low[moves], high[moves], now[moves]
+
+
+def _how(s: _State) -> dict[str, Any]:
+    """What is asked of the kernel: a node that jams is cut, or its point left over, sooner than it is solved."""
+    return {"hurried": True, "max_iterations": ITERATIONS, **({"tol": ANY} if s.any_design else {})}
 
 
 def _cut(s: _State, nodes: _Nodes, y: Array) -> _Nodes:

@@ -71,7 +71,10 @@ def answered(told: Told, d: Divided, points: NDArray[np.int64], solve: Solver) -
     why[sound] = np.where(found.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none = sound[found.status == gp.INFEASIBLE]
     for members, conflict in divided_conflicts.first_minimal(d, none, solve, discrete):
-        told.none(points[members], relaxed_limits.of_divided(d, members, conflict, solve, discrete))
+        values = dict.fromkeys(conflict, np.full(members.size, np.nan))
+        if told.wants_values:
+            values = relaxed_limits.of_divided(d, members, conflict, solve, discrete)
+        told.none(points[members], values)
         good[members] = True
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
