@@ -16,6 +16,7 @@ from results import axes, outside, page, provenance, question_words, reading, re
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import Page, Section
 from results.solution import Status
+from scenarios.machine_files import held
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -81,7 +82,7 @@ def of_solution(solution: Solution, command: str = "") -> Page:
         question="" if question is None else _in_words(question),
         first=[Section("Answer", tables=tables)],
         sections=[
-            *_machines(_given_machines(question), _entries(solution.scenario)),
+            *_machines(_given_machines(question), _entries(solution.scenario), held(solution.scenario)),
             _reproduction(solution.scenario, provenance.versions(), command),
         ],
         rates=dict(sorted(rates.items(), key=lambda item: -abs(item[1]))),
@@ -105,7 +106,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
         sections=[
             *_worlds(dataset),
             *_limits(dataset),
-            *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables)),
+            *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables), held(text)),
             _reproduction(text, versions, command),
         ],
     )
@@ -248,8 +249,10 @@ def _entries(text: str, tables: Sequence[Table] = ()) -> dict[str, str]:
     return {n: v for n, v in named.items() if isinstance(v, str)}
 
 
-def _machines(parameters: Mapping[str, Any], named: Mapping[str, str]) -> Iterator[Section]:
-    """Tell the machines' numbers in SI units, those of each machine in a table."""
+def _machines(
+    parameters: Mapping[str, Any], named: Mapping[str, str], files: Mapping[str, str]
+) -> Iterator[Section]:
+    """Tell the machines' numbers in SI units, those of each machine in a table; ``files``: those the question holds."""
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):
@@ -262,7 +265,9 @@ def _machines(parameters: Mapping[str, Any], named: Mapping[str, str]) -> Iterat
             of = groups.setdefault((entry, named.get(entry, "")), {})
             of[name.removeprefix(f"{entry}.")] = value
     if groups:
-        tables = [_parameters(entry, machine, values) for (entry, machine), values in groups.items()]
+        tables = [
+            _parameters(entry, files.get(name, name), values) for (entry, name), values in groups.items()
+        ]
         yield Section("Machine parameters", ("Numbers in SI units.",), tables)
 
 
