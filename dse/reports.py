@@ -11,8 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
+from dse.models import machine_parameter
+from dse.quantities import show
 from results import asked as asked_of
-from results import axes, outside, page, provenance, question_words, reading, render, worlds, worlds_text
+from results import (
+    axes,
+    headlines,
+    outside,
+    page,
+    provenance,
+    question_words,
+    reading,
+    render,
+    worlds,
+    worlds_text,
+)
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import Page, Section
 from results.solution import Status
@@ -86,6 +99,7 @@ def of_solution(solution: Solution, command: str = "") -> Page:
             _reproduction(solution.scenario, provenance.versions(), command),
         ],
         rates=dict(sorted(rates.items(), key=lambda item: -abs(item[1]))),
+        headline=headlines.of_solution(solution),
         insides=page.insides_of_solution(solution),
     )
 
@@ -103,6 +117,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
         answer=[*(_question(text, asked, tables) or _wanted(dataset)), *_facts(dataset)],
         question="" if asked is None else _in_words(asked[1]),
         table=page.of_dataset(dataset, decided),
+        headline=headlines.of_dataset(dataset),
         sections=[
             *_worlds(dataset),
             *_limits(dataset),
@@ -268,7 +283,7 @@ def _machines(
         tables = [
             _parameters(entry, files.get(name, name), values) for (entry, name), values in groups.items()
         ]
-        yield Section("Machine parameters", ("Numbers in SI units.",), tables)
+        yield Section("Machine parameters", (), tables)
 
 
 def _parameters(
@@ -285,13 +300,17 @@ def _parameters(
     columns = ("parameter", "value", "where it comes from")
     heading = ": ".join(n for n in (entry, name) if n)
     if known is None:
-        return heading, columns, [(n, _si(v), "") for n, v in sorted(values.items())]
-    rows = [(n, _si(v), _origin(known, n, v)) for n, v in sorted(values.items())]
+        return heading, columns, [(n, _amount(n, v), "") for n, v in sorted(values.items())]
+    rows = [(n, _amount(n, v), _origin(known, n, v)) for n, v in sorted(values.items())]
     return f"{heading}, {known.title} ({known.source})", columns, rows
 
 
-def _si(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _amount(name: str, value: Any) -> str:
+    """Write a machine parameter with its unit; one that no model declares stands in SI units."""
+    if not isinstance(value, float):
+        return str(value)
+    q = machine_parameter(name)
+    return f"{value:.6g}" if q is None else show(value, "" if q.unit == "1" else q.unit, 6)
 
 
 def _origin(machine: Machine, name: str, value: Any) -> str:

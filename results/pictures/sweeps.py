@@ -12,6 +12,7 @@ import numpy as np
 from results import axes, designs
 from results.dataset import objectives
 from results.pictures.canvas import (
+    COLOURS,
     LINES,
     SMALL,
     Sheet,
@@ -234,7 +235,7 @@ def _map(drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str) -> di
         factor, norm, unit = colour_scale(whole)
         norm.autoscale(whole.values[np.isfinite(whole.values)] * factor)
         numbers = _shown(dataset, variable).transpose(down, along).values * factor
-        mesh = panel.pcolormesh(*borders, numbers, norm=norm, cmap="viridis", rasterized=True)
+        mesh = panel.pcolormesh(*borders, numbers, norm=norm, cmap=COLOURS, rasterized=True)
         if panel is drawing.paper.panels[0]:
             name = axes.title(axes.name_of(dataset, variable), unit)
             colour_bar(drawing.paper.figure, drawing.paper.panels, mesh, whole, name)

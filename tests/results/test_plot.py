@@ -37,7 +37,7 @@ def front_of(plan: Layout, times: np.ndarray, status: int = 1) -> xr.Dataset:
     units = {"time": "s", "energy": "J"}
     data = {n: ("front", v, {"units": units[n]}) for n, v in points.items()}
     data["status"] = ("front", np.full(times.size, status, "int8"))
-    return xr.Dataset(data, attrs={"objectives": '{"time": "min", "energy": "min"}', "title": "cost $x_1^"})
+    return xr.Dataset(data, attrs={"objectives": '{"energy": "min", "time": "min"}', "title": "cost $x_1^"})
 
 
 def test_a_front_names_axes_ends_and_proof(plan: Layout):
