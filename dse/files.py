@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import select
 import stat
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 MOST = 16_000_000
 """Bytes of a scenario or a machine file; the parser takes about a second for each megabyte."""
@@ -68,6 +69,31 @@ def _too_large(path: str | Path, most: int) -> OSError:
 def text(path: str | Path, most: int = MOST) -> str:
     """Read a file of UTF-8 text; raises as ``content``, and UnicodeDecodeError."""
     return content(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+class Held(str):
+    """The path of a machine or model file as a question names it, with the ``text`` that the file held.
+
+    It is what the file held that a question is about: nothing is read at that path again. Equal to its path as text.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, path: str, text: str) -> Self:
+        """Make the name of a file that held ``text``."""
+        made = super().__new__(cls, path)
+        made.text = text
+        return made
+
+    def __reduce__(self) -> tuple[type[Held], tuple[str, str]]:
+        """Say how it is made again, in another process too."""
+        return Held, (str(self), self.text)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the text, as hexadecimal digits."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 class Unreadable(ValueError):

@@ -22,6 +22,7 @@ FRONT = "front"
 class Pictures:
     """The pictures of a dataset, as methods: ``dataset.dse.front()``, ``.sweep()``, ``.map()``, ``.roofline()``, ...
 
+    In a notebook ``dataset.dse`` alone shows the answer in a sentence, its picture and its designs.
     Each is the function of that name in ``results.plot``, takes its options, ``ax`` among them, and returns the
     figure. Where the dataset cannot show that, the ValueError says what it can.
     """
@@ -32,6 +33,12 @@ class Pictures:
     def __repr__(self) -> str:
         """Name the pictures there are."""
         return f"<pictures of this dataset: {', '.join(shown(self._dataset)) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        """Show the answer in a sentence, its picture and its designs, in a notebook."""
+        from results.telling import notebook
+
+        return notebook.to_html(self._dataset, shown(self._dataset))
 
     def front(self, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Figure:
         """Draw the Pareto front, or those along swept axes."""

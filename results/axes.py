@@ -24,6 +24,8 @@ FONT = 14
 LEVEL = 1e-3
 MOST_LETTERS = 30
 MOST_PANELS = 12
+LETTERS = 10
+"""How many letters of an axis' names an inch has room for."""
 OPTIMAL = STATUS_CODES[Status.OPTIMAL]
 INFEASIBLE = STATUS_CODES[Status.INFEASIBLE]
 ANSWERED = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]
@@ -134,7 +136,9 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
 
     axis = panel.xaxis if which == "x" else panel.yaxis
     if is_text(array):
-        axis.set_ticks(range(array.size), [str(v) for v in array.values])
+        names = [str(v) for v in array.values]
+        axis.set_ticks(range(array.size), names)
+        turn_crowded(panel)
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
     if "flag_values" in array.attrs:
@@ -157,6 +161,20 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
         room = LEVEL * abs(middle) * factor
         (panel.set_xlim if which == "x" else panel.set_ylim)(middle * factor - room, middle * factor + room)
     return Scale(factor, log=False)
+
+
+def turn_crowded(panel: Axes) -> None:
+    """Turn the names below a panel that have no room side by side; panels that share them forget it when drawn on."""
+    from matplotlib.ticker import FixedLocator
+
+    figure = panel.get_figure(root=True)
+    if figure is None or not isinstance(panel.xaxis.get_major_locator(), FixedLocator):
+        return
+    texts = panel.get_xticklabels()
+    longest = max((len(t.get_text()) for t in texts), default=0)
+    if (longest + 1) * len(texts) > LETTERS * panel.get_position().width * figure.get_figwidth():
+        for text in texts:
+            text.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
 def _level(values: Any) -> tuple[float, float]:

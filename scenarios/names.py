@@ -343,7 +343,11 @@ def _machines(reader: Reader, shape: Shape, name: str) -> tuple[str, ...]:
     if asked:
         wrong = f"a choice among machines has no {', '.join(asked)}"
         reader.findings.add(key, wrong, "keep values only")
-    found = [str(v) for i, v in enumerate(entry.values) if known(reader.findings, f"{key}.values[{i}]", v)]
+    found = [
+        v if isinstance(v, str) else str(v)
+        for i, v in enumerate(entry.values)
+        if known(reader.findings, f"{key}.values[{i}]", v)
+    ]
     if len(found) < len(entry.values):
         reader.findings.broken.add("machine")
     return tuple(dict.fromkeys(found))

@@ -23,6 +23,7 @@ from results.side_by_side.crossings import WIDTH, Crossing, Curve, End, ends_of,
 from results.solution import Solution, Status
 from scenarios.language.errors import shown
 from scenarios.language.toml_text import to_toml
+from scenarios.machines.machine_files import pin_lines
 from scenarios.questions import question
 from solvers.answer import answer
 
@@ -394,7 +395,7 @@ def _on_axis(q: Scenario, path: str, values: dict[str, Any]) -> Scenario:
         raise _wrong(q.file, f"this scenario sweeps {', '.join(others)} too", right, "sweep")
     data = files.toml(q.text)
     data["sweep"] = {AXIS: {"path": path, **values}}
-    return scenarios.from_text(to_toml(data), q.file)
+    return scenarios.from_text(to_toml(data) + pin_lines(q.text), q.file)
 
 
 def _wrong(file: str, wrong: str, right: str, key: str = "over") -> scenarios.ScenarioError:

@@ -173,7 +173,7 @@ def _read(name: str) -> Machine:
 
 def _from_file(path: str) -> Machine:
     try:
-        return parse(path, files.text(path))
+        return parse(path, path.text if isinstance(path, files.Held) else files.text(path))
     except OSError as error:
         raise MachineError(f"machine file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

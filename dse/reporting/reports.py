@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
+from dse.models import machine_parameter
+from dse.quantities import show
 from results import asked as asked_of
 from results import axes, page, provenance
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.export import reading
 from results.page import Page, Section
 from results.solution import Status
-from results.telling import outside, question_words, render
+from results.telling import headlines, outside, question_words, render
 from results.uncertainty import worlds, worlds_text
+from scenarios.machines.machine_files import held
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,10 +90,11 @@ def of_solution(solution: Solution, command: str = "") -> Page:
         question="" if question is None else _in_words(question),
         first=[Section("Answer", tables=tables)],
         sections=[
-            *_machines(_given_machines(question), _entries(solution.scenario)),
+            *_machines(_given_machines(question), _entries(solution.scenario), held(solution.scenario)),
             _reproduction(solution.scenario, provenance.versions(), command),
         ],
         rates=dict(sorted(rates.items(), key=lambda item: -abs(item[1]))),
+        headline=headlines.of_solution(solution),
         insides=page.insides_of_solution(solution),
     )
 
@@ -108,10 +112,11 @@ def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
         answer=[*(_question(text, asked, tables) or _wanted(dataset)), *_facts(dataset)],
         question="" if asked is None else _in_words(asked[1]),
         table=page.of_dataset(dataset, decided),
+        headline=headlines.of_dataset(dataset),
         sections=[
             *_worlds(dataset),
             *_limits(dataset),
-            *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables)),
+            *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables), held(text)),
             _reproduction(text, versions, command),
         ],
     )
@@ -254,8 +259,10 @@ def _entries(text: str, tables: Sequence[Table] = ()) -> dict[str, str]:
     return {n: v for n, v in named.items() if isinstance(v, str)}
 
 
-def _machines(parameters: Mapping[str, Any], named: Mapping[str, str]) -> Iterator[Section]:
-    """Tell the machines' numbers in SI units, those of each machine in a table."""
+def _machines(
+    parameters: Mapping[str, Any], named: Mapping[str, str], files: Mapping[str, str]
+) -> Iterator[Section]:
+    """Tell the machines' numbers in SI units, those of each machine in a table; ``files``: those the question holds."""
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):
@@ -268,8 +275,10 @@ def _machines(parameters: Mapping[str, Any], named: Mapping[str, str]) -> Iterat
             of = groups.setdefault((entry, named.get(entry, "")), {})
             of[name.removeprefix(f"{entry}.")] = value
     if groups:
-        tables = [_parameters(entry, machine, values) for (entry, machine), values in groups.items()]
-        yield Section("Machine parameters", ("Numbers in SI units.",), tables)
+        tables = [
+            _parameters(entry, files.get(name, name), values) for (entry, name), values in groups.items()
+        ]
+        yield Section("Machine parameters", (), tables)
 
 
 def _parameters(
@@ -286,13 +295,17 @@ def _parameters(
     columns = ("parameter", "value", "where it comes from")
     heading = ": ".join(n for n in (entry, name) if n)
     if known is None:
-        return heading, columns, [(n, _si(v), "") for n, v in sorted(values.items())]
-    rows = [(n, _si(v), _origin(known, n, v)) for n, v in sorted(values.items())]
+        return heading, columns, [(n, _amount(n, v), "") for n, v in sorted(values.items())]
+    rows = [(n, _amount(n, v), _origin(known, n, v)) for n, v in sorted(values.items())]
     return f"{heading}, {known.title} ({known.source})", columns, rows
 
 
-def _si(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _amount(name: str, value: Any) -> str:
+    """Write a machine parameter with its unit; one that no model declares stands in SI units."""
+    if not isinstance(value, float):
+        return str(value)
+    q = machine_parameter(name)
+    return f"{value:.6g}" if q is None else show(value, "" if q.unit == "1" else q.unit, 6)
 
 
 def _origin(machine: Machine, name: str, value: Any) -> str:

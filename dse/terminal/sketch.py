@@ -104,7 +104,8 @@ def front(dataset: xr.Dataset) -> Sketch | None:
     from results import axes
     from results.dataset import objectives
 
-    names = [n for n in objectives(dataset) if n in dataset][:2]
+    # "energy against time": the first goes up
+    names = [n for n in objectives(dataset) if n in dataset][1::-1]
     outer = [str(d) for d in dataset["status"].dims if d != "front"]
     if len(names) < 2:
         return None

@@ -148,8 +148,8 @@ def _columns(
                 spread = np.broadcast_to(np.asarray(axis.values).reshape(along), shape)
                 yield _column(axis, name, "axis", spread.ravel()[kept])
     named = [str(n) for n, v in dataset.data_vars.items() if n not in STRUCTURE and set(dims) <= set(v.dims)]
-    # the objective stands under its own name, too
-    named = [n for n in named if n != "objective" or not set(goals) & set(named)]
+    # the objective stands under its own name, too; where nothing was optimised there is none
+    named = [n for n in named if n != "objective" or (goals and not set(goals) & set(named))]
     rank = {"objective": 0, "decided": 1, "metric": 2, "bound": 3}
     roles = {n: _role(n, goals, decided) for n in named}
     order = {name: place for place, name in enumerate(goals)}
@@ -192,10 +192,25 @@ def _column(array: xr.DataArray, name: str, role: str, values: Array) -> Column:
     if "flag_values" in array.attrs or "choices" in array.attrs:
         found = _coded(array, numbers)
         return Column(name, label, "", role, found[0], found[1], about=about)
-    factor, unit = axes.prefix(numbers, array)
+    factor, unit = _prefix(numbers, array)
     return Column(
         name, label, unit, role, tuple(map(_rounded, numbers * factor)), (), axes.wide(numbers), about
     )
+
+
+def _prefix(numbers: Array, array: xr.DataArray) -> tuple[float, str]:
+    """Return a factor and a unit with a prefix: the one with which most of the numbers are short to read."""
+    sizes = np.sort(np.abs(numbers[np.isfinite(numbers) & (numbers != 0)]))
+    if not sizes.size:
+        return axes.prefix(numbers, array)
+    tried = [axes.prefix(sizes[[i]], array) for i in (sizes.size // 2, -1, 0)]
+    return min(tried, key=lambda found: _length(sizes * found[0]))
+
+
+def _length(sizes: Array) -> float:
+    """Return how many digits stand before the third one, or zeros before the first one, in all numbers together."""
+    tens = np.floor(np.log10(sizes))
+    return float(np.where(tens < 0, -tens - 0.6, np.maximum(tens - 2, 0)).sum())
 
 
 def _coded(array: xr.DataArray, numbers: Any) -> tuple[tuple[float | None, ...], tuple[str, ...]]:

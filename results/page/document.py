@@ -34,7 +34,8 @@ class Section:
 class Page:
     """What a page says. All of it is text: nothing in it becomes markup or code.
 
-    ``answer``: facts in a line each (name, words), the question first. ``question``: the question as mathematics.
+    ``headline``: the answer in one sentence. ``answer``: facts in a line each (name, words), the question first.
+    ``question``: the question as mathematics.
     ``table``: all points, None for a single answer, which has its ``insides`` here; ``rates``: percent of its objective
     per percent of a limit or parameter, by name. ``first``, ``sections``: what stands before and behind the pictures.
     """
@@ -46,6 +47,7 @@ class Page:
     first: Sequence[Section] = ()
     sections: Sequence[Section] = ()
     rates: Mapping[str, float] = field(default_factory=dict)
+    headline: str = ""
     insides: Insides = field(default_factory=Insides)
 
 

@@ -46,7 +46,7 @@ function startSweep() {
     for (let i = 0; i < count(choose.x); i++) for (let j = 0; j < count(choose.y); j++) {
       const at = cell(i, j);
       if (COLUMNS[choose.what].values[at] !== null) continue;
-      const told = status(at) === "infeasible" && limits(at).length ? `no design: ${limits(at).join(", ")}` : answered(at) ? "no such number" : status(at);
+      const told = status(at) === "infeasible" && limits(at).length ? `no design: ${limits(at).map((name) => name.replace(/ \(feasible at .*/, "")).join(", ")}` : answered(at) ? "no such number" : status(at);
       if (!groups.has(told)) groups.set(told, []);
       groups.get(told).push([i, j, at]);
     }

@@ -62,6 +62,11 @@ function further() {
   return found;
 }
 
+// A row has one line: a long text is cut, and stands whole where the pointer rests and in the design's own table
+function long(text) {
+  return make("td", { class: "text", title: text.length > 24 ? text : null }, text);
+}
+
 function drawDesigns() {
   const left = inside();
   const pages = Math.max(1, Math.ceil(left.length / ROWS_PER_PAGE));
@@ -78,8 +83,8 @@ function drawDesigns() {
       "aria-label": `put design ${i} side by side`, onclick: () => pin(i), onfocus: () => look(i) }, `${i}`);
     body.append(make("tr", { class: pinned.has(i) ? "pinned" : null, onmouseenter: () => look(i) },
       make("td", {}, button), make("td", {}, status(i)),
-      ...COLUMNS.map((c) => make("td", { class: c.labels.length ? "text" : "number" }, shown(c, i))),
-      ...more.map(([, cell]) => make("td", { class: "text" }, cell(i)))));
+      ...COLUMNS.map((c) => (c.labels.length ? long(shown(c, i)) : make("td", { class: "number" }, shown(c, i)))),
+      ...more.map(([, cell]) => long(cell(i)))));
   }
   document.getElementById("designs").replaceChildren(head, body);
   const go = (to) => { page = to; drawDesigns(); };

@@ -37,6 +37,8 @@ LINES = (
     (PURPLE, "v", (0, (5, 1))),
     (SKY, "P", (0, (1, 1))),
 )
+COLOURS = "cividis"
+"""The scale of colours of all pictures; pages have the same, which Plotly calls Cividis."""
 HATCHES = ("//", "\\\\", "xx", "..", "++", "oo")
 SIZE = (9.0, 5.6)
 PANEL = (5.5, 4.2)

@@ -13,6 +13,7 @@ from results.pictures import several_fronts
 from results.pictures.between import draw_between
 from results.pictures.canvas import (
     BLUE,
+    COLOURS,
     GREEN,
     GREY,
     SMALL,
@@ -40,19 +41,19 @@ NARROW = 0.03
 def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Figure:
     """Draw a Pareto front along the dimension ``front``, or the fronts along swept axes in one picture.
 
-    ``x``, ``y``: the variables to draw (default: the first two objectives of the dataset); ``ax``: axes of one's own
+    ``x``, ``y``: the variables to draw (default: the first objective up, the second across); ``ax``: axes of one's own
     to draw on. Points proved optimal are filled, those without a proof hollow. Where the dataset encloses the front
     (``enclosure_at``, ``enclosure_lower``, ``enclosure_upper``) that is shaded, else the rectangle that two
     neighbouring proved points span, in which the front can only run; of an exact front the segments are drawn instead,
     and nothing where it has a gap. Strips at the bottom say along which points a limit binds. Of several fronts the
-    designs that another front betters are hollow and grey.
+    designs that another front dominates are hollow and grey.
 
     Returns the figure. Raises ValueError where there is no front, where there are no two objectives or no points, and
     where there are more fronts than a picture tells apart (choose with ``dataset.isel``).
     """
     if FRONT not in dataset.dims:
         raise ValueError("this dataset has no front: dse.front makes one; a sweep has a map and a breakdown")
-    names = [x, y] if x and y else list(objectives(dataset))[:2]
+    names = [x, y] if x and y else list(objectives(dataset))[1::-1]
     if len(names) < 2:
         raise ValueError("a front needs two objectives: name them as x and y")
     unknown = [n for n in names if n not in dataset]
@@ -109,7 +110,7 @@ def _coloured(figure: Figure, panel: Axes, across: Any, up: Any, proved: Any, th
         if mask.any():
             style: dict[str, Any] = {
                 "norm": norm,
-                "cmap": "viridis",
+                "cmap": COLOURS,
                 "edgecolors": "black",
                 "linewidths": 0.6,
             }

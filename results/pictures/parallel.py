@@ -11,7 +11,7 @@ import numpy as np
 from results import axes, designs
 from results.dataset import objectives
 from results.export import flat
-from results.pictures.canvas import MEDIUM, SMALL, colour_bar, colour_scale, sheet, title_of
+from results.pictures.canvas import COLOURS, MEDIUM, SMALL, colour_bar, colour_scale, sheet, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,7 +173,7 @@ def _draw(
     (panel,) = paper.panels
     heights = np.stack([c.at for c in columns], axis=1)
     lines = [np.column_stack([places, row]) for row in heights]
-    drawn = LineCollection(lines, linewidths=1.6, alpha=0.85, cmap="viridis", zorder=2)
+    drawn = LineCollection(lines, linewidths=1.6, alpha=0.85, cmap=COLOURS, zorder=2)
     if shade is not None:
         factor, norm, unit = colour_scale(dataset[shade])
         values = np.asarray(_spread(dataset, shade, here), float) * factor

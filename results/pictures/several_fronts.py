@@ -15,7 +15,7 @@ import numpy as np
 from results import axes
 from results.dataset import objectives
 from results.pictures.between import EXACT, INSIDE, SEGMENT, draw_between
-from results.pictures.canvas import LINES, Sheet, colour_bar, colour_scale, marks_of, sheet, title_of
+from results.pictures.canvas import COLOURS, LINES, Sheet, colour_bar, colour_scale, marks_of, sheet, title_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -92,7 +92,7 @@ def _curves(dataset: xr.Dataset, outer: list[str], scaled: bool) -> Iterator[_Cu
             factor, norm, _ = colour_scale(dataset[outer[0]])
             norm.autoscale(dataset[outer[0]].values * factor)
             shade = norm(float(part[outer[0]]) * factor)
-            yield _Curve(part, "", to_hex(colormaps["viridis"](shade)), "o")
+            yield _Curve(part, "", to_hex(colormaps[COLOURS](shade)), "o")
         else:
             colour, marker, _ = LINES[number]
             text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
@@ -153,7 +153,7 @@ def _scale(paper: Sheet, axis: xr.DataArray) -> None:
 
     factor, norm, unit = colour_scale(axis)
     norm.autoscale(axis.values * factor)
-    mapped = ScalarMappable(norm, "viridis")
+    mapped = ScalarMappable(norm, COLOURS)
     colour_bar(paper.figure, paper.panels, mapped, axis, axes.title(str(axis.name), unit))
 
 

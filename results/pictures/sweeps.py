@@ -12,6 +12,7 @@ import numpy as np
 from results import axes, designs
 from results.dataset import objectives
 from results.pictures.canvas import (
+    COLOURS,
     LINES,
     SMALL,
     Sheet,
@@ -163,9 +164,21 @@ def _panels(
         if outer:
             text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
             panel.set_title(axes.shorten(text, 60), fontsize=SMALL, parse_math=False)
-            panel.label_outer()
+            _outer_labels(panel, paper.panels)
+    for panel in paper.panels:
+        axes.turn_crowded(panel)
     paper.legend(marks)
     return paper.figure
+
+
+def _outer_labels(panel: Axes, panels: Sequence[Axes]) -> None:
+    """Label the axes on the outside only, that is also below a panel over an empty place of the last row."""
+    across, spec = panel.get_xlabel(), panel.get_subplotspec()
+    panel.label_outer()
+    columns = spec.get_gridspec().ncols if spec is not None else 1
+    if panels.index(panel) + columns >= len(panels):
+        panel.tick_params(axis="x", labelbottom=True)
+        panel.set_xlabel(across)
 
 
 def _drawn(drawing: _Sheet, panel: Axes, part: xr.Dataset, variable: str, *further: str) -> dict[str, Any]:
@@ -234,7 +247,7 @@ def _map(drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str) -> di
         factor, norm, unit = colour_scale(whole)
         norm.autoscale(whole.values[np.isfinite(whole.values)] * factor)
         numbers = _shown(dataset, variable).transpose(down, along).values * factor
-        mesh = panel.pcolormesh(*borders, numbers, norm=norm, cmap="viridis", rasterized=True)
+        mesh = panel.pcolormesh(*borders, numbers, norm=norm, cmap=COLOURS, rasterized=True)
         if panel is drawing.paper.panels[0]:
             name = axes.title(axes.name_of(dataset, variable), unit)
             colour_bar(drawing.paper.figure, drawing.paper.panels, mesh, whole, name)

@@ -24,7 +24,13 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     """Say what a grid of questions asks; ``machines``: those that it names, by their entry in a map (or "")."""
     question = grid.question((0,) * len(grid.axes))
     wanted = " and ".join(f"{'most' if g.maximize else 'least'} {words(g.name)}" for g in question.objectives)
-    on = ", ".join(f"{entry} {name}".strip() for entry, name in machines.items() if name)
+    # a machine that is decided or swept is told there
+    open_ = {d.name for d in question.decide} | {c.target.changes[0] for c in grid.changes}
+    on = ", ".join(
+        f"{entry} {name}".strip()
+        for entry, name in machines.items()
+        if name and f"machine.{entry}".rstrip(".") not in open_
+    )
     told = [f"{wanted or 'any design within the limits'} of {question.model.name} ({question.model.title})"]
     told[0] += f" on {on}" if on else ""
     decided = list(_decided(question))

@@ -84,7 +84,7 @@ def _checked(
     if other:
         raise ScenarioError([Problem(file, "", *other)])
     start = folder or (Path() if text is None else Path(file).parent)
-    data, text = machine_files.pinned(data, start, text, findings)
+    data, text = machine_files.pinned(data, start, text, findings, stored=folder is None)
     data, text, known = table_files.named(data, start, text, findings)
     known = {t.name: t for t in tables} | known
     _printable(data, findings)

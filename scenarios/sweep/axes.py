@@ -287,7 +287,11 @@ def names(
         reader.findings.add(key, "an axis of names needs its values", 'write values = ["…", "…"]')
         return None
     key = key if rows else f"{key}.values"
-    found = tuple(str(v) for i, v in enumerate(entry.values) if is_name(reader, f"{key}[{i}]", v, q))
+    found = tuple(
+        v if isinstance(v, str) else str(v)
+        for i, v in enumerate(entry.values)
+        if is_name(reader, f"{key}[{i}]", v, q)
+    )
     return found if len(found) == len(entry.values) and (rows or _distinct(reader, key, found)) else None
 
 

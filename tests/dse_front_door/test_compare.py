@@ -213,7 +213,8 @@ def test_another_machine_stands_in_the_stored_question(tmp_path: Path) -> None:
     mine = dse.load("nbody_deadline", str(own))
     assert "sha256" in mine.text
     assert dse.solve(mine).objective == pytest.approx(dse.solve(asked).objective, rel=1e-9)
-    again = dse.load(tomllib.loads(mine.text))
+    (tmp_path / "stored.toml").write_text(mine.text)
+    again = dse.load(tmp_path / "stored.toml")
     assert dse.solve(again).objective == dse.solve(mine).objective
 
 

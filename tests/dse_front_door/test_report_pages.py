@@ -299,3 +299,26 @@ def test_a_store_of_numbers_that_were_only_evaluated_has_a_page(tmp_path: Path):
     text = (tmp_path / "e.html").read_text()
     assert '"texts":["evaluated"]' in text
     assert "energy by what it is spent on" in text
+
+
+CUT_OFF = """return [...document.querySelectorAll('h1, .headline, .facts td, .stack td, select, label, .told,
+figcaption')]
+  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.textContent.slice(0, 40))"""
+
+
+@pytest.mark.slow
+@in_a_browser
+def test_on_a_telephone_nothing_is_cut_off_and_rows_of_designs_have_one_line(browser: Any, front_page: Path):
+    b = opened(browser, front_page)
+    rows = (
+        "return Math.max(...[...document.querySelectorAll('#designs tbody tr')].map((r) => r.offsetHeight))"
+    )
+    assert b.execute_script(rows) < 45
+    narrow = {"width": 390, "height": 1400, "deviceScaleFactor": 1, "mobile": False}
+    b.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    try:
+        opened(b, front_page)
+        assert b.execute_script("return document.documentElement.scrollWidth") <= 390
+        assert b.execute_script(CUT_OFF) == []
+    finally:
+        b.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -92,7 +92,7 @@ def front(machines: int = 0) -> xr.Dataset:
     }
     found = xr.Dataset(data, {"machine": names} if machines else None)
     return found.assign(status=(dims, np.ones(found["time"].shape, "int8"))).assign_attrs(
-        objectives='{"time": "min", "energy": "min"}'
+        objectives='{"energy": "min", "time": "min"}'
     )
 
 

@@ -277,7 +277,7 @@ def test_a_stored_question_says_what_the_file_held(tmp_path: Path):
     path = tmp_path / "gemm.toml"
     path.write_text(path.read_text(encoding="utf-8").replace("5e-06", "6e-06"), encoding="utf-8")
     with pytest.raises(ScenarioError, match=r"model file .* has changed since this question was stored"):
-        from_text(asked.text)
+        from_text(asked.text, folder=tmp_path)
 
 
 def test_a_sweep_over_a_fitted_model_is_solved_like_one_over_a_written_one(tmp_path: Path):

@@ -47,3 +47,10 @@ def test_the_knee_does_not_depend_on_units(unit_a: float, unit_b: float):
     a = np.array([1.0, 2.0, 5.0, 20.0, 100.0])
     b = np.array([50.0, 20.0, 4.0, 2.0, 1.0])
     assert knee(a * unit_a, b * unit_b) == knee(a, b)
+
+
+def test_no_knee_is_marked_on_what_a_picture_shows_as_straight():
+    a = np.linspace(1.0, 9.0, 30)
+    assert knee(a, 10.0 - a) is None, "straight as it is"
+    assert knee(a, 1.0 / a) is None, "straight in logarithms"
+    assert knee(a, 1.0 / a**2 + 0.1) is not None

@@ -19,7 +19,7 @@ from results.pictures.canvas import LINES
 from results.pictures.several_fronts import PALE
 from results.solution import LimitState, Solution, Status
 
-GOALS = {"objectives": json.dumps({"time": "min", "energy": "min"}), "title": "a made-up front"}
+GOALS = {"objectives": json.dumps({"energy": "min", "time": "min"}), "title": "a made-up front"}
 TIME, ENERGY = np.array([1.0, 2.0, 3.0, 4.0]), np.array([100.0, 40.0, 30.0, 25.0])
 
 
@@ -67,15 +67,16 @@ def test_ticks_beyond_the_numbers_have_the_unit_in_the_title():
 
 
 def test_a_certified_enclosure_is_shaded_between_its_bounds_whichever_way_round():
-    told = enclosed().assign_attrs(enclosure_width=0.053)
+    order = json.dumps({"time": "min", "energy": "min"})
+    told = enclosed().assign_attrs(enclosure_width=0.053, objectives=order)
     figure = plot.front(told)
     (shade,) = figure.axes[0].collections
     corners = shade.get_paths()[0].vertices
-    assert (corners[:, 1].min(), corners[:, 1].max()) == pytest.approx((0.9 * 25, 100.0))
+    assert (corners[:, 0].min(), corners[:, 0].max()) == pytest.approx((0.9 * 25, 100.0))
     assert not figure.axes[0].patches, "no rectangle stands beside it"
     assert "the front lies inside (within 5.3 %)" in legend(figure)
-    (turned,) = plot.front(told, "energy", "time").axes[0].collections
-    np.testing.assert_allclose(turned.get_paths()[0].vertices[:, 0].max(), 100.0)
+    (turned,) = plot.front(told, "time", "energy").axes[0].collections
+    np.testing.assert_allclose(turned.get_paths()[0].vertices[:, 1].max(), 100.0)
     # energy against power says nothing about where the front can run
     other = told.assign(power=("front", np.array([4.0, 2.0, 3.0, 1.0]), {"units": "W"}))
     assert "the front lies inside" not in str(legend(plot.front(other, "power", "energy")))

@@ -37,7 +37,7 @@ def front_of(plan: Layout, times: np.ndarray, status: int = 1) -> xr.Dataset:
     units = {"time": "s", "energy": "J"}
     data = {n: ("front", v, {"units": units[n]}) for n, v in points.items()}
     data["status"] = ("front", np.full(times.size, status, "int8"))
-    return xr.Dataset(data, attrs={"objectives": '{"time": "min", "energy": "min"}', "title": "cost $x_1^"})
+    return xr.Dataset(data, attrs={"objectives": '{"energy": "min", "time": "min"}', "title": "cost $x_1^"})
 
 
 def test_a_front_names_axes_ends_and_proof(plan: Layout):
@@ -173,6 +173,30 @@ def test_maps_in_panels_have_one_scale_of_colours(question: object, make_axis: t
     maps = [a.collections[0] for a in figure.axes[:2]]
     assert {m.get_clim() for m in maps} == {(1.0, 2.0)}
     assert len(figure.axes) == 3
+
+
+def test_of_three_panels_each_outer_one_names_its_axes_and_no_names_overlap(
+    question: object, make_axis: type, make_grid: type
+):
+    deadlines = make_axis("deadline", "limits.time.max", "s", "t", tuple(np.linspace(1.0, 2.0, 9)))
+    names = tuple(f"a-long-name-of-a-machine-{i}" for i in range(7))
+    machine = make_axis("machine", "machine", "", "machine", names)
+    bodies = make_axis("bodies", "bodies", "", "bodies", (1e3, 2e3, 3e3))
+    plan = dataset.layout(make_grid((deadlines, machine, bodies), question))
+    deep = dataset.to_dataset(plan, dataset.blank(plan))
+    deep["status"][:] = 1
+    deep["objective"][:] = np.linspace(1.0, 2.0, 9 * 7 * 3).reshape(9, 7, 3)
+    figure = plot.map(deep, x="machine", y="deadline")
+    figure.draw_without_rendering()
+    *panels, bar = figure.axes[:3] + figure.axes[-1:]
+    assert [p.get_xlabel() for p in panels] == ["", "machine", "machine"]
+    for panel in panels[1:]:
+        labels = [t for t in panel.get_xticklabels() if t.get_text()]
+        assert [t.get_text() for t in labels] == list(names)
+        ends = [t.get_transform().transform(t.get_position())[0] for t in labels]
+        assert all(t.get_rotation() == 30 for t in labels)
+        assert min(np.diff(ends)) > 15, "side by side, a line of text apart"
+    assert bar.get_ylabel().endswith("(J)")
 
 
 @pytest.mark.parametrize(

@@ -248,9 +248,8 @@ def test_a_stored_question_pins_the_file_and_other_processes_find_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     question = asked(folder, 'x = "gemm.time(rows, 1000, 1 ms)"', given="rows = 50")
-    path = str((folder / "gemm.toml").resolve())
-    assert [p for p, _ in pins(question.text)] == [path]
-    assert f'# model file "{path}"' in question.text
+    assert [p for p, _ in pins(question.text)] == ["./gemm.toml"]
+    assert '# model file "./gemm.toml"' in question.text
     monkeypatch.chdir("/")
     again = from_text(question.text)
     assert again.text == question.text
@@ -259,10 +258,11 @@ def test_a_stored_question_pins_the_file_and_other_processes_find_it(
     copy = pickle.loads(pickle.dumps(model))
     assert dict(evaluate(copy, given)) == dict(evaluate(model, given))
     (folder / "gemm.toml").write_text(GEMM.replace("5e-6", "6e-6"))
+    assert from_text(question.text).text == question.text
     with pytest.raises(
         ScenarioError, match=r"models\.gemm: model file .* has changed since this question was stored"
     ):
-        from_text(question.text)
+        from_text(question.text, folder=folder)
 
 
 @pytest.mark.parametrize("points", [3, 600])
@@ -370,7 +370,7 @@ repeat = 3
 time = { max = "10 min" }
 """)
     question = scenarios.load(path)
-    assert [p for p, _ in pins(question.text)] == [str((folder / "gemm.toml").resolve())]
+    assert [p for p, _ in pins(question.text)] == ["./gemm.toml"]
     found = dse.solve(from_text(question.text))
     once = by_hand(100, 200, 1e-3)
     assert found.metrics["product.time"] == pytest.approx(once, rel=1e-13)

@@ -1,5 +1,6 @@
 """A scenario may name a machine by the path of a file; what the file held is part of the question."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +67,82 @@ def test_a_mapping_s_path_starts_where_we_work(folder: Path, monkeypatch: pytest
 def test_a_stored_question_is_whole_and_pinned(folder: Path):
     asked = load(folder / "question.toml")
     assert "# ours" in asked.text
+    assert str(folder) not in asked.text
     again = from_text(asked.text)
     assert again.text == asked.text
     assert question(again).given == question(asked).given
+    # what the file held is what the question was about, whatever becomes of the file
     (folder / "parts" / "mine.toml").write_text(MACHINE.replace("2 ps", "3 ps"))
-    with pytest.raises(ScenarioError, match="has changed since this question was stored"):
-        from_text(asked.text)
+    assert question(from_text(asked.text)).given == question(asked).given
     assert load(folder / "question.toml").hash != asked.hash
+    (folder / "stored.toml").write_text(asked.text)
+    with pytest.raises(ScenarioError, match="has changed since this question was stored"):
+        load(folder / "stored.toml")
+    (folder / "parts" / "mine.toml").unlink()
+    assert load(folder / "stored.toml").text == asked.text
+
+
+def test_what_a_text_holds_of_a_file_counts_only_with_its_checksum(folder: Path):
+    text = load(folder / "question.toml").text
+    assert "#| energy_per_byte = 4e-10" in text
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        from_text(text.replace("#| energy_per_byte = 4e-10", "#| energy_per_byte = 5e-10"))
+
+
+def test_absolute_paths_are_shortened_and_never_to_the_same_name(folder: Path, tmp_path: Path):
+    (tmp_path / "b").mkdir()
+    for place in (tmp_path / "mine.toml", tmp_path / "b" / "mine.toml"):
+        place.write_text(MACHINE)
+    paths = [
+        str(folder / "parts" / "mine.toml"),
+        str(tmp_path / "mine.toml"),
+        str(tmp_path / "b" / "mine.toml"),
+    ]
+    data = f'[sweep.machine]\npath = "machine"\nvalues = {json.dumps(paths)}\n'
+    (folder / "swept.toml").write_text(
+        'model = "roofline"\n' + "[given]\nflops = 1e12\nintensity = 4\n" + data
+    )
+    asked = load(folder / "swept.toml")
+    assert grid(asked).axes[0].values == ("parts/mine.toml", "mine.toml", "b/mine.toml")
+    assert str(tmp_path) not in asked.text
+    assert str(load(folder / "question.toml", machine=paths[1]).machine) == "mine.toml"
+
+
+def test_a_study_that_is_moved_continues_and_is_verified(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """The folder of a study has another place and the working directory too: the store is the same sweep."""
+    swept = (
+        QUESTION + '[sweep.machine]\npath = "machine"\nvalues = ["parts/mine.toml", "./parts/other.toml"]\n'
+    )
+    (folder / "parts" / "other.toml").write_text(MACHINE.replace("2 ps", "3 ps"))
+    (folder / "question.toml").write_text(swept)
+    first = dse.sweep(folder / "question.toml", folder / "study.zarr").load()
+    moved = folder.with_name("moved")
+    folder.rename(moved)
+    # what is missing is computed again: the store knows the question in its new place
+    (moved / "study.zarr" / "time" / "c" / "0").unlink()
+    dse.sweep(moved / "question.toml", moved / "study.zarr")
+    assert dse.verify(moved / "study.zarr").passed
+    monkeypatch.chdir(moved)
+    again = dse.sweep("question.toml", "study.zarr").load()
+    assert again.drop_vars("seconds").equals(first.drop_vars("seconds"))
+    stored = [f for f in (moved / "study.zarr").rglob("*") if f.is_file()]
+    assert not any(str(folder.parent).encode() in f.read_bytes() for f in stored)
+    # without the machine files the store is still whole
+    (moved / "parts" / "mine.toml").unlink()
+    assert dse.verify("study.zarr").passed
+
+
+def test_a_page_about_a_moved_study_shows_the_title_of_its_machine(folder: Path):
+    (folder / "question.toml").write_text(
+        QUESTION + "[sweep.intensity]\npath = 'given.intensity'\nvalues = [1, 2, 4]\n"
+    )
+    dse.sweep(folder / "question.toml", folder / "study.zarr")
+    moved = folder.rename(folder.with_name("moved"))
+    page = moved / "page.html"
+    dse.report(moved / "study.zarr", page)
+    said = page.read_text()
+    assert "parts/mine.toml, mine (measured at home)" in said
+    assert str(folder) not in said
 
 
 def test_files_stand_among_machines_to_choose_or_sweep(folder: Path):
@@ -87,7 +157,7 @@ def test_files_stand_among_machines_to_choose_or_sweep(folder: Path):
     swept = folder / "swept.toml"
     swept.write_text(QUESTION + f'[sweep.machine]\npath = "machine"\nvalues = {names}\n')
     values = grid(load(swept)).axes[0].values
-    assert values == (str(folder / "parts" / "mine.toml"), "gtx-titan-choi2014")
+    assert values == ("parts/mine.toml", "gtx-titan-choi2014")
     energy = dse.evaluate(swept)["energy"].values
     assert best.objective == pytest.approx(energy.min(), rel=1e-12)
 

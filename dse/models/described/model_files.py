@@ -78,7 +78,7 @@ def get(name: str) -> Fitted:
     if not is_file(name):
         return read(shipped()[name].read_text(encoding="utf-8"), name)
     try:
-        return read(files.text(name), name)
+        return read(name.text if isinstance(name, files.Held) else files.text(name), name)
     except OSError as error:
         raise ModelFileError(name, [f"it cannot be read: {error.strerror}"]) from None
     except UnicodeDecodeError as error:

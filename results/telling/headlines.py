@@ -1,0 +1,76 @@
+"""The answer in one sentence, with which a page and a notebook begin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from results import axes
+from results.dataset import STATUS_CODES, objectives
+from results.telling import words
+from results.telling.facts import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from results.telling.facts import Facts
+
+FRONT = "front"
+MOST = 4
+"""Decided numbers that a sentence names; a list of more is a table."""
+
+
+def of_solution(solution: Facts) -> str:
+    """Say what is best and by which design, or why there is none."""
+    if solution.status is Status.INFEASIBLE:
+        limits = [row[0] for row in words.conflict(solution)]
+        if not limits:
+            return "There is no such design."
+        alone = "cannot be met" if len(limits) == 1 else "cannot hold together"
+        return f"There is no such design: {' and '.join(limits)} {alone}."
+    if solution.objective is None or not solution.objective_name:
+        return ""
+    extreme = "" if solution.status is Status.EVALUATED else "greatest " if solution.maximize else "least "
+    told = f"{extreme}{axes.words(solution.objective_name)}: {words.objective(solution)}"
+    own = {n: v for n, v in solution.variables.items() if n not in solution.index}
+    decided = [f"{axes.words(n)} {words.metric(solution, n, v)}" for n, v in own.items()]
+    with_ = f", with {', '.join(decided)}" if 0 < len(decided) <= MOST else ""
+    sure = {Status.OPTIMAL: " (proved optimal)", Status.FEASIBLE: " (not proved optimal)"}
+    return f"{told[0].upper()}{told[1:]}{with_}{sure.get(solution.status, '')}."
+
+
+def of_dataset(dataset: xr.Dataset) -> str:
+    """Say from where to where a front goes, or what is best over a grid."""
+    goals = objectives(dataset)
+    status = dataset["status"].values if "status" in dataset else np.zeros(0)
+    answered = np.isin(status, axes.ANSWERED)
+    if not goals or not answered.any():
+        return ""
+    if FRONT in dataset.dims:
+        return _of_front(dataset, list(goals)) if dataset["status"].dims == (FRONT,) else ""
+    name, maximize = next(iter(goals.items()))
+    array = dataset["objective"] if "objective" in dataset else dataset[name]
+    if array.dims != dataset["status"].dims:
+        return ""
+    found = np.asarray(array.values, float)[answered]
+    low, high = (axes.amount(float(v), array, 4) for v in (found.min(), found.max()))
+    told = f"{'Greatest' if maximize else 'Least'} {axes.words(name)}: {low if low == high else f'{low} to {high}'}"
+    none = int(np.count_nonzero(status == STATUS_CODES[Status.INFEASIBLE]))
+    without = f"; at {none} points there is no design" if none else ""
+    return f"{told}, over {int(answered.sum())} of {status.size} points{without}."
+
+
+def _of_front(dataset: xr.Dataset, goals: list[str]) -> str:
+    first = np.asarray(dataset[goals[0]].values, float)
+    kept = np.flatnonzero(np.isfinite(first))
+    if not kept.size:
+        return ""
+    ends = (int(kept[first[kept].argmin()]), int(kept[first[kept].argmax()]))
+    told = [
+        ", ".join(f"{axes.words(n)} {axes.amount(float(dataset[n].values[i]), dataset[n], 4)}" for n in goals)
+        for i in ends
+    ]
+    return (
+        f"{kept.size} designs, from {told[0]} to {told[1]}." if kept.size > 1 else f"One design: {told[0]}."
+    )
