@@ -5,8 +5,10 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 SITE   ?= site
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# without it every process that is started compiles all modules anew
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: crash demo test fast frozen fuzz lint types house wheel bench docs site floors clean slurm
+.PHONY: crash demo environment test fast frozen fuzz lint types house wheel bench docs site floors clean slurm
 
 demo: $(VENV)/.plain
 	@mkdir -p $(OUT)
@@ -70,6 +72,13 @@ floors:
 	$(PYTHON) -m venv $(VENV)-floors
 	$(VENV)-floors/bin/python -m pip install --quiet --disable-pip-version-check -c .ci/floors.txt -e '.[test]'
 	$(VENV)-floors/bin/python -m pytest -n 2 --dist worksteal -q -m "not slow"
+
+# all that the other targets need, installed at once and not one after the other
+environment: $(VENV)/.all
+
+$(VENV)/.all: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[test,dev,docs]'
+	touch $(VENV)/.plain $(VENV)/.test $(VENV)/.dev $(VENV)/.docs $@
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -239,7 +239,7 @@ def a_lost_network(place: Place) -> None:
 @contextmanager
 def network(place: Place) -> Iterator[tuple[str, tuple[str, ...], Callable[[], None]]]:
     """Make a network of two machines: our address, the command that runs a command on the other, what cuts it."""
-    space, net = f"dse{os.getpid()}", f"10.213.{place.dice.randrange(256)}"
+    space, net = f"dse{os.getpid()}", f"10.213.{os.getpid() % 256}"
     here, there = f"{space}a", f"{space}b"
     made = [
         f"netns add {space}",

@@ -62,7 +62,8 @@ class Ended:
                 name = "" if one.pid == process.pid else "helpers"
                 self.heard[name] = self.heard.get(name, set()) | ears(one)
                 self.helpers |= {one.pid} - {process.pid}
-            time.sleep(0.02)
+            # looking takes the processor from those that are looked at
+            time.sleep(0.1)
         self.out, self.err = process.communicate()
 
     @property

@@ -201,11 +201,20 @@ def _least(typed: Typed, chosen: tuple[float, ...]) -> float:
 def _local(
     at: Callable[[Array], tuple[Array, Array]], start: Array, low: Array, high: Array, scale: float
 ) -> float:
+    seen: dict[bytes, tuple[float, float]] = {}
+
+    def both(y: Array) -> tuple[float, float]:
+        # SLSQP asks for the value and the room of the same points, and of those beside them
+        if (key := y.tobytes()) not in seen:
+            worth, miss = at(y[:, None])
+            seen[key] = LOG(float(worth[0]) / scale), -float(miss[0])
+        return seen[key]
+
     def value(y: Array) -> float:
-        return LOG(float(at(y[:, None])[0][0]) / scale)
+        return both(y)[0]
 
     def room(y: Array) -> float:
-        return -float(at(y[:, None])[1][0])
+        return both(y)[1]
 
     found = minimize(
         value,

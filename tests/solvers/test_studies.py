@@ -17,6 +17,7 @@ from typing import Any
 import cloudpickle
 import optuna
 import pytest
+from sqlalchemy import text
 
 import dse
 from dse.models.model import Model
@@ -188,6 +189,13 @@ def wait_for(what: Any, seconds: float = 240.0) -> None:
         time.sleep(0.05)
 
 
+def heard_of_all(database: optuna.storages.RDBStorage) -> bool:
+    """Whether every trial that runs has said so at least once."""
+    unheard = "SELECT COUNT(*) FROM trials WHERE state = 'RUNNING' AND trial_id NOT IN"
+    with database.engine.connect() as open_:
+        return not open_.execute(text(f"{unheard} (SELECT trial_id FROM trial_heartbeats)")).scalar()
+
+
 def survive_a_kill(folder: Path, storage: str) -> None:
     """Run two workers, kill one in the middle of a trial: all trials asked for come to an end."""
     asked = Search("random", trials=14, storage=storage, workers=2)
@@ -201,6 +209,8 @@ def survive_a_kill(folder: Path, storage: str) -> None:
 
     def kill() -> None:
         wait_for(lambda: seen and (folder / f"blocked-{seen[0][0]}").exists())
+        # a trial that never said that it runs is no trial that falls silent
+        wait_for(lambda: heard_of_all(database))
         os.kill(seen[0][0], signal.SIGKILL)
 
     with sampler.quiet():
@@ -221,7 +231,9 @@ def survive_a_kill(folder: Path, storage: str) -> None:
     by_state = {s: [t for t in found if t.state is s] for s in State}
     assert len(seen) == 2, "the worker that died was replaced"
     assert len(by_state[State.COMPLETE]) == asked.trials
-    assert not by_state[State.RUNNING]
+    assert not by_state[State.RUNNING], [
+        (t.number, t.state.name, t.datetime_start, t.system_attrs) for t in found
+    ]
     (lost,) = by_state[State.FAIL]
     (retried,) = [t for t in found if t.system_attrs.get("failed_trial") == lost.number]
     assert retried.state is State.COMPLETE
