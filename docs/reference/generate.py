@@ -57,6 +57,7 @@ WHERE = {
     "Drawing": "[uncertain.sampling]",
     "Front": "[objective.front]",
     "Goal": "[objective]",
+    "Judging": "[objective.measures] NAME = { … }",
     "KernelEntry": "[[kernels]]",
     "Searching": "[search]",
     "Spread": "[uncertain] NAME = { … }",
