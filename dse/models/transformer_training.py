@@ -56,7 +56,17 @@ from dse.models.arithmetic import maximum, minimum, reaches
 from dse.models.model import Model
 from dse.models.sums import held, sum_of
 from dse.models.totals import totals
-from dse.models.transformer_quantities import FULL, INPUTS, LIMITS, MACHINE, METRICS, NONE, OFF, SELECTIVE
+from dse.models.transformer_quantities import (
+    FULL,
+    INPUTS,
+    LIMITS,
+    MACHINE,
+    METRICS,
+    NONE,
+    OFF,
+    SELECTIVE,
+    VALID,
+)
 
 # kernels that a layer's forward pass launches: products, norms, sums, masks, casts
 KERNELS = 30.0
@@ -101,6 +111,7 @@ def equations(g: Any) -> Mapping[str, Any]:
         "tokens_per_second": tokens / step_time,
         "energy_per_token": drawn / tokens,
         "model_flops_utilisation": work * m.time_per_flop / (devices * step_time),
+        **_checked(g, devices),
         "layer_time": layer_time,
         "step_time": step_time,
         **{f"step_{name}": value for name, value in step.items()},
@@ -119,6 +130,17 @@ def _sum(parts: Mapping[str, Any]) -> Any:
     for value in rest:
         first = first + value
     return first
+
+
+def _checked(g: Any, devices: Any) -> dict[str, Any]:
+    """Return whether times were checked near a plan (0 on no runs, 1 further away, 2 near), and how far."""
+    m = g.machine
+    somewhere = reaches(m.checked_devices, 1.0)
+    inside = reaches(g.hidden, m.checked_hidden_least) * reaches(m.checked_hidden_most, g.hidden)
+    inside = inside * reaches(m.checked_devices, devices)
+    width = maximum(g.hidden / maximum(m.checked_hidden_most, 1.0), m.checked_hidden_least / g.hidden)
+    beyond = maximum(width, devices / maximum(m.checked_devices, 1.0))
+    return {"checked": somewhere + inside * somewhere, "checked_range": somewhere * beyond}
 
 
 def _memory(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> dict[str, Any]:
@@ -238,6 +260,7 @@ TRANSFORMER_TRAINING = Model(
     inputs=INPUTS,
     metrics=METRICS,
     limits=LIMITS,
+    valid=VALID,
     equations=equations,
     sums=SUMS,
     work=("flops", "steps"),
