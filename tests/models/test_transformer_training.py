@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
 import oracle_training
 import pytest
 
+import dse
 from dse import machines, models
 
 MODEL = models.get("transformer_training")
@@ -188,3 +190,88 @@ def test_layers_that_were_measured_count_as_measured_there_and_nowhere_else():
         == more(recomputation="none")
         == 1.0
     )
+
+
+def asked(**changed: Any) -> dict[str, Any]:
+    """Return a question about 512 devices; ``changed``: its sections."""
+    plan = {"layers": 80, "hidden": 8192, "heads": 64, "sequence": 4096, "global_batch": 1024, "tensor_parallel": 8,
+            "pipeline_parallel": 4, "data_parallel": 16, "zero": "1", "recomputation": "full"}  # fmt: skip
+    question = {"model": "transformer_training", "machine": "dgx-h100-bf16", "given": plan}
+    return question | {n: plan | v if n == "given" else v for n, v in changed.items()}
+
+
+def test_a_machine_parameter_is_decided_with_a_proof():
+    """Least bandwidth between nodes within a deadline, by hand from the parts of a step at another bandwidth."""
+    plain = dse.solve(asked())
+    limit = 1.02 * plain.metrics["step_time"]
+    found = dse.solve(
+        asked(
+            decide={"machine.time_per_word": {"min": 1e-12, "max": 1e-8}},
+            objective={"maximize": "machine.time_per_word"},
+            limits={"step_time": {"max": limit}},
+        )
+    )
+    assert found.status == "optimal"
+    assert found.metrics["step_time"] == pytest.approx(limit, rel=1e-6)
+    slower = dse.solve(asked(machine={"base": "dgx-h100-bf16", "time_per_word": 1e-9})).metrics["step_time"]
+    word = machines.get("dgx-h100-bf16").parameters["time_per_word"]
+    slope = (slower - plain.metrics["step_time"]) / (1e-9 - word)
+    assert found.variables["machine.time_per_word"] == pytest.approx(
+        word + 0.02 * plain.metrics["step_time"] / slope
+    )
+
+
+def test_texts_and_degrees_are_enumerated_to_what_brute_force_finds():
+    degrees = {"tensor_parallel": (1, 2, 4, 8), "pipeline_parallel": (1, 2, 4), "data_parallel": (8, 16, 32)}
+    texts = {"recomputation": ("none", "selective", "full"), "zero": ("0", "1")}
+    decide = {n: {"values": list(v)} for n, v in (degrees | texts).items()}
+    given = {"global_batch": 256, "layers": 32, "hidden": 4096, "heads": 32}
+    base = asked(given=given)
+    base["given"] = {n: v for n, v in base["given"].items() if n not in decide}
+    found = dse.solve(
+        base | {"decide": decide, "objective": {"minimize": "step_time"}, "limits": {"devices": {"max": 64}}}
+    )
+    best = float("inf")
+    for values in itertools.product(*(degrees | texts).values()):
+        plan = dict(
+            zip(degrees | texts, (v if isinstance(v, str) else float(v) for v in values), strict=True)
+        )
+        at_plan = at(
+            "dgx-h100-bf16",
+            **{n: v if isinstance(v, str) else float(v) for n, v in base["given"].items()},
+            **plan,
+        )
+        if at_plan["devices"] <= 64 and at_plan["memory_capacity"] <= 1 and at_plan["batch_split"] <= 1:
+            best = min(best, at_plan["step_time"])
+    assert (found.status, found.objective) == ("optimal", pytest.approx(best, rel=1e-12))
+
+
+def test_a_slower_clock_takes_longer_and_draws_less():
+    """Computing power goes with the cube of the clock, computing time with its inverse."""
+    clocks = {"base": "dgx-h100-bf16", "clock_reference": "1.8 GHz", "clock_min": "0.9 GHz", "clock_max": "1.8 GHz",
+              "clock_exponent": 3}  # fmt: skip
+    fast, slow = (dse.solve(asked(machine=clocks, given={"clock": f})).metrics for f in (1.8e9, 0.9e9))
+    assert fast["step_time"] == pytest.approx(dse.solve(asked()).metrics["step_time"], rel=1e-12)
+    assert 1.2 < slow["step_time"] / fast["step_time"] < 2.0
+    p = machines.get("dgx-h100-bf16").parameters
+    # for how long devices compute, by the power that they draw then
+    busy = [
+        (m["power"] / m["devices"] - p["constant_power"] - p["overhead_power"]) * m["step_time"] / drawn
+        for m, drawn in ((fast, p["usable_power"]), (slow, p["usable_power"] / 8))
+    ]
+    assert busy[0] < busy[1] < 2 * busy[0]
+    assert busy[1] - busy[0] == pytest.approx(slow["step_time"] - fast["step_time"], rel=0.15)
+    assert slow["power"] < fast["power"]
+
+
+def test_a_run_has_a_cost_and_a_carbon():
+    given = {"tokens": 1e12, "electricity_price": "0.1 USD/kWh", "lifetime": "4 yr", "power_usage_effectiveness": 1.2,
+             "carbon_intensity": "400 g/kWh"}  # fmt: skip
+    machine = {"base": "dgx-h100-bf16", "purchase_price": 30000}
+    # a metric of cost or carbon has to be asked for
+    limits = {"cost": {"max": 1e12}, "carbon": {"max": 1e15}}
+    found = dse.solve(asked(machine=machine, given=given, limits=limits)).metrics
+    year = 31557600.0
+    bought = 512 * 30000 * found["time"] / (4 * year)
+    assert found["cost"] == pytest.approx(1.2 * found["energy"] * 0.1 / 3.6e6 + bought, rel=1e-3)
+    assert found["carbon_operational"] == pytest.approx(1.2 * found["energy"] * 0.4 / 3.6e6, rel=1e-9)

@@ -69,7 +69,8 @@ def step(x: dict[str, Any]) -> dict[str, float]:
     reductions = 6 if x["recomputation"] == "full" else 4
     in_node = min(t, x["processors_per_node"])
     talk = reductions * ring(t, in_node, 2 * rows * h, x)
-    launches = (3 + again / forward) * 30 * x["launch_time"] * (1 + x["launch_spread"] * (t - 1))
+    launched = {"none": 90, "selective": 95, "full": 120}[x["recomputation"]]
+    launches = launched * x["launch_time"] * (1 + x["launch_spread"] * (t - 1))
     layer = max(forward + backward + again + talk, launches)
 
     weights = (12 * h * h * layers / p + x["vocabulary"] * h) / t
