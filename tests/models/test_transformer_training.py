@@ -60,8 +60,8 @@ def test_zero_splits_the_optimiser_then_gradients_then_parameters(zero: str, shr
 
 def test_full_recomputation_takes_a_third_more_and_stores_the_inputs_only():
     none, full = at(**M22), at(**M22, recomputation="full")
-    # the logits are not computed again
-    assert 0.30 < full["step_recompute"] / none["step_compute"] < 1 / 3
+    # a third of the products, and more of what moves bytes: backward it is less than twice a forward pass
+    assert 0.30 < full["step_recompute"] / none["step_compute"] < 0.37
     assert full["memory_activations"] == pytest.approx(2.0 * 2048 * 4 * 6144 * 48)
 
 
@@ -70,8 +70,8 @@ def test_the_bubble_is_a_stage_less_than_the_pipeline_and_shrinks_with_interleav
     plain, interleaved = at(**given), at(**M175)
     assert plain["step_bubble"] / interleaved["step_bubble"] == pytest.approx(3.0)
     working = sum(plain[f"step_{part}"] for part in ("compute", "recompute", "tensor"))
-    # (p - 1)/m of a step, but for the logits
-    assert plain["step_bubble"] / working == pytest.approx(7 / 64, rel=0.06)
+    # (p - 1)/m of a step, but for the logits and the sum of gradients
+    assert plain["step_bubble"] / working == pytest.approx(7 / 64, rel=0.1)
 
 
 def test_one_device_sends_nothing():

@@ -1,0 +1,1 @@
+"""Korthikanti et al. 2022, reproduced."""

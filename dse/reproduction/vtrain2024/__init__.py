@@ -1,0 +1,1 @@
+"""vTrain, reproduced."""
