@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import oracle_reading as reading
 
+FRONTS = ("training_energy_time_front",)
 HOW = "every plan, by equations typed again"
 TEXTS = {"gated": "off", "sequence_parallel": "off", "zero": "0", "recomputation": "none"}
 PLAIN = {"vocabulary": 51200.0, "micro_batch": 1.0, "data_parallel": 1.0, "tensor_parallel": 1.0}
@@ -23,10 +24,11 @@ PLAIN |= {"optimiser_bytes": 12.0, "activation_bytes": 2.0}
 MENUS = {"zero": ["0", "1", "2", "3"], "recomputation": ["none", "selective", "full"]}
 MENUS |= {"sequence_parallel": ["off", "on"], "gated": ["off", "on"]}
 MACHINE = {"launch_time": 0.0, "matrix_efficiency": 1.0, "matrix_padding": 0.0, "memory_efficiency": 1.0}
+MACHINE |= {"launch_spread": 0.0}
 MACHINE |= {"micro_batch_time": 0.0, "overhead_power": 0.0, "processors_per_node": 8.0}
 MACHINE |= {"core_time_per_message": 0.0, "time_per_message": 0.0}
 OWN = ("memory_capacity", "heads_split", "layers_split", "batch_split", "schedule")
-GRAMS_PER_KWH = {"world": 301.0, "france": 53.0}
+GRAMS_PER_KWH = {"world": 481.0, "europe": 300.0}
 DEFINED = {
     "rent_of_cluster": lambda at: at["rent"] * at["devices"] * at["time"],
     "site_power": lambda at: at["power"] * at["site"],
@@ -49,7 +51,8 @@ class Found:
 
 def answer(question: Mapping[str, Any]) -> Found:
     """Try every plan of a question without a sweep."""
-    ((sense, goal),) = ((k, v) for k, v in question["objective"].items() if k != "ties")
+    goals = {k: v for k, v in question.get("objective", {}).items() if k in {"minimize", "maximize"}}
+    ((sense, goal),) = goals.items() or [("minimize", "step_time")]
     sign = -1.0 if sense == "maximize" else 1.0
     every, masks, plans = [], [], []
     names = (*question.get("limits", {}), *bounded(question), *OWN)
@@ -141,7 +144,7 @@ def tables(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 NEEDED = ("time_per_flop", "time_per_byte", "word_size", "memory_capacity", "core_time_per_word", "time_per_word",
           "constant_power", "usable_power", *MACHINE)  # fmt: skip
-UNITS = {"day": 86400.0, "h": 3600.0, "USD/h": 1 / 3600.0, "J/token": 1.0}
+UNITS = {"year": 31557600.0, "day": 86400.0, "h": 3600.0, "USD/h": 1 / 3600.0, "kg": 1.0}
 
 
 def number(value: Any, word_size: float | None = None) -> float:
@@ -160,8 +163,11 @@ def machine(entry: Any) -> dict[str, float]:
     """Return what a machine states, of what is needed here, straight from its data file."""
     own = {} if isinstance(entry, str) else {k: v for k, v in entry.items() if k != "base"}
     name = entry if isinstance(entry, str) else entry["base"]
-    file = tomllib.loads((reading.MACHINES / f"{name}.toml").read_text(encoding="utf-8"))["parameters"]
+    whole = tomllib.loads((reading.MACHINES / f"{name}.toml").read_text(encoding="utf-8"))
+    file = whole["parameters"]
     found = {n: number(file[n]["value"]) for n in NEEDED if n in file}
+    if "embodied_carbon" in whole.get("figures", {}):
+        found["embodied_carbon"] = number(whole["figures"]["embodied_carbon"]["value"])
     return MACHINE | found | {n: number(v, found["word_size"]) for n, v in own.items()}
 
 
@@ -185,7 +191,9 @@ def menu(entry: Mapping[str, Any], name: str, x: Mapping[str, Any], m: Mapping[s
 def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a plan comes to, and under # which of the model's limits hold."""
     L, h, a, s, V, B = (x[n] for n in ("layers", "hidden", "heads", "sequence", "vocabulary", "global_batch"))
-    b, d, t, p, v = (x[n] for n in ("micro_batch", "data_parallel", "tensor_parallel", "pipeline_parallel", "interleaving"))
+    b, d, t, p, v = (
+        x[n] for n in ("micro_batch", "data_parallel", "tensor_parallel", "pipeline_parallel", "interleaving")
+    )
     ak, f, w = x.get("kv_heads", a), x.get("ffn", 4 * h), x["activation_bytes"]
     gate = x["gated"] == "on"
     sp = t if x["sequence_parallel"] == "on" else 1.0
@@ -211,17 +219,22 @@ def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
 
     def gemm(count: Any, r: Any, c: Any, k: Any) -> Any:
         pad = m["matrix_padding"]
-        arithmetic = 2 * count * (r + pad) * (c + pad) * (k + pad) * m["time_per_flop"] / m["matrix_efficiency"]
+        arithmetic = (
+            2 * count * (r + pad) * (c + pad) * (k + pad) * m["time_per_flop"] / m["matrix_efficiency"]
+        )
         return np.maximum(arithmetic, w * count * (r * c + r * k + c * k) * tau)
 
-    core = gemm(b * a / t, s, s, h / a) + gemm(b * a / t, s, h / a, s) + 4.5 * w * scores * tau
-    ups = 2 if gate else 1
-    rest = gemm(1, b * s, (h + 2 * h * ak / a) / t, h) + gemm(1, b * s, h, h / t)
-    rest = rest + gemm(ups, b * s, f / t, h) + gemm(1, b * s, h, f / t)
-    rest = rest + w * (11 * bsh / sp + (1 + ups) * b * s * f / t) * tau
-    forward = core + rest
-    each = np.maximum(forward, 30 * m["launch_time"])
-    again = {"none": 0.0, "selective": core / forward, "full": 1.0}[redo] * each
+    attention = gemm(b * a / t, s, s, h / a) + gemm(b * a / t, s, h / a, s)
+    mlp = gemm(2 if gate else 1, b * s, f / t, h) + gemm(1, b * s, h, f / t)
+    linear = gemm(1, b * s, (h + 2 * h * ak / a) / t, h) + gemm(1, b * s, h, h / t) + mlp
+    core = attention + 9 / 2 * w * scores * tau
+    moved = [
+        22 * bsh / sp + (6 if gate else 4) * b * s * f / t,
+        22 * bsh / sp + (10 if gate else 6) * b * s * f / t,
+    ]
+    forward = core + linear + w / 2 * moved[0] * tau
+    backward = 2 * (attention + linear) + (11 / 2 * w * scores + w / 2 * moved[1]) * tau
+    again = {"none": 0.0, "selective": core, "full": forward}[redo]
 
     def half(count: Any, inside: Any, data: Any) -> Any:
         words, nodes = data / m["word_size"], count / inside
@@ -229,34 +242,48 @@ def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
         return near + (nodes - 1) * (words / count * m["time_per_word"] + m["time_per_message"])
 
     ring = 2 * half(t, np.minimum(t, m["processors_per_node"]), w * bsh)
-    of_stage = L / p * (3 * each + again + (6 if redo == "full" else 4) * ring)
-    logits = 3 * gemm(1, b * s, V / t, h)
+    working = forward + backward + again
+    launches = (3 + again / forward) * 30 * m["launch_time"] * (1 + m["launch_spread"] * (t - 1))
+    of_stage = L / p * np.maximum(working + (6 if redo == "full" else 4) * ring, launches)
+    logits = 3 * gemm(1, b * s, V / t, h) + 26 * w * b * s * V / t * tau
+    each = logits + 2 * x["gradient_bytes"] * mine * tau + m["micro_batch_time"]
     far = t * d >= m["processors_per_node"]
-    hop = np.where(far, m["time_per_word"], m["core_time_per_word"]) * w * bsh / sp / m["word_size"]
+    hop = np.where(far, m["time_per_word"], m["core_time_per_word"]) * w * bsh / t / m["word_size"]
     hop = hop + np.where(far, m["time_per_message"], m["core_time_per_message"])
+    if x["sequence_parallel"] == "off":
+        hop = hop + ring / 2
     hop = np.where(p >= 2, hop, 0.0)
     near = np.minimum(d, np.maximum(m["processors_per_node"] / t, 1))
     gradients = half(d, near, x["gradient_bytes"] * mine)
     weights = half(d, near, x["parameter_bytes"] * mine)
-    replicas = [2 * gradients, gradients + weights, mb * gradients + weights, mb * (gradients + 2 * weights)][zero]
-    touched = (2 * x["optimiser_bytes"] + x["gradient_bytes"] + x["parameter_bytes"]) * mine / (d if zero else 1)
-    step = mb * (of_stage + logits + m["micro_batch_time"]) + (p - 1) / v * (of_stage + m["micro_batch_time"])
+    replicas = [2 * gradients, gradients + weights, mb * gradients + weights, mb * (gradients + 2 * weights)][
+        zero
+    ]
+    touched = (
+        (7 * x["gradient_bytes"] + 7 / 3 * x["optimiser_bytes"] + x["parameter_bytes"])
+        * mine
+        / (d if zero else 1)
+    )
+    step = mb * (of_stage + each) + (p - 1) / v * (of_stage + m["micro_batch_time"])
     step = step + 2 * v * mb * hop + replicas + touched * tau
-    busy = mb * (L / p * (3 * each + again) + logits + m["micro_batch_time"])
+    busy = mb * (L / p * working + each)
     joules = n * ((m["constant_power"] + m["overhead_power"]) * step + m["usable_power"] * busy)
     steps = x["tokens"] / (B * s) if "tokens" in x else 1.0
     flops = 3 * (L * (2 * B * s * layer_parameters + 4 * B * s * s * h) + 2 * B * s * h * V)
     found = {"time": steps * step, "energy": steps * joules, "power": joules / step, "step_time": step}
     found |= {"devices": n, "device_memory": memory, "energy_per_token": joules / (B * s)}
+    if "lifetime" in x:
+        embodied = m["embodied_carbon"] * n * found["time"] / number(x["lifetime"])
+        grams = GRAMS_PER_KWH[x["grid"]]
+        found["carbon"] = found["energy"] * x["power_usage_effectiveness"] * grams / 3.6e9 + embodied
     found |= {"tokens_per_second": B * s / step, "efficiency": flops / joules}
     found |= {"model_flops_utilisation": flops * m["time_per_flop"] / (n * step)}
-    found |= {"step_recompute": mb * L / p * again, "step_tensor": mb * L / p * (6 if redo == "full" else 4) * ring}
-    found |= {"memory_activations": stored, "#memory_capacity": memory <= m["memory_capacity"] * m["word_size"] * (1 + 1e-8)}
+    found |= {
+        "memory_activations": stored,
+        "#memory_capacity": memory <= m["memory_capacity"] * m["word_size"] * (1 + 1e-8),
+    }
     found |= {"#heads_split": whole_number(a / t), "#layers_split": whole_number(L / (p * v))}
     found |= {"#batch_split": whole_number(B / (b * d)), "#schedule": (v < 2) | (p <= mb * (1 + 1e-8))}
-    if "grid" in x:
-        per_joule = GRAMS_PER_KWH[x["grid"]] / 1000 / 3.6e6
-        found["carbon_operational"] = found["energy"] * per_joule * x.get("power_usage_effectiveness", 1.0)
     return found
 
 
