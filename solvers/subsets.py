@@ -99,6 +99,20 @@ def without(question: Question, names: Iterable[str]) -> Question:
     )
 
 
+def _with_menus(question: Question) -> Question:
+    """Return the question with its lists as menus, where the model's own limits ask for numbers that divide others.
+
+    Numbers between those listed would not divide.
+    """
+    if not any(x.divides and x.name not in question.waive for x in question.model.limits):
+        return question
+
+    def kept(d: Decision) -> Decision:
+        return d if d.values is None or d.menu is not None else replace(d, menu=lambda _: d.values)
+
+    return replace(question, decide=tuple(map(kept, question.decide)))
+
+
 def _freed(d: Decision) -> Decision:
     """Return a decision without the bounds that the user gave, and without its gaps; a menu of divisors stays."""
     free = replace(d, minimum=None, maximum=None)
@@ -111,6 +125,7 @@ def conflicts(question: Question) -> Conflicts:
     A set is met when a known design breaks only limits outside it, and otherwise decided by interval branch and
     bound (see ``conflicts.minimal_conflicts``). Empty where the question is feasible.
     """
+    question = _with_menus(question)
     names = limit_names(question)
     quick = designs.few(question) and not any(d.name in names for d in question.decide)
     linear = None if quick else _linear(question)
@@ -141,9 +156,9 @@ def _known(question: Question, names: tuple[str, ...]) -> Known:
     """What is known of one question: enumerable designs (of the whole box), and designs scattered over the domain."""
     own = [limit.name for limit in question.model.limits]
     # bounds on menus are limits like others: designs beyond them are known, too
-    wide = tuple(d if d.menu is None else _freed(d) for d in question.decide)
+    free = tuple(d if d.menu is None else _freed(d) for d in question.decide)
     every = designs.everything(
-        replace(question, decide=wide, limits=(), waive=question.waive | frozenset(own))
+        replace(question, decide=free, limits=(), waive=question.waive | frozenset(own))
     )
     complete = every is not None and every.size <= ENUMERATED
     listed = every if complete else designs.grid(without(question, own))
