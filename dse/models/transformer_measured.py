@@ -1,6 +1,6 @@
 """Layers that were measured, by how much longer they take than modelled.
 
-Made by ``python -m dse.reproduction.vtrain2024.fit`` from 900 runs on one node of A100 (vTrain, MIT):
+Made by ``python -m dse.reproduction.vtrain2024.machine`` from 900 runs on one node of A100 (vTrain, MIT):
 by hidden size, tensor parallelism and micro batch, with 16 heads, a sequence of 1024 tokens, and all activations
 computed again, the median of measured over modelled time of a layer. They hold at any depth. They do not carry over to
 other sizes, where the factor is 1.

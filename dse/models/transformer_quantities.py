@@ -97,6 +97,9 @@ MACHINE = (
     _machine("memory_efficiency", "ηm", "", "share of the memory bandwidth that kernels reach", 1.0,
              maximum=1.0, floor=1e-3, ceiling=1.0),
     _machine("micro_batch_time", "λb", "s", "fixed time of a micro batch in a stage", 0.0),
+    _machine("checked_hidden_least", "", "", "least hidden size of the training runs that times were checked on", 0.0),
+    _machine("checked_hidden_most", "", "", "greatest hidden size of these runs; 0: there are none", 0.0),
+    _machine("checked_devices", "", "", "most devices of these runs; 0: there are none", 0.0),
     Quantity("constant_power", "π1", "W", "power of a processor that waits", "data sheet"),
     Quantity("usable_power", "Δπ", "W", "further power of a processor that computes", "data sheet"),
     OVERHEAD_POWER,
@@ -128,6 +131,10 @@ METRICS = (
     Quantity("energy_per_token", "", "J", "energy of a token", OURS),
     Quantity("model_flops_utilisation", "MFU", "", "flops of the model over those at the peak rate",
              f"{ACTIVATIONS}, section 6.3"),
+    Quantity("checked", "", "", "whether times were checked on training runs near this plan", OURS, maximum=2.0,
+             floor=0.0, ceiling=2.0, flags=("not on this machine", "beyond the runs", "within the runs")),
+    Quantity("checked_range", "", "", "hidden size and devices over those of the runs that times were checked on; "
+             "0: there are none", OURS),
     _time("layer_time", "cl", "time of a layer for a micro batch, forward and backward", OURS),
     _time("step_time", "Ts", "time of a step", "the sum of its parts"),
     _time("step_compute", "", "part of it: layers and logits, forward and backward", OURS),
@@ -147,6 +154,11 @@ METRICS = (
             OURS),
 )  # fmt: skip
 
+VALID = (
+    ModelLimit(
+        "checked_range", "least <= h <= most, n <= nmax", "within the runs that times were checked on", OURS
+    ),
+)
 LIMITS = (
     ModelLimit("memory_capacity", "M <= Mcap", "the first stage fits its memory", "data sheet"),
     ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", f"{PIPELINE}, section 2.3", divides=True),

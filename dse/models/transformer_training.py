@@ -19,10 +19,10 @@ activations exist while it is computed again, and the logits where p = 1.
 has c_k forward, and messages of M = b s h values. The host launches its kernels, K = 30 in a forward pass, one after
 the other, each in λ; devices that share a layer wait for the slowest host. The longer of both counts,
 
-    c_l = max(c + c_b + r + q A(t, M), (3 + r/c) K λ (1 + κ (t-1)))
+    c_l = max(c + c_b + r + q A(t, M), (3 + r_k) K λ (1 + κ (t-1)))
 
-with r = c and q = 6 where all is computed again, r = c_k and q = 4 where selected, else r = 0. A ring of n devices, g
-of them in each node, passes V bytes on to all, summed, in (Patarasuk and Yuan)
+with r = c, r_k = 1 and q = 6 where all is computed again, r = c_k, r_k = 1/6 and q = 4 where selected, else 0, 0 and 4.
+A ring of n devices, g of them in each node, passes V bytes on to all, summed, in (Patarasuk and Yuan)
 
     A(n, V) = 2 (g-1) (V/g βl + αl) + 2 (n/g - 1) (V/n βn + αn)
 
@@ -56,10 +56,22 @@ from dse.models.arithmetic import divides, maximum, minimum, reaches
 from dse.models.model import Model
 from dse.models.sums import held, sum_of
 from dse.models.totals import totals
-from dse.models.transformer_quantities import FULL, INPUTS, LIMITS, MACHINE, METRICS, NONE, OFF, SELECTIVE
+from dse.models.transformer_quantities import (
+    FULL,
+    INPUTS,
+    LIMITS,
+    MACHINE,
+    METRICS,
+    NONE,
+    OFF,
+    SELECTIVE,
+    VALID,
+)
 
 # kernels that a layer's forward pass launches: products, norms, sums, masks, casts
 KERNELS = 30.0
+# share of them that is launched again; of the core: two products, scale and mask, softmax, dropout
+LAUNCHED = {NONE: 0.0, SELECTIVE: 5.0 / 30.0, FULL: 1.0}
 # values of an activation's width that the loss reads and writes for each logit, forward and backward, most in 4 bytes
 LOSS = 26.0
 
@@ -101,6 +113,7 @@ def equations(g: Any) -> Mapping[str, Any]:
         "tokens_per_second": tokens / step_time,
         "energy_per_token": drawn / tokens,
         "model_flops_utilisation": work * m.time_per_flop / (devices * step_time),
+        **_checked(g, devices),
         "layer_time": layer_time,
         "step_time": step_time,
         **{f"step_{name}": value for name, value in step.items()},
@@ -119,6 +132,17 @@ def _sum(parts: Mapping[str, Any]) -> Any:
     for value in rest:
         first = first + value
     return first
+
+
+def _checked(g: Any, devices: Any) -> dict[str, Any]:
+    """Return whether times were checked near a plan (0 on no runs, 1 further away, 2 near), and how far."""
+    m = g.machine
+    somewhere = reaches(m.checked_devices, 1.0)
+    inside = reaches(g.hidden, m.checked_hidden_least) * reaches(m.checked_hidden_most, g.hidden)
+    inside = inside * reaches(m.checked_devices, devices)
+    width = maximum(g.hidden / maximum(m.checked_hidden_most, 1.0), m.checked_hidden_least / g.hidden)
+    beyond = maximum(width, devices / maximum(m.checked_devices, 1.0))
+    return {"checked": somewhere + inside * somewhere, "checked_range": somewhere * beyond}
 
 
 def _memory(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> dict[str, Any]:
@@ -151,7 +175,7 @@ def _step(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> tuple[A
     core = layer.core_time(g, x)
     whole = core + layer.rest_time(g, x)
     again = {NONE: 0.0 * core.forward, SELECTIVE: core.forward, FULL: whole.forward}[g.recomputation]
-    passes = 3.0 + again / whole.forward
+    passes = 3.0 + LAUNCHED[g.recomputation]
     messages = 6.0 if g.recomputation == FULL else 4.0
     within = minimum(t, m.processors_per_node)
     message = x.width * x.values
@@ -238,6 +262,7 @@ TRANSFORMER_TRAINING = Model(
     inputs=INPUTS,
     metrics=METRICS,
     limits=LIMITS,
+    valid=VALID,
     equations=equations,
     sums=SUMS,
     work=("flops", "steps"),

@@ -28,13 +28,13 @@ import oracle_listed
 import oracle_papers
 import oracle_papers_systems
 import oracle_partition
+import oracle_plans
 import oracle_prices
 import oracle_reading as reading
 import oracle_roofline
 import oracle_settings
 import oracle_station
 import oracle_systems
-import oracle_training
 import oracle_uncertain
 import oracle_worlds
 from brute_force import answer
@@ -51,7 +51,7 @@ LISTED = {
     "gemm-h100": oracle_gemm,
     "gemm-a100": oracle_gemm,
     "fp32-a4000": oracle_clock,
-    "transformer_training": oracle_training,
+    "transformer_training": oracle_plans,
 }
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 COLUMNS = (

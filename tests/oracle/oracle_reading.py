@@ -62,7 +62,9 @@ def number(value: Any, word_size: float | None = None) -> float:
     """A number in SI from a number or text with a unit; bytes become words."""
     if not isinstance(value, str) or " " not in value:
         return float(value)
-    digits, unit = value.split(" ", 1)
+    digits, _, unit = value.partition(" ")
+    if not unit:
+        return float(digits)
     if unit in BYTES:
         if word_size is None:
             raise ValueError(f"{value}: bytes without a word size")

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import oracle_listed as listed
+import oracle_plans
 import oracle_reading as reading
 import oracle_roofline
 import oracle_settings
-import oracle_training
 from brute_force import answer as searched
 from oracle_conflicts import minimal_conflicts
 
@@ -74,7 +74,7 @@ def best(source: Mapping[str, Any], world: Mapping[str, float]) -> tuple[str, fl
         return found.goal, found.objective, "every machine", ""
     asked["machine"] = machine
     if asked["model"] == "transformer_training":
-        plan = oracle_training.answer(asked)
+        plan = oracle_plans.answer(asked)
         return plan.goal, plan.objective, plan.how, ""
     ask = reading.ask(asked)
     answered = searched(ask)

@@ -4,7 +4,7 @@ import copy
 import random
 from typing import Any
 
-import oracle_training as oracle
+import oracle_plans as oracle
 import pytest
 
 import dse
