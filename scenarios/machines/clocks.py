@@ -109,6 +109,8 @@ def with_clocks(reader: Reader, shape: Shape, *, swept: bool) -> tuple[Reader, S
     return made, shape.model_copy(update={"define": define, "limits": limits, "decide": decide})
 
 
+# where a model counts energy flop by flop, the power that it draws is a cap
+_OF_FLOP = stated.FOLLOWS[0][1]
 _ALWAYS = {stated.REFERENCE.name, stated.LEAST.name, stated.MOST.name}
 
 
@@ -120,7 +122,7 @@ def _asked(shape: Shape, clock: str, *, swept: bool) -> bool:
 
 def _follows(findings: Findings, shape: Shape, c: _Clocked) -> bool:
     """Whether costs follow the clock as the machine says; where it should say so and does not, note it."""
-    costs = {c.full(n) for pair in stated.FOLLOWS for n in pair}
+    costs = {c.full(n) for n in (*(n for pair in stated.FOLLOWS for n in pair), stated.DRAWN)}
     if costs & shape.define.keys():
         # the file says itself how they do
         return False
@@ -154,6 +156,8 @@ def _definitions(c: _Clocked, known: Container[str]) -> dict[str, str]:
             found[c.full(time)] = f"{c.quoted(time)} * {reference} / {f}"
         if c.states(energy) and c.own(energy) in known:
             found[c.full(energy)] = f"{c.quoted(energy)} * {grows}"
+    if c.own(_OF_FLOP) not in known and c.own(stated.DRAWN) in known and c.states(stated.DRAWN):
+        found[c.full(stated.DRAWN)] = f"{c.quoted(stated.DRAWN)} * {grows} * {f} / {reference}"
     return found
 
 

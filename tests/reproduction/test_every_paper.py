@@ -25,6 +25,8 @@ SHOWN = {
     "choi2016": ("II-E, Table II", "IV-C", "inconsistent", "gap", "unchecked", "race-to-halt.png"),
     "tang2017": ("Table V", "unchecked", "figure10.png"),
     "act": ("Dell R740", "Life-cycle assessments", "grids.png"),
+    "megatron": ("Table 5", "Figures 1 and 7", "batches.png"),
+    "vtrain2024": ("Many nodes", "One node", "ratios.png"),
     "gemm": ("Prediction intervals", "Shapes and a machine of others", "errors.png"),
 }
 

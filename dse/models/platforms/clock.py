@@ -9,7 +9,8 @@ A machine states the clock f0 at which its costs hold, the range of clocks it ha
 or, in place of k, the line of its voltage, V(f) = V0 + V1 f (``voltage_base``, ``voltage_slope``), with
 ε(f) = ε0 (V(f)/V(f0))², which is equation (6) of Choi and Vuduc 2016. A cache runs at the clock of the
 processor, so bytes from L1 and L2 follow in the same way; those from memory, words, messages, and what is drawn as
-time passes do not. A run then takes a + b/f and draws p0 + c f^k.
+time passes do not. A run then takes a + b/f and draws p0 + c f^k. A model that counts no energy of flops, but a power
+while it computes (``transformer_training``), has that power follow as π(f) does.
 """
 
 from __future__ import annotations
@@ -50,3 +51,5 @@ FOLLOWS = (
     ("time_per_byte_L1", "energy_per_byte_L1"),
     ("time_per_byte_L2", "energy_per_byte_L2"),
 )
+# follows as the power of a flop does, in models without the energy of one
+DRAWN = "usable_power"

@@ -13,10 +13,14 @@ A product of sides r, c, k takes, with the peak rate 1/γt, the share η of it t
 
     max(2 (r + n0)(c + n0)(k + n0) γt/η, bytes of its operands and its result τm/ηm)
 
-for each side of a tile that is filled in part costs as a full one. The operations between products move bytes only
-(bytes of a value x: 2): two norms 8 sbh, two sums with dropout 14 sbh, on t devices only with sequence
-parallelism; softmax with dropout 9 a s² b/t; activation function 4 s b f/t, gated 6. A backward pass costs twice a
-forward pass.
+since a tile that is filled in part costs as a full one. The operations between products move bytes only, of which a
+value has two:
+
+    forward    two norms and two sums with dropout 22 b s h, on t devices only with sequence parallelism; softmax
+               with dropout 9 a s² b/t; activation function 4 b s f/t, 6 where gated
+    backward   22 b s h, 11 a s² b/t, and 6 b s f/t, 10 where gated
+
+and the products of a backward pass cost twice those of a forward pass.
 """
 
 from __future__ import annotations
@@ -117,17 +121,27 @@ def product(g: Any, count: Any, rows: Any, columns: Any, inner: Any, width: Any)
     return maximum(flops * m.time_per_flop / m.matrix_efficiency, moved)
 
 
-def core_time(g: Any, x: Shape) -> Any:
-    """Return the time of a forward pass through scores, softmax, dropout and context."""
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds of a forward and of a backward pass."""
+
+    forward: Any
+    backward: Any
+
+    def __add__(self, other: Times) -> Times:
+        return Times(self.forward + other.forward, self.backward + other.backward)
+
+
+def core_time(g: Any, x: Shape) -> Times:
+    """Return the times of scores, softmax, dropout and context."""
     heads, side = x.batch * x.heads / x.tensor, x.hidden / x.heads
     scores = product(g, heads, x.sequence, x.sequence, side, x.width)
     context = product(g, heads, x.sequence, side, x.sequence, x.width)
-    between = 4.5 * x.width * x.scores * time_of_byte(g)
-    return scores + context + between
+    return _times(g, x, scores + context, 4.5 * x.scores, 5.5 * x.scores)
 
 
-def rest_time(g: Any, x: Shape) -> Any:
-    """Return the time of a forward pass through all of a layer but its core."""
+def rest_time(g: Any, x: Shape) -> Times:
+    """Return the times of all of a layer but its core."""
     rows = x.batch * x.sequence
     ups = x.matrices - 1.0
     products = (
@@ -136,5 +150,11 @@ def rest_time(g: Any, x: Shape) -> Any:
         + product(g, ups, rows, x.ffn / x.tensor, x.hidden, x.width)
         + product(g, 1.0, rows, x.hidden, x.ffn / x.tensor, x.width)
     )
-    moved = 11.0 * x.values / x.split + (1.0 + ups) * rows * x.ffn / x.tensor
-    return products + x.width * moved * time_of_byte(g)
+    apart, inner = 11.0 * x.values / x.split, rows * x.ffn / x.tensor
+    return _times(g, x, products, apart + (1.0 + ups) * inner, apart + (1.0 + 2.0 * ups) * inner)
+
+
+def _times(g: Any, x: Shape, products: Any, forward: Any, backward: Any) -> Times:
+    """Return the times of products (s) and of values that are read and written between them."""
+    value = x.width * time_of_byte(g)
+    return Times(products + forward * value, 2.0 * products + backward * value)

@@ -87,12 +87,19 @@ MACHINE = (
     Quantity("time_per_message", "αn", "s/message", "time per message between nodes", OURS, default=0.0),
     PROCESSORS_PER_NODE,
     _machine("launch_time", "λ", "s", "time in which the host launches one kernel", 0.0),
+    _machine("launch_spread", "κ", "", "by how much longer launches take for each further device of a layer's group",
+             0.0),
+    _machine("measured_layers", "wl", "", "1 where times of layers that were measured are taken as measured", 0.0,
+             maximum=1.0, floor=0.0, ceiling=1.0),
     _machine("matrix_efficiency", "η", "", "share of the peak rate that large matrix products reach", 1.0,
              maximum=1.0, floor=1e-3, ceiling=1.0),
     _machine("matrix_padding", "n0", "", "by how much longer a side of a product counts in its time", 0.0),
     _machine("memory_efficiency", "ηm", "", "share of the memory bandwidth that kernels reach", 1.0,
              maximum=1.0, floor=1e-3, ceiling=1.0),
     _machine("micro_batch_time", "λb", "s", "fixed time of a micro batch in a stage", 0.0),
+    _machine("checked_hidden_least", "", "", "least hidden size of the training runs that times were checked on", 0.0),
+    _machine("checked_hidden_most", "", "", "greatest hidden size of these runs; 0: there are none", 0.0),
+    _machine("checked_devices", "", "", "most devices of these runs; 0: there are none", 0.0),
     Quantity("constant_power", "π1", "W", "power of a processor that waits", "data sheet"),
     Quantity("usable_power", "Δπ", "W", "further power of a processor that computes", "data sheet"),
     OVERHEAD_POWER,
@@ -124,6 +131,11 @@ METRICS = (
     Quantity("energy_per_token", "", "J", "energy of a token", OURS),
     Quantity("model_flops_utilisation", "MFU", "", "flops of the model over those at the peak rate",
              f"{ACTIVATIONS}, section 6.3"),
+    Quantity("checked", "", "", "whether times were checked on training runs near this plan", OURS, maximum=2.0,
+             floor=0.0, ceiling=2.0, flags=("not on this machine", "beyond the runs", "within the runs")),
+    Quantity("checked_range", "", "", "hidden size and devices over those of the runs that times were checked on; "
+             "0: there are none", OURS),
+    _time("layer_time", "cl", "time of a layer for a micro batch, forward and backward", OURS),
     _time("step_time", "Ts", "time of a step", "the sum of its parts"),
     _time("step_compute", "", "part of it: layers and logits, forward and backward", OURS),
     _time("step_recompute", "", "part of it: what is computed again", f"{ACTIVATIONS}, section 5"),
@@ -142,13 +154,18 @@ METRICS = (
             OURS),
 )  # fmt: skip
 
+VALID = (
+    ModelLimit(
+        "checked_range", "least <= h <= most, n <= nmax", "within the runs that times were checked on", OURS
+    ),
+)
 LIMITS = (
     ModelLimit("memory_capacity", "M <= Mcap", "the first stage fits its memory", "data sheet"),
-    ModelLimit("heads_split", "t divides a", "each device has as many heads as any other", f"{PIPELINE}, section 2.3"),
-    ModelLimit("layers_split", "p v divides L", "each part of a stage has as many layers as any other",
-               f"{PIPELINE}, section 2.2"),
-    ModelLimit("batch_split", "b d divides B", "each replica has as many micro batches as any other",
-               f"{PIPELINE}, section 3"),
+    ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", f"{PIPELINE}, section 2.3", divides=True),
+    ModelLimit("layers_split", "p v divides L", "pipeline_parallel times interleaving divides layers",
+               f"{PIPELINE}, section 2.2", divides=True),
+    ModelLimit("batch_split", "b d divides B", "micro_batch times data_parallel divides global_batch",
+               f"{PIPELINE}, section 3", divides=True),
     ModelLimit("schedule", "p <= m where v > 1", "an interleaved pipeline has a micro batch for each stage",
                f"{PIPELINE}, section 2.2"),
 )  # fmt: skip

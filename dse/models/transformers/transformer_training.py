@@ -15,22 +15,29 @@ and the first stage stores as many layers as are in flight: L in a plain one-for
 interleaved one L (1 + (p-1)/(p v)), and in both no more than m micro batches of its L/p. Beside that one layer's
 activations exist while it is computed again, and the logits where p = 1.
 
-**Time.** A micro batch spends in a stage, with the times of ``dse.models.transformers.transformer_layer`` (forward
-c, of which the core c_k) and messages M of b s h values,
+**Time.** A layer takes the times of ``dse.models.transformers.transformer_layer``, c forward and c_b backward, of
+which the core has c_k forward, and messages of M = b s h values. The host launches its kernels, K = 30 in a forward
+pass, one after the other, each in λ; devices that share a layer wait for the slowest host. The longer of both
+counts,
 
-    c_s = L/p max(c (3 + r), K λ) + L/p (4 + 2 r_f) A(t, M) + λb
+    c_l = max(c + c_b + r + q A(t, M), (3 + r_k) K λ (1 + κ (t-1)))
 
-r = 1 and r_f = 1 where all is computed again, r = c_k/c where selected; K = 30 (3 + r) kernels, which the host launches
-one by one. A ring of n devices, g of them in a node, passes V bytes on to all, reducing them, in (Patarasuk and Yuan)
+with r = c, r_k = 1 and q = 6 where all is computed again, r = c_k, r_k = 1/6 and q = 4 where selected, else 0, 0 and 4.
+A ring of n devices, g of them in each node, passes V bytes on to all, summed, in (Patarasuk and Yuan)
 
     A(n, V) = 2 (g-1) (V/g βl + αl) + 2 (n/g - 1) (V/n βn + αn)
 
-with g = min(t, nn) for layers and min(d, nn/t) for replicas. Then (arXiv 2104.04473, 2.2)
+with g = min(t, nn) for layers, and g = min(d, nn/t) for replicas. A machine that states ``measured_layers`` = 1
+multiplies c_l by measured over modelled time where that is known
+(``dse.models.transformers.transformer_measured``). With what a micro batch takes of logits and loss, the sum of its
+gradients (2 gradient bytes for each parameter) and a fixed time λb, a step takes (arXiv 2104.04473, 2.2)
 
-    step = m (c_s + logits) + (p-1)/v c_s + v 2 m messages between stages + A(d, gradients) + optimiser
+    m (L/p c_l + logits + gradients + λb) + (p-1)/v (L/p c_l + λb) + 2 v m P + A(d, gradients) + optimiser
 
-with no overlap: what a machine hides is part of its fitted constants. With ZeRO, gradients are reduced to their owners
-and parameters gathered, once a step (1), gradients for each micro batch (2), and parameters twice for each (3).
+where P passes a message on to the next stage, a part from each device (4.1), and the optimiser reads and writes
+gradients seven times, its own bytes 7/3 times and parameters once. No more overlaps: what a machine hides is part of
+its fitted constants. With ZeRO, gradients are summed at their owners and parameters gathered, once a step (1),
+gradients for each micro batch (2), and parameters twice for each (3).
 
 **Energy** is derived, not measured: a device draws π1 + Po all the time and Δπ more while it computes. In the catalogue
 π1 lies between 0 and the design power, so the energy does, too: ask at both ends. The site (PUE), the price of
@@ -49,6 +56,7 @@ from dse.models.model import Model
 from dse.models.shared.sums import held, sum_of
 from dse.models.shared.totals import totals
 from dse.models.transformers import transformer_layer as layer
+from dse.models.transformers import transformer_measured as measured
 from dse.models.transformers.transformer_quantities import (
     FULL,
     INPUTS,
@@ -56,11 +64,17 @@ from dse.models.transformers.transformer_quantities import (
     MACHINE,
     METRICS,
     NONE,
+    OFF,
     SELECTIVE,
+    VALID,
 )
 
 # kernels that a layer's forward pass launches: products, norms, sums, masks, casts
 KERNELS = 30.0
+# share of them that is launched again; of the core: two products, scale and mask, softmax, dropout
+LAUNCHED = {NONE: 0.0, SELECTIVE: 5.0 / 30.0, FULL: 1.0}
+# values of an activation's width that the loss reads and writes for each logit, forward and backward, most in 4 bytes
+LOSS = 26.0
 
 _STEP = ("compute", "recompute", "tensor", "pipeline", "bubble", "data", "optimiser")
 _MEMORY = ("parameters", "gradients", "optimiser", "activations", "working")
@@ -79,13 +93,12 @@ def equations(g: Any) -> Mapping[str, Any]:
     weights = g.layers * layer.parameters(x)
     of_device = (weights / p + g.vocabulary * g.hidden) / t
     memory = _memory(g, x, micro_batches, of_device)
-    step, busy = _step(g, x, micro_batches, of_device)
+    layer_time, step_time, step, busy = _step(g, x, micro_batches, of_device)
     whole = layer.shape(g, g.global_batch)
     model = 3.0 * (
         g.layers * layer.flops(whole) + 2.0 * g.global_batch * g.sequence * g.hidden * g.vocabulary
     )
     work = model * g.flop
-    step_time = _sum(step)
     tokens = g.global_batch * g.sequence
     steps = g.tokens / tokens if hasattr(g, "tokens") else 1.0
     drawn = devices * ((m.constant_power + m.overhead_power) * step_time + m.usable_power * busy)
@@ -101,6 +114,8 @@ def equations(g: Any) -> Mapping[str, Any]:
         "tokens_per_second": tokens / step_time,
         "energy_per_token": drawn / tokens,
         "model_flops_utilisation": work * m.time_per_flop / (devices * step_time),
+        **_checked(g, devices),
+        "layer_time": layer_time,
         "step_time": step_time,
         **{f"step_{name}": value for name, value in step.items()},
         "device_memory": held_bytes,
@@ -118,6 +133,17 @@ def _sum(parts: Mapping[str, Any]) -> Any:
     for value in rest:
         first = first + value
     return first
+
+
+def _checked(g: Any, devices: Any) -> dict[str, Any]:
+    """Return whether times were checked near a plan (0 on no runs, 1 further away, 2 near), and how far."""
+    m = g.machine
+    somewhere = reaches(m.checked_devices, 1.0)
+    inside = reaches(g.hidden, m.checked_hidden_least) * reaches(m.checked_hidden_most, g.hidden)
+    inside = inside * reaches(m.checked_devices, devices)
+    width = maximum(g.hidden / maximum(m.checked_hidden_most, 1.0), m.checked_hidden_least / g.hidden)
+    beyond = maximum(width, devices / maximum(m.checked_devices, 1.0))
+    return {"checked": somewhere + inside * somewhere, "checked_range": somewhere * beyond}
 
 
 def _memory(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> dict[str, Any]:
@@ -144,54 +170,62 @@ def _memory(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> dict[
     }
 
 
-def _step(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> tuple[dict[str, Any], Any]:
-    """Return the time of a step by its parts, and for how long of it a device computes."""
+def _step(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> tuple[Any, Any, dict[str, Any], Any]:
+    """Return the time of a layer and of a step, the parts of this, and for how long of it a device computes."""
     m, d, t, p, v = g.machine, g.data_parallel, g.tensor_parallel, g.pipeline_parallel, g.interleaving
     core = layer.core_time(g, x)
-    forward = core + layer.rest_time(g, x)
-    once, again = _launched(m, forward, 3.0, 0.0)
-    if g.recomputation == SELECTIVE:
-        once, again = _launched(m, forward, 3.0, core / forward)
-    elif g.recomputation == FULL:
-        once, again = _launched(m, forward, 3.0, 1.0)
-    passes = 6.0 if g.recomputation == FULL else 4.0
+    whole = core + layer.rest_time(g, x)
+    again = {NONE: 0.0 * core.forward, SELECTIVE: core.forward, FULL: whole.forward}[g.recomputation]
+    passes = 3.0 + LAUNCHED[g.recomputation]
+    messages = 6.0 if g.recomputation == FULL else 4.0
     within = minimum(t, m.processors_per_node)
     message = x.width * x.values
-    tensor = passes * ring(g, t, within, message)
+    launching = passes * KERNELS * m.launch_time * (1.0 + m.launch_spread * (t - 1.0))
+    working = whole.forward + whole.backward + again
+    alone = maximum(working, launching)
+    each = maximum(working + messages * ring(g, t, within, message), launching)
+    # factors were found with all computed again
+    factor = measured.factor(g) if g.recomputation == FULL and g.gated == OFF else 1.0
+    alone, each = alone * factor, each * factor
     in_stage = g.layers / p
     rows = x.batch * x.sequence
+    byte = layer.time_of_byte(g)
     logits = 3.0 * layer.product(g, 1.0, rows, g.vocabulary / t, g.hidden, x.width)
-    fixed = m.micro_batch_time
-    # the stage next to one lies t d devices further on
-    away = reaches(t * d, m.processors_per_node)
-    to_next = reaches(p, 2.0) * (
-        message
-        / x.split
-        * (away * m.time_per_word + (1.0 - away) * m.core_time_per_word)
-        / m.word_size
-        * g.word
-        + (away * m.time_per_message + (1.0 - away) * m.core_time_per_message) * g.message
-    )
+    logits = logits + LOSS * x.width * rows * g.vocabulary / t * byte
+    adding = 2.0 * g.gradient_bytes * of_device * byte
     filling = (p - 1.0) / v
+    to_next = reaches(p, 2.0) * 2.0 * v * micro_batches * _to_next(g, message, within)
     data = _between_replicas(g, micro_batches, of_device)
-    touched = (2.0 * g.optimiser_bytes + g.gradient_bytes + g.parameter_bytes) * of_device
-    optimiser = touched / (d if g.zero != "0" else 1.0) * layer.time_of_byte(g)
+    touched = (7.0 * g.gradient_bytes + 7.0 / 3.0 * g.optimiser_bytes + g.parameter_bytes) * of_device
+    optimiser = touched / (d if g.zero != "0" else 1.0) * byte
+    in_time = micro_batches * in_stage
+    once = micro_batches * (logits + adding + m.micro_batch_time)
+    bubble = filling * (in_stage * each + m.micro_batch_time)
+    recompute = alone * (again / working)
     parts = {
-        "compute": micro_batches * (in_stage * once + logits + fixed),
-        "recompute": micro_batches * in_stage * again,
-        "tensor": micro_batches * in_stage * tensor,
-        "pipeline": 2.0 * v * micro_batches * to_next,
-        "bubble": filling * (in_stage * (once + again + tensor) + fixed),
+        "compute": in_time * (alone - recompute) + once,
+        "recompute": in_time * recompute,
+        "tensor": in_time * (each - alone),
+        "pipeline": to_next,
+        "bubble": bubble,
         "data": data,
         "optimiser": optimiser,
     }
-    return parts, parts["compute"] + parts["recompute"]
+    # not the sum of the parts, in which differences would widen intervals
+    time = in_time * each + once + bubble + to_next + data + optimiser
+    return each, time, parts, in_time * working + once
 
 
-def _launched(m: Any, forward: Any, passes: float, more: Any) -> tuple[Any, Any]:
-    """Return the time of ``passes`` through a layer and of ``more`` of it again, on the device or in launching."""
-    each = maximum(forward, KERNELS * m.launch_time)
-    return passes * each, more * each
+def _to_next(g: Any, message: Any, within: Any) -> Any:
+    """Return the time in which a stage passes a message on to the next, a part from each device of its group."""
+    m, t = g.machine, g.tensor_parallel
+    # the stage next to one lies t d devices further on
+    away = reaches(t * g.data_parallel, m.processors_per_node)
+    per_word = away * m.time_per_word + (1.0 - away) * m.core_time_per_word
+    per_message = away * m.time_per_message + (1.0 - away) * m.core_time_per_message
+    sent = message / t / m.word_size * g.word * per_word + per_message * g.message
+    # without sequence parallelism each device of the next stage needs all of it
+    return sent + half_ring(g, t, within, message) if g.sequence_parallel == OFF else sent
 
 
 def ring(g: Any, devices: Any, within: Any, data: Any) -> Any:
@@ -229,6 +263,7 @@ TRANSFORMER_TRAINING = Model(
     inputs=INPUTS,
     metrics=METRICS,
     limits=LIMITS,
+    valid=VALID,
     equations=equations,
     sums=SUMS,
     work=("flops", "steps"),
