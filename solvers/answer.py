@@ -93,6 +93,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         menus=families.menus_of(question.model),
         whole=tuple(d.name for d in question.decide if d.integer),
         meanings={x.name: x.meaning for x in question.model.limits if x.name in solution.conflict},
+        unmeasured=tuple(x.name for x in question.model.limits if x.divides and x.name in solution.conflict),
     )
 
 

@@ -18,7 +18,8 @@ MACHINE_PREFIX = "machine."
 class ModelLimit:
     """A limit that belongs to a model: the equations return a ratio under this name that must be <= 1.
 
-    ``always``: it says what a design is (shares come to one), so that it is part of no conflict.
+    ``always``: it says what a design is (shares come to one), so that it is part of no conflict. ``divides``: one
+    number divides another or does not (``arithmetic.divides``), so that the ratio is no measure of what is missing.
     """
 
     name: str
@@ -26,6 +27,7 @@ class ModelLimit:
     meaning: str
     source: str
     always: bool = False
+    divides: bool = False
 
 
 @dataclass(frozen=True, slots=True)

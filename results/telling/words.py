@@ -148,7 +148,8 @@ def _would_do(solution: Facts, name: str, needed: float | None) -> str:
     if needed is None:
         return f"{said}{_no_value(solution, name)}{asked}"
     if own(solution, name):
-        return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
+        factor = "" if name in solution.unmeasured else f", missed by a factor of {needed:.6g}"
+        return f"{said}the model's own limit{factor}"
     if state is None:
         return _undivided(solution, name, value(needed, unit))
     return f"{SIGNS[state.side]} {_enough(needed, state)}{asked}"

@@ -87,7 +87,7 @@ def limit_names(question: Question) -> tuple[str, ...]:
 
 
 def _bounded(d: Decision) -> bool:
-    return d.integer or d.values is not None or d.minimum is not None or d.maximum is not None
+    return _gaps(d) or d.minimum is not None or d.maximum is not None
 
 
 def without(question: Question, names: Iterable[str]) -> Question:
@@ -96,12 +96,29 @@ def without(question: Question, names: Iterable[str]) -> Question:
     return replace(
         question,
         limits=tuple(limit for limit in question.limits if limit.name not in dropped),
-        decide=tuple(
-            replace(d, minimum=None, maximum=None, integer=False, values=None) if d.name in dropped else d
-            for d in question.decide
-        ),
+        decide=tuple(_freed(d) if d.name in dropped else d for d in question.decide),
         waive=question.waive | dropped,
     )
+
+
+def _with_menus(question: Question) -> Question:
+    """Return the question with its lists as menus, where the model's own limits ask for numbers that divide others.
+
+    Numbers between those listed would not divide.
+    """
+    if not any(x.divides and x.name not in question.waive for x in question.model.limits):
+        return question
+
+    def kept(d: Decision) -> Decision:
+        return d if d.values is None or d.menu is not None else replace(d, menu=lambda _: d.values)
+
+    return replace(question, decide=tuple(map(kept, question.decide)))
+
+
+def _freed(d: Decision) -> Decision:
+    """Return a decision without the bounds that the user gave, and without its gaps; a menu of divisors stays."""
+    free = replace(d, minimum=None, maximum=None)
+    return free if d.menu is not None else replace(free, integer=False, values=None)
 
 
 def conflicts(question: Question) -> Conflicts:
@@ -110,6 +127,7 @@ def conflicts(question: Question) -> Conflicts:
     A set is met when a known design breaks only limits outside it, and otherwise decided by interval branch and
     bound (see ``conflicts.minimal_conflicts``). Empty where the question is feasible.
     """
+    question = _with_menus(question)
     names = limit_names(question)
     quick = designs.few(question) and not any(d.name in names for d in question.decide)
     linear = None if quick else _linear(question)
@@ -139,11 +157,15 @@ def _linear(question: Question) -> Conflicts | None:
 def _known(question: Question, names: tuple[str, ...]) -> Known:
     """What is known of one question: enumerable designs (of the whole box), and designs scattered over the domain."""
     own = [limit.name for limit in question.model.limits]
-    every = designs.everything(replace(question, limits=(), waive=question.waive | frozenset(own)))
+    # bounds on menus are limits like others: designs beyond them are known, too
+    free = tuple(d if d.menu is None else _freed(d) for d in question.decide)
+    every = designs.everything(
+        replace(question, decide=free, limits=(), waive=question.waive | frozenset(own))
+    )
     complete = every is not None and every.size <= ENUMERATED
     listed = every if complete else designs.grid(without(question, own))
     none = np.zeros((1, 0), dtype=np.int64)
-    decided = frozenset(d.name for d in question.decide)
+    decided = frozenset(d.name for d in question.decide if d.menu is None)
     known = Known(names, none, complete, decided, lambda _, free: _searched(question, free))
 
     def learn(t: Table) -> None:
@@ -184,19 +206,21 @@ def _not_allowed(t: Table, names: Sequence[str]) -> NDArray[np.int64]:
     """The same of whole numbers and listed values that designs do not keep to."""
     masks = np.zeros((1, t.size), dtype=np.int64)
     for d in t.question.decide:
-        if not _gaps(d):
+        if not d.integer and d.values is None:
             continue
         x, allowed = t.x[d.name], np.round(t.x[d.name])
-        if not d.integer:
+        if not d.integer or d.menu is not None:
             values = np.array(d.values)
             allowed = values[np.abs(x[:, None] - values).argmin(1)]
-        bit = 1 << names.index(d.name) if d.name in names else (1 << len(names)) - 1
+        free = d.name in names and d.menu is None
+        bit = 1 << names.index(d.name) if free else (1 << len(names)) - 1
         masks |= np.where(np.abs(allowed - x) <= 1e-9 * np.abs(allowed), 0, bit)
     return masks
 
 
 def _gaps(d: Decision) -> bool:
-    return d.integer or d.values is not None
+    """Whether its gaps are what the user asked for: a menu of divisors says what the number is."""
+    return d.menu is None and (d.integer or d.values is not None)
 
 
 def value_that_would_do(question: Question, name: str) -> float | None:

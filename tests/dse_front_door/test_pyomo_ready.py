@@ -19,6 +19,7 @@ NOTHING = "nothing is decided"
 UNCERTAIN = "numbers are uncertain"
 SEVERAL = "a Pyomo model has one objective"
 LARGER = "the larger of two quantities that may be negative"
+STEP = "it turns on a step"
 NO_MODEL = {
     "dvfs_sure_energy_or_time_front": UNCERTAIN,
     "matmul_mean_energy_or_sure_time_front": UNCERTAIN,
@@ -52,6 +53,20 @@ NO_MODEL = {
     "partition_sa_as_published": NOTHING,
     "partition_sa_energy_sweep": NOTHING,
     "partition_sa_time_sweep": NOTHING,
+    "training_70b_cheapest_cluster": STEP,
+    "training_70b_does_not_fit": STEP,
+    "training_70b_machine_of_four": STEP,
+    "training_bandwidth_for_half_the_energy": STEP,
+    "training_batch_sweep": STEP,
+    "training_best_plan_on_512_h100": STEP,
+    "training_energy_time_front": SEVERAL,
+    "training_heads_do_not_divide": NOTHING,
+    "training_least_carbon": STEP,
+    "training_memory_without_recomputation": STEP,
+    "training_network_too_slow": STEP,
+    "training_plan_in_how_many_worlds": UNCERTAIN,
+    "training_power_cap_for_energy": STEP,
+    "training_time_by_devices_sweep": STEP,
     # one of its technologies has no room for a core, which is a step
     "platforms_technology_sweep": "it turns on a step",
     "roofline_least_carbon": NOTHING,

@@ -28,6 +28,7 @@ import oracle_listed
 import oracle_papers
 import oracle_papers_systems
 import oracle_partition
+import oracle_plans
 import oracle_prices
 import oracle_reading as reading
 import oracle_robust_fronts
@@ -52,6 +53,7 @@ LISTED = {
     "gemm-h100": oracle_gemm,
     "gemm-a100": oracle_gemm,
     "fp32-a4000": oracle_clock,
+    "transformer_training": oracle_plans,
 }
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 COLUMNS = (
@@ -190,7 +192,7 @@ def listed_rows(name: str, source: dict[str, Any]) -> Iterator[dict[str, str]]:
 
 def listed_questions(source: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The single questions behind a file: itself, points of its grid, or of its front."""
-    several = isinstance(source["objective"].get("minimize"), list)
+    several = isinstance(source.get("objective", {}).get("minimize"), list)
     if "sweep" in source and several:
         for index in reading.indices(source, 1):
             place = oracle_listed.at_point(source, index)
@@ -199,7 +201,8 @@ def listed_questions(source: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
     elif "sweep" in source:
         # a station is quick to sweep, but slow to search: the corners of its grid
         for index in reading.indices(source, 1 if source["model"] == "sockets" else 4):
-            at_point = oracle_systems.at_point if source["model"] == "exabounds" else oracle_listed.at_point
+            own = {"exabounds": oracle_systems.at_point, "transformer_training": reading.at_point}
+            at_point = own.get(source["model"], oracle_listed.at_point)
             yield " ".join(map(str, index)), at_point(source, index)
     elif several:
         first, second = source["objective"]["minimize"]

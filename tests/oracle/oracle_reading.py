@@ -60,7 +60,7 @@ BYTES = {"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "kB": 1
 
 def number(value: Any, word_size: float | None = None) -> float:
     """A number in SI from a number or text with a unit; bytes become words."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or " " not in value:
         return float(value)
     digits, _, unit = value.partition(" ")
     if not unit:

@@ -161,11 +161,11 @@ VALID = (
 )
 LIMITS = (
     ModelLimit("memory_capacity", "M <= Mcap", "the first stage fits its memory", "data sheet"),
-    ModelLimit("heads_split", "t divides a", "each device has as many heads as any other", f"{PIPELINE}, section 2.3"),
-    ModelLimit("layers_split", "p v divides L", "each part of a stage has as many layers as any other",
-               f"{PIPELINE}, section 2.2"),
-    ModelLimit("batch_split", "b d divides B", "each replica has as many micro batches as any other",
-               f"{PIPELINE}, section 3"),
+    ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", f"{PIPELINE}, section 2.3", divides=True),
+    ModelLimit("layers_split", "p v divides L", "pipeline_parallel times interleaving divides layers",
+               f"{PIPELINE}, section 2.2", divides=True),
+    ModelLimit("batch_split", "b d divides B", "micro_batch times data_parallel divides global_batch",
+               f"{PIPELINE}, section 3", divides=True),
     ModelLimit("schedule", "p <= m where v > 1", "an interleaved pipeline has a micro batch for each stage",
                f"{PIPELINE}, section 2.2"),
 )  # fmt: skip
