@@ -33,7 +33,7 @@ RANGES = {
     "core_replication": "max = 1",
 }
 # what the limits below are counted in; a metric of that name in another unit has none
-UNITS = {"performance": "flop/s", "efficiency": "flop/J"}
+UNITS = {"performance": "flop/s", "efficiency": "flop/J", "memory": "word"}
 # limits that a starter's own answer keeps, as comments to begin with; a metric without one is not listed
 LIMITS = {
     "time": 'max = "1 min"',

@@ -216,7 +216,10 @@ def _largest_batch_within_latency() -> Found:
 
 
 def _power_cap() -> Found:
-    k, batch = _designs([1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.5, 3], np.arange(1.0, 513.0))
+    k, batch = _designs(
+        [1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.5, 3],
+        [16.0, 32.0, 48.0, 64.0, 80.0, 96.0, 112.0, 128.0, 160.0, 192.0, 256.0],
+    )
     f = serve(machine("h100-sxm-bf16", **H100), L70, 1000.0, 250.0, batch, t=8.0, k=k)
     return _least("energy_per_token", f.energy, f.fits & (f.power / f.devices <= 450) & (f.token <= 0.05))
 

@@ -29,7 +29,7 @@ refines square-root staffing c = ρ + β √ρ:
 
     α = 1/(u + (1 - u)(√c Φ(x)/φ(x) + 2/3)),   x² = -2 c (1 - u + log u),     mean wait = α O TPOT/(c - ρ)
 
-with Φ(x) = 1/(1 + exp(-1.5976 x - 0.07056 x³)), within 0.00014. Beside Erlang's formula α is too large by at most 4 %
+with Φ(x) = 1/(1 + exp(-1.5976 x - 0.07056 x³)), within 0.00014. Beside Erlang's formula α is too large by at most 6 %
 for one place and 0.6 % from 16 places on. As a picture of serving it is an approximation: the length of requests
 varies otherwise than exponentially, replicas have queues of their own, and a place is faster in a batch that is
 not full.
