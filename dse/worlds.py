@@ -16,9 +16,20 @@ def in_worlds(asked: Scenario, samples: int | None = None) -> Scenario:
     uncertain = uncertain_of(asked)
     if uncertain is None:
         return asked
+    _same_worlds(asked)
     count = uncertain.sampling.samples if samples is None else samples
     told = told_of(uncertain.sampling, 0, count)
     return at_samples(asked, draw(uncertain, count), told)
+
+
+def _same_worlds(asked: Scenario) -> None:
+    """Refuse axes along which the worlds differ, where each world is decided by itself."""
+    for axis, entry in asked.sweep.items():
+        for path in (entry.path, *(entry.paths or ()), *(entry.columns or ())):
+            if path is not None and path.partition(".")[0] in ("uncertain", "objective"):
+                wrong = f"{path} is swept, and each world is decided by itself"
+                right = 'write measure = "mean", quantile = 0.95 or cvar = 0.9 under [objective]: one design a point'
+                raise ScenarioError([Problem(asked.file, f"sweep.{axis}", wrong, right)])
 
 
 def swept(asked: Scenario) -> Scenario:

@@ -16,6 +16,7 @@ from dse.models.model import Model
 from dse.models.plugins import PluginError
 from dse.names import UnknownName
 from scenarios import axes, extensions
+from scenarios.chance_axes import SPREAD
 from scenarios.errors import Findings, meant, shown
 from scenarios.question import HALVINGS, STRETCH
 from scenarios.schema import KernelEntry, Shape
@@ -223,6 +224,10 @@ def _said(shape: Shape, given: Mapping[str, Any], *, swept: bool) -> Iterator[tu
         section, _, rest = path.partition(".")
         if section == "given" and rest:
             yield key, rest
+        elif section == "uncertain" and rest:
+            yield key, rest.removesuffix(f".{SPREAD}")
+        elif section == "objective" and rest:
+            continue
         elif section in {"limits", "decide"} and rest:
             yield key, _SIDE.sub("", rest)
         else:

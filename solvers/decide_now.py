@@ -165,8 +165,8 @@ def _words(measure: Measure, goal: str, drawn: str) -> str:
     goal = measure.of or goal
     if not goal:
         return f"limits in {drawn}"
-    if measure.kind == "cvar":
+    if measure.kind == "cvar" and measure.level:
         return f"mean of {goal} over the worst {100 * (1 - (measure.level or 0.0)):.4g} % of {drawn}"
     if measure.kind == "quantile":
         return f"{100 * (measure.level or 0.0):.4g} % quantile of {goal} over {drawn}"
-    return f"{measure.kind} of {goal} over {drawn}"
+    return f"{'mean' if measure.kind == 'cvar' else measure.kind} of {goal} over {drawn}"
