@@ -18,6 +18,7 @@ from results.storage import remote
 from results.trouble import StoreError
 from scenarios import Scenario
 from scenarios.machine_files import pins
+from scenarios.uncertain import AXIS
 
 EXTENDED = "extended"
 """Attribute of a store that was extended: which sweeps its points are from, as JSON."""
@@ -85,6 +86,17 @@ def clear(path: str, scenario: Scenario) -> None:
             f"an extension of {path} to other values was cut off, and what it computed is in {larger}; "
             "sweep those values again to finish it, or delete that folder"
         )
+
+
+def worlds_in(path: str, asked: Scenario) -> int:
+    """Return how many worlds a store holds of this very question; 0 where it is of another one, or has none."""
+    if AXIS not in asked.sweep or not results.store.exists(path):
+        return 0
+    text = str(results.store.attributes(path).get("scenario", ""))
+    coordinates = results.store.group(path)
+    if AXIS not in coordinates or not text or list(_other_question(path, text, asked)):
+        return 0
+    return int(coordinates[AXIS].shape[0])
 
 
 def _refuse(path: str, differ: list[str]) -> None:

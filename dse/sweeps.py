@@ -20,7 +20,7 @@ import results.locks
 import results.storage
 import results.store
 import scenarios
-from dse import chunk_work, extending, grid_way
+from dse import chunk_work, extending, grid_way, worlds
 from dse.chunk_work import Finished, Ready, Study
 from dse.dispatch import through_dask, through_threads
 from dse.progress import Report, announce, reporting
@@ -123,6 +123,7 @@ def run(
     path = None if store is None else results.storage.absolute(store)
     if path is not None:
         grown.recover(path)
+        worlds.refuse_fewer(extending.worlds_in(path, scenario), scenario, path)
     before = extending.before(path, scenario, ready) if extend and path is not None else None
     announce(progress, f"{grid.size} points: {grid_way.words(grid_way.told(ready, workers, client))}")
     todo = _Todo(scenario, only, client, workers, progress, patience, audit, retry_failed, by)

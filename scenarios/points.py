@@ -279,6 +279,9 @@ def _axis_values(
             found[slot] = values
             _not_reversed(shape, roles, slot, base, values)
             _not_cut(roles, slot, base, values, axes.listed(shape, slot)[0])
+            if aim.kind == "probability":
+                asked = [float(v) for v in values]
+                chances.promised_along(roles.reader, axes.listed(shape, slot)[0], aim.name, asked, base)
     return found
 
 

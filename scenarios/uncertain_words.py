@@ -54,6 +54,18 @@ def sampling(of: Sampling) -> str:
     return f"{of.samples} worlds, {_METHODS[of.method]}, seed {of.seed}"
 
 
+def why(question: Question) -> str:
+    """Say which samples a question takes, and why these: means differ a little between them."""
+    assert question.uncertain is not None, "only what is uncertain is sampled"
+    method = question.uncertain.sampling.method
+    promised = question.joint is not None or any(x.probability is not None for x in question.limits)
+    if method == "random" and promised:
+        return "independent samples, since a limit has a probability; else a Sobol sequence would be taken"
+    if method == "sobol" and not promised:
+        return "a scrambled Sobol sequence, since no limit has a probability"
+    return f"{_METHODS[method]}, as the file asks"
+
+
 def measure(of: Measure | None) -> str:
     """Say by what of its distribution an objective is judged."""
     if of is None:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from formulations import failures
 from formulations.measures import WORST, Weighing
-from formulations.worlds import Cap, Worlds, of_values
+from formulations.worlds import SAMPLE, Cap, Worlds, of_values
 from results.fresh import Fresh
 from results.solution import Solution, Status
+from scenarios import uncertain_words
 from scenarios.distributions import Marginal, Measure
 from scenarios.drawing import box, draw, listed
 from scenarios.question import Question, fixed
@@ -48,6 +49,7 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
     """
     began = time.perf_counter()
     assert question.uncertain is not None, "only what is uncertain has worlds"
+    original = question
     try:
         question, caps = parted(question)
         measure = question.measure or Measure("worst")
@@ -55,10 +57,14 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
         solution = _over(question, samples, measure, brief=brief)
         if fresh and solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
             solution = dataclasses.replace(solution, fresh=validated(question, solution))
+    except chances.TooFew as problem:
+        # it names the limit and its probability, which may be that of a point on an axis
+        solution = Solution(Status.ERROR, message=str(problem), certificate="no design was looked for")
     except Exception as problem:
         text = failures.in_words(question, problem)
         solution = Solution(Status.ERROR, message=text, certificate="the solver failed")
-    return dataclasses.replace(solution, seconds=time.perf_counter() - began)
+    told = uncertain_words.why(original) if solution.world == SAMPLE else ""
+    return dataclasses.replace(solution, sampling=told, seconds=time.perf_counter() - began)
 
 
 def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
