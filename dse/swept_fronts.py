@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import scenarios
-from dse import fronts
+from dse import fronts, robust_fronts
 from dse.front_search import Front
 from dse.progress import Report, reporting
 from formulations import failures
@@ -153,6 +153,7 @@ def to_dataset(found: Fronts) -> xr.Dataset:
     made = front_places.joined(found.grid, parts, goals)
     several = f"a front at each of {math.prod(found.grid.shape)} places"
     return made.assign_attrs(
+        robust_fronts.about(found.question()),
         method=f"{several} of {' × '.join(a.name for a in found.grid.axes)}",
         solves=sum(f.solves for f in found.found.values()),
         failed_solves=sum(f.failed for f in found.found.values()),
