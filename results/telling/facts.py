@@ -105,7 +105,7 @@ class Facts(ByValue):
     over how many worlds, each a ``world``: "sample", or "vertex" or "world" of a box. Over samples ``metrics`` are
     means, and ``spread`` is what 5 % and 95 % of them are below; of a box they are nominal, with least and greatest.
     ``fresh``: what the design comes to in samples that it was not chosen on. ``measures``: of names among the metrics
-    that stand for a measure of another one which it is ("mean of energy").
+    that stand for a measure of another one which it is ("mean of energy"). ``sampling``: which samples, and why these.
     """
 
     status: Status
@@ -146,3 +146,4 @@ class Facts(ByValue):
     spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     fresh: Fresh | None = None
     measures: Mapping[str, str] = field(default_factory=dict)
+    sampling: str = ""

@@ -31,6 +31,7 @@ import oracle_partition
 import oracle_prices
 import oracle_reading as reading
 import oracle_robust_fronts
+import oracle_robust_sweeps
 import oracle_roofline
 import oracle_settings
 import oracle_station
@@ -89,6 +90,7 @@ TYPED = (
     oracle_papers_systems,
     oracle_uncertain,
     oracle_chances,
+    oracle_robust_sweeps,
 )
 
 
