@@ -100,6 +100,12 @@ def name_of(dataset: xr.Dataset, variable: str) -> str:
     return goals[0] if variable == "objective" and goals else variable
 
 
+def measured(dataset: xr.Dataset, name: str) -> str:
+    """Return what an axis of a picture is called: a measure over worlds by what it is, all else by its name."""
+    of = json.loads(str(dataset.attrs.get("measures") or "{}")).get(name)
+    return name if of is None else str(of)
+
+
 def title(name: str, unit: str) -> str:
     """Write the title of an axis: its name, and its unit in brackets."""
     return words(name) + (f" ({unit})" if unit else "")

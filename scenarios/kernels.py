@@ -20,6 +20,7 @@ from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.schema import KernelEntry, Shape
 from scenarios.question import HALVINGS, STRETCH
 from scenarios.sweep import axes
+from scenarios.uncertainty.chance_axes import SPREAD
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORDS = frozenset({"machine", *Shape.model_fields, HALVINGS.name, STRETCH.name})
@@ -224,6 +225,10 @@ def _said(shape: Shape, given: Mapping[str, Any], *, swept: bool) -> Iterator[tu
         section, _, rest = path.partition(".")
         if section == "given" and rest:
             yield key, rest
+        elif section == "uncertain" and rest:
+            yield key, rest.removesuffix(f".{SPREAD}")
+        elif section == "objective" and rest:
+            continue
         elif section in {"limits", "decide"} and rest:
             yield key, _SIDE.sub("", rest)
         else:

@@ -226,9 +226,11 @@ def _fronts(
     record = front_records.of_places(found, dataset)
 
     def shown(written: tuple[str, ...]) -> None:
+        from dse.terminal.robust_front_page import show_measures
         from dse.terminal.swept_front_page import show_fronts
 
         show_fronts(found, dataset, scenario, written)
+        show_measures(found.question())
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)
     refused = {CODES[f.refusal.status.value] for f in found.found.values() if f.refusal}

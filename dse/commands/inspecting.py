@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,7 +167,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
         ("limits", ", ".join(told["limits"])),
         ("uncertain", _listed(list(_unsure(told)))),
         ("sampled", told["uncertain"].get("uncertain.sampling", "")),
-        ("judged by", told["uncertain"].get("objective.measure", "")),
+        ("judged by", _judged(told["uncertain"])),
         ("grid", f"{axes} = {told['points']} points" if axes else ""),
         ("goes", _way_words(told)),
         ("next", f"dse {_for_file(told['command'], file)}"),
@@ -371,3 +371,10 @@ def _least_ratio(p: Program) -> float:
             "is no optimum: use nl or gams"
         )
     return best.ratio
+
+
+def _judged(told: Mapping[str, str]) -> str:
+    """Say by what measures designs are judged, those with names of their own by these."""
+    head = "objective.measures."
+    own = [f"{n.removeprefix(head)} = {text}" for n, text in told.items() if n.startswith(head)]
+    return ", ".join(own) or told.get("objective.measure", "")

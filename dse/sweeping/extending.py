@@ -20,6 +20,7 @@ from results.stores.storage import remote
 from results.stores.trouble import StoreError
 from scenarios import Scenario
 from scenarios.machines.machine_files import pins
+from scenarios.uncertainty.uncertain import AXIS
 
 EXTENDED = "extended"
 """Attribute of a store that was extended: which sweeps its points are from, as JSON."""
@@ -87,6 +88,17 @@ def clear(path: str, scenario: Scenario) -> None:
             f"an extension of {path} to other values was cut off, and what it computed is in {larger}; "
             "sweep those values again to finish it, or delete that folder"
         )
+
+
+def worlds_in(path: str, asked: Scenario) -> int:
+    """Return how many worlds a store holds of this very question; 0 where it is of another one, or has none."""
+    if AXIS not in asked.sweep or not results.stores.store.exists(path):
+        return 0
+    text = str(results.stores.store.attributes(path).get("scenario", ""))
+    coordinates = results.stores.store.group(path)
+    if AXIS not in coordinates or not text or list(_other_question(path, text, asked)):
+        return 0
+    return int(coordinates[AXIS].shape[0])
 
 
 def _refuse(path: str, differ: list[str]) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dse.fronts.front_search import Front
     from results.solution import Solution
     from results.uncertainty.fresh import Estimate
+    from scenarios.question import Question
 
 NOT_WORLD = "The points are certified on these samples. What follows is estimated of the world"
 
@@ -25,9 +26,7 @@ def show_worlds(found: Front) -> None:
     question = found.question
     if question.uncertain is None or not found.points:
         return
-    measures = (f"{n}: {uncertain_words.named(m)}" for n, m in question.measures.items())
-    worlds = uncertain_words.sampling(question.uncertain.sampling)
-    say(textwrap.fill(f"{'; '.join(measures)}; over {worlds}", WIDTH))
+    show_measures(question)
     unproved = sum(s.status.value == "feasible" for s in found.points)
     if unproved:
         say(
@@ -50,6 +49,15 @@ def show_worlds(found: Front) -> None:
         kept = next(k for _, k in robust_fronts.broken(found))
         told = f"{' and '.join(kept.names)} is kept less often than the {percent(kept.asked or 0.0)} that was asked"
         say(f"Point{'s' * (len(wrong) > 1)} {', '.join(map(str, wrong))}: {told}")
+
+
+def show_measures(question: Question) -> None:
+    """Print what each objective is, and over which worlds; nothing where all is known."""
+    if question.uncertain is None:
+        return
+    measures = (f"{n}: {uncertain_words.named(m)}" for n, m in question.measures.items())
+    worlds = uncertain_words.sampling(question.uncertain.sampling)
+    say(textwrap.fill(f"{'; '.join(measures)}; over {worlds}", WIDTH))
 
 
 def _column(found: Front, name: str) -> list[Column]:

@@ -71,6 +71,7 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         waived=tuple(map(_text, record.get("waived", ()))),
         outside={n: _number(v) for n, v in record.get("outside", {}).items()},
         measure=_text(record.get("measure", "")),
+        sampling=_text(record.get("sampling", "")),
         worlds=int(_number(record.get("worlds", 0))),
         world=_text(record.get("world", "")),
         spread={n: (_number(low), _number(high)) for n, (low, high) in record.get("spread", {}).items()},

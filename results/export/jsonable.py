@@ -55,6 +55,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
     if solution.worlds:
         found |= {
             "measure": solution.measure,
+            "sampling": solution.sampling,
             "worlds": solution.worlds,
             "world": solution.world,
             "spread": {name: list(ends) for name, ends in solution.spread.items()},

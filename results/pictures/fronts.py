@@ -77,7 +77,7 @@ def _alone(dataset: xr.Dataset, names: list[str], points: Any, ax: Axes | None) 
     paper = sheet(title_of(dataset), ax=ax)
     (panel,) = paper.panels
     scales = [
-        axes.dress(panel, which, points[i, order], dataset[n], n)
+        axes.dress(panel, which, points[i, order], dataset[n], axes.measured(dataset, n))
         for i, (which, n) in enumerate(zip("xy", names, strict=True))
     ]
     across, up = (scale.factor * points[i, order] for i, scale in enumerate(scales))

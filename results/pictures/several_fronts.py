@@ -53,7 +53,9 @@ def draw(dataset: xr.Dataset, names: list[str], ax: Axes | None) -> Figure:
     paper = sheet(title_of(dataset), ax=ax)
     (panel,) = paper.panels
     scales = [
-        axes.dress(panel, which, np.asarray(dataset[n].values, float).ravel(), dataset[n], n)
+        axes.dress(
+            panel, which, np.asarray(dataset[n].values, float).ravel(), dataset[n], axes.measured(dataset, n)
+        )
         for which, n in zip("xy", names, strict=True)
     ]
     marks: dict[str, Any] = {}

@@ -132,6 +132,10 @@ class Comparison:
         between = tuple(_between(s, base) for s in self.sides)
         return Row(SIDE_BY_SIDE, name, side.units.get(self.goal, ""), values, self._ratios(values), between)
 
+    def _measured(self) -> bool:
+        """Whether any side is a measure over worlds."""
+        return any(s.solution.measure for s in self.sides)
+
     def not_shared(self) -> tuple[str, ...]:
         """Say what the answers do not share, and so cannot be compared in."""
         return tuple(self._not_shared())
@@ -140,6 +144,9 @@ class Comparison:
         if not self.goal and any(s.solution.objective_name for s in self.sides):
             goals = [f"{s.label}: {_wanted(s.solution)}" for s in self.sides]
             yield f"objectives differ ({'; '.join(goals)}), so that only metrics are compared"
+        if self.goal and len({_kind(s.solution) for s in self.sides}) > 1:
+            told = "; ".join(f"{s.label}: {_measure(s.solution)}" for s in self.sides)
+            yield f"measures differ ({told}), so that a ratio of objectives is between different things"
         answered = [s for s in self.sides if s.answered]
         for s in self.sides:
             if not s.answered:
@@ -181,6 +188,7 @@ class Comparison:
         facts = [
             ["status", *(s.solution.status.value for s in self.sides)],
             ["proved", *(_proved(s.solution) for s in self.sides)],
+            *([["measure", *(_measure(s.solution) for s in self.sides)]] if self._measured() else []),
         ]
         found = [(SIDE_BY_SIDE, facts)]
         for section in (SIDE_BY_SIDE, DESIGN, METRICS):
@@ -235,6 +243,9 @@ class Comparison:
             "status": (QUESTION, states, {"long_name": "status of the answer", **flags}),
             "machine": (QUESTION, [s.machine for s in self.sides], {"long_name": "machine"}),
         }
+        if self._measured():
+            told_as = {"long_name": "what the objective is over which worlds"}
+            found["measure"] = (QUESTION, [_measure(s.solution) for s in self.sides], told_as)
         goal = self._objective()
         for name in ("bound", "gap") if goal is not None else ():
             values = [getattr(s.solution, name) for s in self.sides]
@@ -260,6 +271,16 @@ class Comparison:
         labels = {QUESTION: (QUESTION, [s.label for s in self.sides], {"long_name": "question"})}
         title = f"{' and '.join(s.label for s in self.sides)}, with ratios to {base}"
         return xr.Dataset(found, labels, {"title": title, "baseline": base})
+
+
+def _measure(solution: Solution) -> str:
+    """Say what an objective is over which worlds."""
+    return solution.measure or "every number known"
+
+
+def _kind(solution: Solution) -> str:
+    """Return a measure without the samples that it is over: those may differ without the measure being another."""
+    return solution.measure.partition(" over ")[0] if "worst " not in solution.measure else solution.measure
 
 
 def ratio(value: Number, base: Number) -> float | None:

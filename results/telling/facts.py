@@ -114,7 +114,7 @@ class Facts(ByValue):
     over how many worlds, each a ``world``: "sample", or "vertex" or "world" of a box. Over samples ``metrics`` are
     means, and ``spread`` is what 5 % and 95 % of them are below; of a box they are nominal, with least and greatest.
     ``fresh``: what the design comes to in samples that it was not chosen on. ``measures``: of names among the metrics
-    that stand for a measure of another one which it is ("mean of energy").
+    that stand for a measure of another one which it is ("mean of energy"). ``sampling``: which samples, and why these.
     ``next_best``: where every design was tried, the next better one; None where there is no other, or none known.
     """
 
@@ -158,3 +158,4 @@ class Facts(ByValue):
     fresh: Fresh | None = None
     next_best: NextBest | None = None
     measures: Mapping[str, str] = field(default_factory=dict)
+    sampling: str = ""

@@ -48,6 +48,8 @@ def head(solution: Facts) -> list[tuple[str, str]]:
         found.append(("next best", words.next_best(solution, solution.next_best)))
     if solution.measure:
         found.append(("measure", solution.measure))
+    if solution.sampling:
+        found.append(("samples", solution.sampling))
     if solution.runaway and solution.runaway not in solution.message:
         found.append(("unbounded in", solution.runaway))
     if solution.held:

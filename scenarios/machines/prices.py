@@ -21,8 +21,8 @@ from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape, Sweep
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_SIDE = re.compile(r"\.(min|max|within)$")
-_SECTIONS = frozenset({"given", "limits", "decide"})
+_SIDE = re.compile(r"\.(min|max|within|spread)$")
+_SECTIONS = frozenset({"given", "limits", "decide", "uncertain"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,12 @@ from scenarios.language.errors import meant, shown
 from scenarios.language.reading import Reader, choice
 from scenarios.language.schema import Shape, Sweep
 from scenarios.machines.machine_tables import known
+from scenarios.uncertainty import chance_axes
 
 _KINDS = {"limits": "limit", "decide": "decide"}
 WORD_SIZE = MACHINE_PREFIX + "word_size"
 MOST_VALUES = 10_000_000
 WITHIN_AXIS = Quantity("within", "w", "", "how far from its optimum, as a share of it", maximum=1000.0)
-PROBABILITY_AXIS = Quantity(
-    "probability", "P", "", "probability with which it holds in the world", maximum=1.0
-)
 HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
 # names a dataset needs for itself
 _OWN_NAMES = """objective bound gap status seconds elasticity binding limit front region setting message
@@ -33,9 +31,10 @@ RESERVED = frozenset(_OWN_NAMES.split())
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an axis changes: the machine, a given, one side of a limit, or one bound of a decision.
+    """What an axis changes: the machine, a given, one side of a limit, one bound of a decision, a measure, a spread.
 
-    ``divided``: a given number whose divisors something decided may be.
+    Of a measure ``name`` is that under [objective.measures], empty for that of the objective. ``divided``: a given
+    number whose divisors something decided may be.
     """
 
     kind: str
@@ -94,6 +93,10 @@ def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
         # noted where the entries of the map were read
         return None
     section, _, rest = path.partition(".")
+    if section == "objective" and rest:
+        return _made(chance_axes.level(reader, shape, key, rest))
+    if section == "uncertain" and rest:
+        return _made(chance_axes.spread(reader, shape, key, rest))
     if section in {"limits", "decide"} and rest:
         return _bound(reader, shape, key, section, rest)
     name = rest if section == "given" and rest else path
@@ -137,7 +140,7 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     if section == "limits" and side == "within" and name:
         return _share(reader, shape, key, name)
     if section == "limits" and side == "probability" and name:
-        return _promise(reader, shape, key, name)
+        return _made(chance_axes.promise(reader, shape, key, name))
     sides = ("min", "max") if section == "limits" else ("min", "max", "max_halvings")
     if side not in sides or not name:
         ways = " or ".join(f"{section}.{name or rest}.{s}" for s in sides[:2])
@@ -156,6 +159,10 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     return None
 
 
+def _made(found: tuple[str, str, str] | None) -> Target | None:
+    return None if found is None else Target(*found)
+
+
 def _share(reader: Reader, shape: Shape, key: str, name: str) -> Target | None:
     entry = shape.limits.get(name)
     if entry is None or entry.within is None:
@@ -163,15 +170,6 @@ def _share(reader: Reader, shape: Shape, key: str, name: str) -> Target | None:
         reader.findings.add(key, wrong, f"write [limits] {name} = {{ within = 0.05 }} too")
         return None
     return Target("within", name, "within")
-
-
-def _promise(reader: Reader, shape: Shape, key: str, name: str) -> Target | None:
-    entry = shape.limits.get(name)
-    if entry is None or entry.probability is None:
-        wrong = f"{name} has no probability to sweep"
-        reader.findings.add(key, wrong, f"write [limits] {name} = {{ …, probability = 0.95 }} too")
-        return None
-    return Target("probability", name, "probability")
 
 
 def _bound_of_decided(reader: Reader, shape: Shape, key: str, aim: Target) -> Target | None:
@@ -213,8 +211,8 @@ def quantity(reader: Reader, aim: Target) -> Quantity | None:
         return HALVINGS_AXIS
     if aim.kind == "within":
         return WITHIN_AXIS
-    if aim.kind == "probability":
-        return PROBABILITY_AXIS
+    if aim.kind in chance_axes.KINDS:
+        return chance_axes.quantity(reader, aim.kind, aim.name, aim.side)
     return reader.parameters[aim.name] if aim.kind in {"given", "decide"} else reader.quantity(aim.name)
 
 
@@ -341,6 +339,8 @@ def numbers(
 
 def possible(reader: Reader, key: str, value: float | None, aim: Target, q: Quantity) -> float | None:
     """Return a number that the quantity of an axis can have; None, and a mistake noted, where it cannot."""
+    if aim.kind in chance_axes.LEVELS and not chance_axes.possible(reader, key, value, aim.side):
+        return None
     positive = aim.kind == "decide" and aim.side != "max_halvings"
     found = reader.inside(key, value, q, positive=positive)
     return reader.whole_number(key, found, q) if aim.kind == "given" else found

@@ -11,6 +11,7 @@ from typing import Any
 from scenarios.decisions import halved
 from scenarios.question import STRETCH, Decision, Limit, Question, settled
 from scenarios.sweep.axes import Target
+from scenarios.uncertainty.chance_axes import SPREAD
 from scenarios.uncertainty.distributions import Joint
 
 Values = Sequence[float] | Sequence[str]
@@ -110,6 +111,7 @@ class Grid:
         values = [(c.target, _plain(c.of.values[index[c.along]])) for c in self.changes]
         base = self.bases[tuple(value for aim, value in values if aim.structural)]
         given, limits, decide, joint = dict(base.given), base.limits, base.decide, base.joint
+        chance: dict[str, Any] = {}
         for aim, value in values:
             if aim.kind == "given":
                 given[aim.name] = value
@@ -119,9 +121,11 @@ class Grid:
                 limits = tuple(replace(x, within=float(value)) if x.name == aim.name else x for x in limits)
             elif aim.kind == "probability":
                 joint, limits = _promised(joint, limits, aim.name, float(value))
+            elif aim.kind in ("measure", SPREAD):
+                chance |= _chanced(replace(base, **chance), aim, float(value))
             elif aim.kind == "decide":
                 decide = tuple(_decision(d, aim, float(value)) for d in decide)
-        return settled(replace(base, given=given, limits=limits, decide=decide, joint=joint))
+        return settled(replace(base, given=given, limits=limits, decide=decide, joint=joint, **chance))
 
     def kinds(self) -> Iterator[tuple[int, ...]]:
         """Go through one place for each combination of what is more than a number along the axes."""
@@ -162,6 +166,24 @@ def _promised(
     if joint is not None and not any(x.name == name for x in limits):
         return replace(joint, probability=value), found
     return joint, found
+
+
+def _chanced(question: Question, aim: Target, value: float) -> dict[str, Any]:
+    """Return what changes of a question with another level of a measure, or another spread of a distribution."""
+    if aim.kind == "measure" and not aim.name:
+        assert question.measure is not None, "its level is swept"
+        return {"measure": replace(question.measure, level=value)}
+    if aim.kind == "measure":
+        measures = {**question.measures, aim.name: replace(question.measures[aim.name], level=value)}
+        goals = [o.name for o in question.objectives]
+        # of a single objective by a measure of its own it stands in both places
+        own = {"measure": measures[aim.name]} if goals == [aim.name] else {}
+        return {"measures": measures, **own}
+    found = question.uncertain
+    assert found is not None, "its spread is swept"
+    marginal = found.marginals[aim.name]
+    wider = replace(marginal, numbers=(marginal.numbers[0], value))
+    return {"uncertain": replace(found, marginals={**found.marginals, aim.name: wider})}
 
 
 def _plain(value: float | str) -> float | str:

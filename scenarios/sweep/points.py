@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -25,6 +26,8 @@ from scenarios.sweep.axes import Slot, Target
 from scenarios.sweep.grids import Column, Grid, GridAxis
 from scenarios.sweep.tables import Table
 from scenarios.uncertainty import chances
+from scenarios.uncertainty.chance_axes import SPREAD
+from scenarios.uncertainty.distributions import MOST_CUT
 
 
 def build(shape: Shape, roles: Roles) -> Grid | None:
@@ -287,6 +290,10 @@ def _axis_values(
         if values is not None:
             found[slot] = values
             _not_reversed(shape, roles, slot, base, values)
+            _not_cut(roles, slot, base, values, axes.listed(shape, slot)[0])
+            if aim.kind == "probability":
+                asked = [float(v) for v in values]
+                chances.promised_along(roles.reader, axes.listed(shape, slot)[0], aim.name, asked, base)
     return found
 
 
@@ -301,6 +308,12 @@ def _own_value(shape: Shape, base: Question, aim: Target) -> float | None:
         return shape.limits[aim.name].within
     if aim.kind == "probability":
         return shape.limits[aim.name].probability
+    if aim.kind == "measure":
+        assert shape.objective is not None, "its level is swept"
+        entry = shape.objective.measures[aim.name] if aim.name else shape.objective
+        return float(getattr(entry, aim.side))
+    if aim.kind == SPREAD:
+        return None if base.uncertain is None else base.uncertain.marginals[aim.name].numbers[1]
     return _bound(base, aim, aim.side)
 
 
@@ -308,6 +321,21 @@ def _bound(base: Question, aim: Target, side: str) -> float | None:
     entries: tuple[Limit | Decision, ...] = base.limits if aim.kind == "limit" else base.decide
     entry = next((e for e in entries if e.name == aim.name), None)
     return None if entry is None else entry.minimum if side == "min" else entry.maximum
+
+
+def _not_cut(roles: Roles, slot: Slot, base: Question, values: AxisValues, key: str) -> None:
+    """Note a spread at which too much of a distribution lies outside the domain of its quantity."""
+    aim = roles.targets[slot]
+    if aim.kind != SPREAD or base.uncertain is None:
+        return
+    marginal = base.uncertain.marginals[aim.name]
+    for v in values:
+        cut = replace(marginal, numbers=(marginal.numbers[0], float(v))).outside()
+        if cut > MOST_CUT:
+            share = f"{100 * cut:.3g} % of the distribution of {aim.name}"
+            wrong = f"with the spread {float(v):.6g} {share} lies outside its domain"
+            roles.reader.findings.add(key, wrong, f"keep to spreads at which at most {MOST_CUT:g} does")
+            return
 
 
 def _not_reversed(shape: Shape, roles: Roles, slot: Slot, base: Question, values: AxisValues) -> None:

@@ -150,7 +150,9 @@ def _of_spreads(
             heads.setdefault(path, {})[name] = column
     changed = dict(spreads)
     for path, columns in heads.items():
-        table = _table("uncertain", folder, path, columns, findings)
+        # each number's own lines are named, and of a file that cannot be read those of the first
+        places = {name: f"uncertain.{name}.column" for name in columns}
+        table = _table(f"uncertain.{next(iter(columns))}", folder, path, columns, findings, places)
         if table is None:
             findings.broken.update(f"uncertain.{name}.table" for name in columns)
             continue
@@ -162,8 +164,18 @@ def _of_spreads(
     return {**data, "uncertain": {**sampling, **changed}}
 
 
-def _table(key: str, folder: Path, path: str, columns: Mapping[str, str], findings: Findings) -> Table | None:
-    """Read the columns of a file that are used, and note mistakes; None where no rows of any can be read."""
+def _table(
+    key: str,
+    folder: Path,
+    path: str,
+    columns: Mapping[str, str],
+    findings: Findings,
+    places: Mapping[str, str] | None = None,
+) -> Table | None:
+    """Read the columns of a file that are used, and note mistakes; None where no rows of any can be read.
+
+    ``places``: the keys at which the columns are named, unless they are below ``key``.columns.
+    """
     place = f"{key}.table"
     try:
         sheet = csv_files.read((folder / path).resolve())
@@ -179,17 +191,17 @@ def _table(key: str, folder: Path, path: str, columns: Mapping[str, str], findin
         findings.add(place, f"{path} has no rows", right)
     elif len(sheet.lines) > MOST_ROWS:
         findings.add(place, f"{path} has {len(sheet.lines)} rows", f"keep to {MOST_ROWS:.0e} of them")
-    found = {p: _column(f"{key}.columns", sheet, path, p, head, findings) for p, head in columns.items()}
+    at = places or {p: f"{key}.columns.{shown(p) if '.' in p else p}" for p in columns}
+    found = {p: _column(at[p], sheet, path, head, findings) for p, head in columns.items()}
     kept = {p: c for p, c in found.items() if c is not None}
     if not kept or not sheet.lines or len(sheet.lines) > MOST_ROWS:
         return None
     return Table(MARK + checksum(kept), kept, lines=sheet.lines)
 
 
-def _column(key: str, sheet: Sheet, file: str, path: str, head: str, findings: Findings) -> Cells | None:
-    """Read one column, and note what is wrong; None where it is not there, or is no column of numbers."""
+def _column(at: str, sheet: Sheet, file: str, head: str, findings: Findings) -> Cells | None:
+    """Read one column, named at the key ``at``, and note what is wrong; None where it is not there or no numbers."""
     places = [i for i, h in enumerate(sheet.heads) if head in (h, name_and_unit(h)[0])]
-    at = f"{key}.{shown(path) if '.' in path else path}"
     if len(places) != 1:
         wrong = f"{file} has {len(places) or 'no'} column{'s' * (len(places) > 1)} {shown(head)}"
         right = "keep one of them" if places else meant(head, sheet.heads)

@@ -426,7 +426,6 @@ def _promises(
     promises = {x.name: (x.probability, x.confidence) for x in question.limits if x.probability is not None}
     if joint is not None:
         promises[JOINT] = (joint.probability, joint.confidence)
-    counted = sum(d.choices is None for d in question.decide)
     for name, (probability, confidence) in promises.items():
         key = f"limits.{name}.probability"
         if confidence and sampling.method != "random":
@@ -435,9 +434,24 @@ def _promises(
             )
             right = 'write method = "random", or confidence = 0 for the limit in the samples only'
             reader.findings.add("uncertain.sampling.method", wrong, right)
-        needed = least_samples(probability, confidence, counted)
-        if sampling.samples < needed:
-            sure = f" with confidence {confidence:g}" if confidence else ""
-            wrong = f"{sampling.samples} samples cannot show a probability of {probability:g}{sure}"
-            right = f"write [uncertain.sampling] samples = {needed} or more"
-            reader.findings.add(key, wrong, right)
+        _enough(reader, key, probability, confidence, question, sampling)
+
+
+def promised_along(reader: Reader, key: str, name: str, values: Sequence[float], question: Question) -> None:
+    """Note the greatest probability on an axis that the samples cannot show."""
+    held = [x for x in (*question.limits, question.joint) if x is not None and x.probability is not None]
+    entry = next((x for x in held if getattr(x, "name", JOINT) == name), None)
+    if entry is not None and question.uncertain is not None:
+        _enough(reader, key, max(values), entry.confidence, question, question.uncertain.sampling)
+
+
+def _enough(
+    reader: Reader, key: str, probability: float, confidence: float, question: Question, sampling: Sampling
+) -> None:
+    counted = sum(d.choices is None for d in question.decide)
+    needed = least_samples(probability, confidence, counted)
+    if sampling.samples < needed:
+        sure = f" with confidence {confidence:g}" if confidence else ""
+        wrong = f"{sampling.samples} samples cannot show a probability of {probability:g}{sure}"
+        right = f"write [uncertain.sampling] samples = {needed} or more"
+        reader.findings.add(key, wrong, right)

@@ -54,11 +54,23 @@ def sampling(of: Sampling) -> str:
     return f"{of.samples} worlds, {_METHODS[of.method]}, seed {of.seed}"
 
 
+def why(question: Question) -> str:
+    """Say which samples a question takes, and why these: means differ a little between them."""
+    assert question.uncertain is not None, "only what is uncertain is sampled"
+    method = question.uncertain.sampling.method
+    promised = question.joint is not None or any(x.probability is not None for x in question.limits)
+    if method == "random" and promised:
+        return "independent samples, since a limit has a probability; else a Sobol sequence would be taken"
+    if method == "sobol" and not promised:
+        return "a scrambled Sobol sequence, since no limit has a probability"
+    return f"{_METHODS[method]}, as the file asks"
+
+
 def measure(of: Measure | None) -> str:
     """Say by what of its distribution an objective is judged."""
     if of is None:
         return "none: each world is decided by itself"
-    if of.kind == "mean":
+    if of.kind == "mean" or (of.kind == "cvar" and not of.level):
         return "the mean"
     if of.kind == "worst":
         return "the worst"
@@ -74,8 +86,8 @@ def measure(of: Measure | None) -> str:
 def named(of: Measure, name: str = "") -> str:
     """Say a measure in a few words: "mean of energy"; ``name``: of the metric, where the measure does not say it."""
     what = of.of or name
-    if of.level is None:
-        return f"{of.kind} of {what}"
+    if not of.level:
+        return f"{'mean' if of.kind == 'cvar' else of.kind} of {what}"
     if of.kind == "quantile":
         return f"{100 * of.level:.6g} % quantile of {what}"
     return f"mean of the worst {100 * (1 - of.level):.6g} % of {what}"

@@ -25,6 +25,7 @@ from formulations.uncertainty.measures import WORST, Measured, Quantile, Weighin
 from formulations.uncertainty.worlds import Worlds, judged, of_values
 from results.uncertainty import estimates
 from scenarios.question import Decision, Question, combinations
+from scenarios.uncertainty.chances import JOINT
 from scenarios.uncertainty.drawing import draw
 from solvers.promises import chance, chance_scan
 from solvers.promises.chance import Chance
@@ -101,7 +102,10 @@ def may_fail(question: Question, promise: Promise, size: int) -> int:
 def _few(promise: Promise, size: int, needed: int) -> str:
     what = " and ".join(promise.names)
     sure = f" with {100 * promise.confidence:g} % confidence" if promise.confidence else ""
-    text = f"{size} samples cannot tell whether {what} holds with probability {promise.probability:g}{sure}"
+    at = f"at limits.{promise.names[0] if len(promise.names) == 1 else JOINT}.probability = {promise.probability:g}"
+    text = (
+        f"{at} {size} samples cannot tell whether {what} holds with probability {promise.probability:g}{sure}"
+    )
     return (
         f"{text}: that takes {needed} at least; write samples = {needed} or more under [uncertain.sampling]"
     )

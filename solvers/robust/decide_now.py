@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from formulations.arithmetics import failures
 from formulations.uncertainty.measures import WORST, Weighing
-from formulations.uncertainty.worlds import Cap, Worlds, of_values
+from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
 from results.solution import Solution, Status
 from results.uncertainty.fresh import Fresh
 from scenarios.question import Question, fixed
 from scenarios.questions import question as question_of
+from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.distributions import Marginal, Measure
 from scenarios.uncertainty.drawing import box, draw, listed
 from solvers.promises import chances
@@ -49,6 +50,7 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
     """
     began = time.perf_counter()
     assert question.uncertain is not None, "only what is uncertain has worlds"
+    original = question
     try:
         question, caps = parted(question)
         measure = question.measure or Measure("worst")
@@ -56,10 +58,14 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
         solution = _over(question, samples, measure, brief=brief)
         if fresh and solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
             solution = dataclasses.replace(solution, fresh=validated(question, solution))
+    except chances.TooFew as problem:
+        # it names the limit and its probability, which may be that of a point on an axis
+        solution = Solution(Status.ERROR, message=str(problem), certificate="no design was looked for")
     except Exception as problem:
         text = failures.in_words(question, problem)
         solution = Solution(Status.ERROR, message=text, certificate="the solver failed")
-    return dataclasses.replace(solution, seconds=time.perf_counter() - began)
+    told = uncertain_words.why(original) if solution.world == SAMPLE else ""
+    return dataclasses.replace(solution, sampling=told, seconds=time.perf_counter() - began)
 
 
 def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
@@ -166,8 +172,8 @@ def _words(measure: Measure, goal: str, drawn: str) -> str:
     goal = measure.of or goal
     if not goal:
         return f"limits in {drawn}"
-    if measure.kind == "cvar":
+    if measure.kind == "cvar" and measure.level:
         return f"mean of {goal} over the worst {100 * (1 - (measure.level or 0.0)):.4g} % of {drawn}"
     if measure.kind == "quantile":
         return f"{100 * (measure.level or 0.0):.4g} % quantile of {goal} over {drawn}"
-    return f"{measure.kind} of {goal} over {drawn}"
+    return f"{'mean' if measure.kind == 'cvar' else measure.kind} of {goal} over {drawn}"

@@ -23,6 +23,9 @@ STEP = "it turns on a step"
 NO_MODEL = {
     "dvfs_sure_energy_or_time_front": UNCERTAIN,
     "matmul_mean_energy_or_sure_time_front": UNCERTAIN,
+    "roofline_energy_by_quantile_sweep": UNCERTAIN,
+    "roofline_energy_by_spread_sweep": UNCERTAIN,
+    "roofline_energy_by_tail_sweep": UNCERTAIN,
     "roofline_mean_energy_or_slow_tenth_front": UNCERTAIN,
     "dvfs_setting_within_measurement_error": UNCERTAIN,
     "matmul_as_printed_or_as_derived": UNCERTAIN,

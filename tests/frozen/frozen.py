@@ -73,8 +73,10 @@ def _goals(source: Mapping[str, Any]) -> Iterator[tuple[str, Record]]:
     if not isinstance(wanted, list):
         yield "", {}
         return
+    measures = source["objective"].get("measures", {})
     for name in wanted:
-        yield name, {"objective": {way: name}}
+        own = {"measures": {name: measures[name]}} if name in measures else {}
+        yield name, {"objective": {way: name, **own}}
 
 
 def _machines(source: Mapping[str, Any]) -> Iterator[str | None]:

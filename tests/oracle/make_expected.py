@@ -32,6 +32,7 @@ import oracle_plans
 import oracle_prices
 import oracle_reading as reading
 import oracle_robust_fronts
+import oracle_robust_sweeps
 import oracle_roofline
 import oracle_serving
 import oracle_settings
@@ -93,6 +94,7 @@ TYPED = (
     oracle_uncertain,
     oracle_chances,
     oracle_serving,
+    oracle_robust_sweeps,
 )
 
 

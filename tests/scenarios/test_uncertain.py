@@ -117,7 +117,7 @@ WRONG = [
     ),
     (
         asked({"bodies": {"table": "none.csv", "column": "n"}}),
-        "uncertain.table",
+        "uncertain.bodies.table",
         "cannot be read",
         "path of a CSV file",
     ),

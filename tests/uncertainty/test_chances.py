@@ -164,7 +164,8 @@ def test_too_few_samples_say_how_many_it_takes():
     # (1 - p)-tails by hand: the least N with 0.9^N + N 0.1 0.9^(N-1) <= 0.01
     needed = next(n for n in itertools.count(1) if 0.9**n + n * 0.1 * 0.9 ** (n - 1) <= 0.01)
     with pytest.raises(
-        chances.TooFew, match=f"^10 samples cannot tell whether time .* samples = {needed} or more"
+        chances.TooFew,
+        match=f"^at limits.time.probability = .* 10 samples cannot tell whether time .* samples = {needed} or more",
     ):
         chances.may_fail(worlds.nominal, promise, 10)
     # what the reader of the file says is the same number
