@@ -73,6 +73,12 @@ class Worlds:
         counted = None if self.counted is None else int((take < self.counted).sum())
         return replace(self, every=every, size=take.size, counted=counted)
 
+    def eased(self, name: str, factor: float) -> Worlds:
+        """Return the worlds with one limit of the user's relaxed by a factor."""
+        return replace(
+            self, nominal=_eased(self.nominal, name, factor), every=_eased(self.every, name, factor)
+        )
+
     def uncertain(self) -> dict[str, Array]:
         """Return the uncertain numbers by name, one for each world."""
         return {n: v for n, v in self.every.given.items() if np.ndim(v) == 1}  # type: ignore[misc]
@@ -83,6 +89,20 @@ class Worlds:
             (chosen, replace(self, nominal=nominal, every=fixed(self.every, dict(chosen))))
             for chosen, nominal in combinations(self.nominal)
         ]
+
+
+def _eased(question: Question, name: str, factor: float) -> Question:
+    limits = tuple(
+        replace(
+            x,
+            minimum=None if x.minimum is None else x.minimum / factor,
+            maximum=None if x.maximum is None else x.maximum * factor,
+        )
+        if x.name == name
+        else x
+        for x in question.limits
+    )
+    return replace(question, limits=limits)
 
 
 def _number(v: Any, i: int) -> Any:

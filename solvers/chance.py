@@ -26,7 +26,7 @@ from formulations.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Row, Variable
 from formulations.robust import Posed, certain, folded
 from results.solution import Status
-from solvers import removal, removal_bounds, removal_whole, robust_geometric
+from solvers import removal, removal_bounds, removal_whole
 from solvers.gp_terms import LOG_ZERO
 from solvers.outcome import Outcome
 from solvers.removal import Removed, Rows, Sampled
@@ -197,7 +197,7 @@ def _goal(
 
 
 def _exact(asked: Posed, measure: Weighing) -> Posynomial:
-    found = robust_geometric.exact_goal(asked, measure)
+    found = robust.exact_goal(asked, measure)
     whole = None if found is None else folded(found)
     if whole is None:
         raise NotPosynomial(TOGETHER)

@@ -93,9 +93,7 @@ def _by_halves(worlds: Worlds, name: str) -> float | None:
         return None
 
     def met(factor: float) -> bool:
-        eased = dataclasses.replace(
-            worlds, nominal=_eased(worlds.nominal, name, factor), every=_eased(worlds.every, name, factor)
-        )
+        eased = worlds.eased(name, factor)
         try:
             found = found_by(eased, WORST, kept=frozenset(k.name for k in _keys(eased)), tied=False)
         except CannotTake:
@@ -111,17 +109,3 @@ def _by_halves(worlds: Worlds, name: str) -> float | None:
         middle = (low + high) / 2
         low, high = (low, middle) if met(math.exp(middle)) else (middle, high)
     return math.exp(high)
-
-
-def _eased(question: Question, name: str, factor: float) -> Question:
-    limits = tuple(
-        dataclasses.replace(
-            x,
-            minimum=None if x.minimum is None else x.minimum / factor,
-            maximum=None if x.maximum is None else x.maximum * factor,
-        )
-        if x.name == name
-        else x
-        for x in question.limits
-    )
-    return dataclasses.replace(question, limits=limits)
