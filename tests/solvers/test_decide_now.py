@@ -344,6 +344,18 @@ def test_two_limits_that_exclude_each_other_in_some_world() -> None:
     assert solved(limits={"time": {"max": "60 ms"}, "power": {"max": power * (1 + 1e-6)}}).status == "optimal"
 
 
+def test_the_end_that_would_have_to_give_is_the_one_that_is_told() -> None:
+    few = {"uncertain": {**NBODY["uncertain"], "sampling": {"samples": 4}}}
+    # of 50 bodies no design takes as long as that: the upper end does not help, the lower one does
+    few |= {"given": {"bodies": 50, "flops_per_pair": 10}, "decide": {"processors": {"max": 8}, "memory": {}}}
+    fast = solved(**few, limits={"time": {"min": "1 s", "max": "2 s"}})
+    assert fast.status == "infeasible"
+    assert 1e-7 < fast.conflict["time"] < 1.0
+    assert (
+        solved(**few, limits={"time": {"min": 0.999 * fast.conflict["time"], "max": 2}}).status == "optimal"
+    )
+
+
 def test_what_the_time_limit_is_worth() -> None:
     """The sensitivity beside a difference of two answers."""
     told = solved(objective={"minimize": "energy", "cvar": 0.9})
