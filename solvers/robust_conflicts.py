@@ -66,7 +66,7 @@ def _would_do(
         for side, end, sign in (("max", high, 1.0), ("min", low, -1.0)):
             factor = _by_halves(worlds, name, (side,), promised)
             if factor is not None:
-                return float(end) * factor**sign
+                return float(end * factor**sign)
         return None
     try:
         if promised:
