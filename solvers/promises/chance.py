@@ -31,7 +31,6 @@ from solvers.geometric.gp_terms import LOG_ZERO
 from solvers.outcome import Outcome
 from solvers.promises import removal, removal_bounds, removal_whole
 from solvers.promises.removal import Removed, Rows, Sampled
-from solvers.robust import robust_geometric
 
 Array = NDArray[np.float64]
 LEVEL = "level"
@@ -199,7 +198,7 @@ def _goal(
 
 
 def _exact(asked: Posed, measure: Weighing) -> Posynomial:
-    found = robust_geometric.exact_goal(asked, measure)
+    found = robust.exact_goal(asked, measure)
     whole = None if found is None else folded(found)
     if whole is None:
         raise NotPosynomial(TOGETHER)
