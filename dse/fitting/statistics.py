@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,17 @@ def correlations(jacobian: Array) -> Array:
     wide = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
     found: Array = covariance / np.outer(wide, wide)
     return found
+
+
+def correlated(jacobian: Array, names: Sequence[str]) -> tuple[tuple[str, str, float], ...]:
+    """Return the correlations of least-squares parameters by pairs of names, to four digits.
+
+    ``names``: of the columns. One of zeros, which no run shows, has none.
+    """
+    shown = np.flatnonzero(np.abs(jacobian).max(axis=0) > 0)
+    found = correlations(jacobian[:, shown])
+    pairs = combinations(range(shown.size), 2)
+    return tuple((names[shown[i]], names[shown[j]], round(float(found[i, j]), 4)) for i, j in pairs)
 
 
 def dependent(columns: Array, names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -24,6 +24,7 @@ from formulations.arithmetics.maxima import is_maximum, names_in, split
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio
 from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem, Row, Variable, formulate, symbolic
+from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import Worlds
 
 Array = NDArray[np.float64]
@@ -31,6 +32,7 @@ Point = Mapping[str, float]
 APART = 256
 """Worlds that are run one by one where they do not have the same terms."""
 GAINS = "a maximum from which something gains"
+RATIOS = "the mean of a ratio of sums over the worlds"
 SUM = "the larger of two quotients by sums"
 
 
@@ -233,3 +235,46 @@ def folded(goal: Goal) -> Posynomial | None:
     if not goal.denominator.is_monomial:
         return None
     return goal.numerator * goal.denominator.power(-1.0)
+
+
+def exact_goal(asked: Posed, measure: Weighing) -> Goal | None:
+    """The measure of the objective as one posynomial, where it is one; None where it takes cuts."""
+    goal = asked.goal
+    if goal is None:
+        return None
+    whole = folded(goal)
+    if whole is None:
+        return None if measure.share * asked.worlds.measured <= 1 else _ratio_exact(goal)
+    if certain(whole):
+        return replace(goal, numerator=at_world(whole, 0), denominator=ONE)
+    if whole.is_monomial and not _maxima_in(whole):
+        # one number times the same design in every world: the measure of that number
+        ((key, c),) = whole.terms.items()
+        first = np.broadcast_to(c, (asked.worlds.size,))[: asked.worlds.measured]
+        level = measure.value(goal.to_user(np.log(first)), maximize=goal.sign < 0)
+        level = 2.0 ** (goal.sign * level) if goal.log2 else level**goal.sign
+        return replace(goal, numerator=Posynomial({key: float(level)}), denominator=ONE)
+    if goal.log2 and measure.share * asked.worlds.measured > 1:
+        # the mean of logarithms lies below the logarithm of the mean
+        raise NotPosynomial("the mean of a logarithm of a sum over the worlds")
+    if goal.sign < 0 and measure is not WORST and measure.share > 0:
+        raise NotPosynomial(RATIOS)
+    if measure.share >= 1.0 and goal.sign > 0 and not _maxima_in(whole):
+        mean = np.full(asked.worlds.measured, 1.0 / asked.worlds.measured)
+        return replace(goal, numerator=weighted(whole, mean), denominator=ONE)
+    return None
+
+
+def _ratio_exact(goal: Goal) -> Goal:
+    """The objective as it is where it divides by a sum and is the same in every world."""
+    if certain(goal.numerator) and certain(goal.denominator):
+        return replace(
+            goal,
+            numerator=at_world(goal.numerator, 0),
+            denominator=at_world(goal.denominator, 0),
+        )
+    raise NotPosynomial(RATIOS)
+
+
+def _maxima_in(p: Posynomial) -> bool:
+    return any(is_maximum(v) for key in p.terms for v, _ in key)

@@ -6,7 +6,7 @@ of N numbers where something is uncertain, so that one run of the model's equati
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,6 +112,11 @@ class Worlds:
         )
         return replace(self.every, limits=(*self.every.limits, *limits))
 
+    def eased(self, name: str, factor: float, sides: Container[str] = ("min", "max")) -> Worlds:
+        """Return the worlds with one limit of the user's relaxed by a factor, at these of its ends."""
+        nominal, every = (_eased(q, name, factor, sides) for q in (self.nominal, self.every))
+        return replace(self, nominal=nominal, every=every)
+
     def uncertain(self) -> dict[str, Array]:
         """Return the uncertain numbers by name, one for each world."""
         return {n: v for n, v in self.every.given.items() if np.ndim(v) == 1}  # type: ignore[misc]
@@ -122,6 +127,20 @@ class Worlds:
             (chosen, replace(self, nominal=nominal, every=fixed(self.every, dict(chosen))))
             for chosen, nominal in combinations(self.nominal)
         ]
+
+
+def _eased(question: Question, name: str, factor: float, sides: Container[str]) -> Question:
+    limits = tuple(
+        replace(
+            x,
+            minimum=x.minimum if x.minimum is None or "min" not in sides else x.minimum / factor,
+            maximum=x.maximum if x.maximum is None or "max" not in sides else x.maximum * factor,
+        )
+        if x.name == name
+        else x
+        for x in question.limits
+    )
+    return replace(question, limits=limits)
 
 
 def _number(v: Any, i: int) -> Any:

@@ -31,7 +31,7 @@ from solvers.geometric.gp_terms import LOG_ZERO
 from solvers.outcome import Outcome
 from solvers.promises import removal, removal_bounds, removal_whole
 from solvers.promises.removal import Removed, Rows, Sampled
-from solvers.robust import robust_caps, robust_geometric
+from solvers.robust import robust_caps
 
 Array = NDArray[np.float64]
 LEVEL = "level"
@@ -206,7 +206,7 @@ def _goal(
 
 
 def _exact(asked: Posed, measure: Weighing) -> Posynomial:
-    found = robust_geometric.exact_goal(asked, measure)
+    found = robust.exact_goal(asked, measure)
     whole = None if found is None else folded(found)
     if whole is None:
         raise NotPosynomial(TOGETHER)

@@ -23,13 +23,15 @@ from formulations.tolerances import HOLDS
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile, Weighing
 from formulations.uncertainty.worlds import Worlds, judged, of_values
+from results.solution import Status
 from results.uncertainty import estimates
 from scenarios.question import Decision, Question, combinations
 from scenarios.uncertainty.chances import JOINT
 from scenarios.uncertainty.drawing import draw
 from solvers.promises import chance, chance_scan
 from solvers.promises.chance import Chance
-from solvers.robust.robust_geometric import Found
+from solvers.robust import robust_geometric
+from solvers.robust.robust_geometric import DISCRETE, Found
 
 MOST_NAMES = 64
 FEW = 16
@@ -177,7 +179,8 @@ def found(worlds: Worlds, measure: Measured, asked: Sequence[Counted], kept: fro
     ``kept``: names of the limits that count (None: all). Raises NotPosynomial where no method here takes it.
     """
     chances = _chances(worlds, measure, asked)
-    if chance_scan.few(worlds):
+    few = chance_scan.few(worlds)
+    if few:
         chosen = chance_scan.minimise(worlds, measure, chances, kept)
     else:
         weighing = measure if isinstance(measure, Weighing) else None
@@ -186,7 +189,40 @@ def found(worlds: Worlds, measure: Measured, asked: Sequence[Counted], kept: fro
     for c, out in zip(chances, chosen.left_out, strict=False):
         for name in c.names:
             left_out[name] = left_out.get(name, frozenset()) | out
-    return Found(chosen.outcome, left_out=left_out)
+    told = Found(chosen.outcome, left_out=left_out, unweighed=DISCRETE if few else "")
+    if few or kept is not None or chosen.outcome.x is None or not worlds.nominal.objectives:
+        return told
+    if isinstance(measure, Quantile):
+        return replace(told, unweighed="which samples lie above the level changes with a limit")
+    if len({n for c in chances for n in c.names}) < sum(len(c.names) for c in chances):
+        return replace(told, unweighed="a limit stands in two probabilities")
+    return _settled(robust.posed(worlds), measure, told)
+
+
+def _settled(asked: robust.Posed, measure: Weighing, found: Found) -> Found:
+    """Settle ties and say what limits are worth, with the samples that fail left as they are.
+
+    Relaxing a limit buys at least as much as it does for these samples, since others may then be left out.
+    """
+    outcome = found.outcome
+    try:
+        again = robust_geometric.minimise(asked, measure, left_out=found.left_out)
+    except (NotPosynomial, CannotTake) as refusal:
+        return replace(found, unweighed=str(refusal))
+    other = again.outcome
+    if other.status is not Status.OPTIMAL or other.x is None or other.bound is None:
+        return replace(found, unweighed=robust_geometric.UNKNOWN)
+    words = (
+        f"{outcome.certificate}; ties and sensitivities are those with the samples that fail left as they are"
+    )
+    worth = {key: (value, True) for key, (value, _) in again.worth.items()}
+    return replace(
+        found,
+        outcome=replace(outcome, x=other.x, certificate=words),
+        worth=worth,
+        ranges=again.ranges,
+        unweighed=again.unweighed,
+    )
 
 
 def failing(worlds: Worlds, asked: Sequence[Counted]) -> dict[str, frozenset[int]]:

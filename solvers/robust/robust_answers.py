@@ -244,7 +244,10 @@ def _certificate(worlds: Worlds, found: Found) -> str:
         text += f"; {found.cuts} cuts of the measure"
     if needed:
         text += f"; of the limits those in {len(needed)} of {worlds.size} worlds were needed"
-    return f"{text}; judged in plain floats in all {count}"
+    text += f"; judged in plain floats in all {count}"
+    if found.unweighed and not found.worth and worlds.nominal.objectives and worlds.nominal.limits:
+        text += f"; no sensitivities: {found.unweighed}"
+    return text
 
 
 def _broken(solution: Solution, worlds: Worlds, ratios: Mapping[RowKey, Array]) -> Solution:

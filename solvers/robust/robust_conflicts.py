@@ -66,6 +66,14 @@ def _would_do(
     cap = next((c for c in worlds.caps if c.name == name), None)
     if cap is not None:
         return _least_measure(worlds, cap, others, promised)
+    low, high = evaluation.bounds(question).get(name, (None, None))
+    if low is not None and high is not None and any(x.name == name for x in question.limits):
+        # one end gives and the other stays: the upper one first, as for a question without worlds
+        for side, end, sign in (("max", high, 1.0), ("min", low, -1.0)):
+            factor = _by_halves(worlds, name, (side,), promised)
+            if factor is not None:
+                return float(end * factor**sign)
+        return None
     try:
         if promised:
             factor = chances.least_limit(worlds, promised, name, others)
@@ -77,7 +85,6 @@ def _would_do(
         factor = None if promised else _tried(worlds, name, others)
     if factor is None:
         return None
-    low, high = evaluation.bounds(question).get(name, (None, None))
     if high is not None:
         return float(np.min(high)) * factor
     return factor if low is None else float(np.max(low)) / factor
@@ -112,17 +119,21 @@ def _tried(worlds: Worlds, name: str, others: frozenset[str]) -> float | None:
     return _by_halves(worlds, name) if factor is None else factor
 
 
-def _by_halves(worlds: Worlds, name: str) -> float | None:
-    """The least factor, to FINE, by which a user's limit would have to give; None beyond FARTHEST."""
+def _by_halves(
+    worlds: Worlds,
+    name: str,
+    sides: tuple[str, ...] = ("min", "max"),
+    promised: tuple[Counted, ...] = (),
+) -> float | None:
+    """The least factor, to FINE, by which a user's limit would have to give at these ends; None beyond FARTHEST."""
     if all(x.name != name for x in worlds.nominal.limits):
         return None
 
     def met(factor: float) -> bool:
-        eased = dataclasses.replace(
-            worlds, nominal=_eased(worlds.nominal, name, factor), every=_eased(worlds.every, name, factor)
-        )
+        eased = worlds.eased(name, factor, sides)
         try:
-            found = found_by(eased, WORST, kept=frozenset(k.name for k in _keys(eased)), tied=False)
+            kept = frozenset(k.name for k in _keys(eased))
+            found = found_by(eased, WORST, kept=kept, tied=False, promised=promised)
         except CannotTake:
             return False
         return found.outcome.status in (Status.OPTIMAL, Status.FEASIBLE)
@@ -136,17 +147,3 @@ def _by_halves(worlds: Worlds, name: str) -> float | None:
         middle = (low + high) / 2
         low, high = (low, middle) if met(math.exp(middle)) else (middle, high)
     return math.exp(high)
-
-
-def _eased(question: Question, name: str, factor: float) -> Question:
-    limits = tuple(
-        dataclasses.replace(
-            x,
-            minimum=None if x.minimum is None else x.minimum / factor,
-            maximum=None if x.maximum is None else x.maximum * factor,
-        )
-        if x.name == name
-        else x
-        for x in question.limits
-    )
-    return dataclasses.replace(question, limits=limits)

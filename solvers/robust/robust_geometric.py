@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from formulations.arithmetics.maxima import SIDE, Pair, is_maximum
-from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
+from formulations.arithmetics.maxima import SIDE, Pair
+from formulations.arithmetics.posynomial import ONE, Posynomial
 from formulations.evaluation import RowKey
 from formulations.problem import Goal, Kind, Problem, Row, Variable
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Posed, folded
-from formulations.uncertainty.worlds import Cap, Judged, judged
+from formulations.uncertainty.worlds import Array, Cap, Judged, judged
 from results.solution import Status
 from scenarios.question import Decision
 from solvers.geometric import kinks, structured
@@ -44,7 +44,8 @@ CLOSE = 2e-8
 CERTAIN = -1
 """The world of a limit that is the same in all of them, or on a measure over all."""
 Worth = tuple[float, bool]
-RATIOS = "the mean of a ratio of sums over the worlds"
+DISCRETE = "whole numbers and listed values change by jumps"
+UNKNOWN = "the multipliers are not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,9 @@ class Found:
     """What a method found of a question in many worlds.
 
     ``outcome``: design and bound of the measure. ``worth``: percent of the measure per percent of each limit, where
-    that is known, and whether that holds for relaxing only. ``needed``: of each limit the worlds that the proof rests
-    on. ``cuts``: how many the measure took. ``left_out``: of each limit with a probability the worlds in which it may
-    fail.
+    that is known, and whether that holds for relaxing only; ``unweighed``: why it is not. ``needed``: of each
+    limit the worlds that the proof rests on. ``cuts``: how many the measure took. ``left_out``: of each limit with a
+    probability the worlds in which it may fail.
     """
 
     outcome: Outcome
@@ -63,15 +64,20 @@ class Found:
     cuts: int = 1
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    unweighed: str = ""
 
 
 @dataclass(slots=True)
 class _Master:
-    """The problem that grows: the worlds of each limit that it holds, and the cuts of the measure."""
+    """The problem that grows: the worlds of each limit that it holds, and the cuts of the measure.
+
+    ``left_out``: of each limit the worlds in which it need not hold.
+    """
 
     asked: Posed
     measure: Weighing
     kept: frozenset[str] | None
+    left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
     rows: list[tuple[int, Row]] = field(default_factory=list)
     cuts: list[Pair] = field(default_factory=list)
 
@@ -90,7 +96,7 @@ class _Master:
     def worst(self, at: Judged) -> float:
         """The largest ratio of all limits that are asked for."""
         keys = [*(r.key for r in self.held()), *(c.key for c in self.caps())]
-        return max((float(at.ratios[key].max()) for key in keys), default=0.0)
+        return max((float(self.counted(key, at).max()) for key in keys), default=0.0)
 
     def add(self, x: Mapping[str, float], at: Judged, *, first: bool = False) -> bool:
         """Add what is broken at a design (``first``: the worst world of each limit); tell whether there was any."""
@@ -100,7 +106,7 @@ class _Master:
             if first and robust.certain(row.numerator) and robust.certain(row.denominator):
                 self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
             elif row.key not in fixed:
-                ratio = at.ratios[row.key]
+                ratio = self.counted(row.key, at)
                 i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
                 if first or not ratio[i] <= 1 + BROKEN:
                     self._hold(i, robust.row_at(self.asked, row, i, x))
@@ -109,6 +115,15 @@ class _Master:
                 values = at.metrics[cap.name][: self.asked.worlds.measured]
                 self._hold(CERTAIN, robust_caps.row(self.asked, cap, x, values))
         return len(self.rows) > before
+
+    def counted(self, key: RowKey, at: Judged) -> Array:
+        """A limit's ratios by world, minus infinity where it need not hold."""
+        out = self.left_out.get(key.name)
+        if not out:
+            return at.ratios[key]
+        found = np.array(at.ratios[key])
+        found[list(out)] = -np.inf
+        return found
 
     def _hold(self, i: int, row: Row) -> None:
         """Hold a limit in a world, unless the very row is there: what is left then is the master's own tolerance."""
@@ -172,15 +187,21 @@ def _reach(p: Posynomial, ends: Mapping[str, tuple[float, float]]) -> tuple[floa
 
 
 def minimise(
-    asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = None, tied: bool = True
+    asked: Posed,
+    measure: Weighing,
+    *,
+    kept: frozenset[str] | None = None,
+    tied: bool = True,
+    left_out: Mapping[str, frozenset[int]] | None = None,
 ) -> Found:
     """Find the design whose objective has the least measure over the worlds, with every limit held in each of them.
 
     ``kept``: names of the limits that count (None: all). ``tied``: settle ties by the question's rule, at the nominal
-    numbers. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
+    numbers. ``left_out``: of a limit the worlds in which it need not hold. Raises NotPosynomial where the
+    measure cannot be cut: a mean of ratios of sums.
     """
-    exact = exact_goal(asked, measure)
-    master = _Master(asked, measure, kept)
+    exact = robust.exact_goal(asked, measure)
+    master = _Master(asked, measure, kept, left_out or {})
     x = _middle(asked)
     at = judged(asked.worlds, x)
     master.add(x, at, first=True)
@@ -202,52 +223,15 @@ def minimise(
     if tied:
         found, x = _tied(master, searched, found, x, exact)
     outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over worlds")
+    worth, why = _worth(master, problem, found)
     return Found(
-        outcome, _worth(master, problem, found), _needed(master), len(master.cuts), _ranges(asked, found)
+        outcome,
+        worth,
+        _needed(master),
+        len(master.cuts),
+        _ranges(asked, found),
+        unweighed="" if worth else why,
     )
-
-
-def exact_goal(asked: Posed, measure: Weighing) -> Goal | None:
-    """The measure of the objective as one posynomial, where it is one; None where it takes cuts."""
-    goal = asked.goal
-    if goal is None:
-        return None
-    whole = folded(goal)
-    if whole is None:
-        return None if measure.share * asked.worlds.measured <= 1 else _ratio_exact(goal)
-    if robust.certain(whole):
-        return dataclasses.replace(goal, numerator=robust.at_world(whole, 0), denominator=ONE)
-    if whole.is_monomial and not _maxima_in(whole):
-        # one number times the same design in every world: the measure of that number
-        ((key, c),) = whole.terms.items()
-        first = np.broadcast_to(c, (asked.worlds.size,))[: asked.worlds.measured]
-        level = measure.value(goal.to_user(np.log(first)), maximize=goal.sign < 0)
-        level = 2.0 ** (goal.sign * level) if goal.log2 else level**goal.sign
-        return dataclasses.replace(goal, numerator=Posynomial({key: float(level)}), denominator=ONE)
-    if goal.log2 and measure.share * asked.worlds.measured > 1:
-        # the mean of logarithms lies below the logarithm of the mean
-        raise NotPosynomial("the mean of a logarithm of a sum over the worlds")
-    if goal.sign < 0 and measure is not WORST and measure.share > 0:
-        raise NotPosynomial(RATIOS)
-    if measure.share >= 1.0 and goal.sign > 0 and not _maxima_in(whole):
-        mean = np.full(asked.worlds.measured, 1.0 / asked.worlds.measured)
-        return dataclasses.replace(goal, numerator=robust.weighted(whole, mean), denominator=ONE)
-    return None
-
-
-def _ratio_exact(goal: Goal) -> Goal:
-    """The objective as it is where it divides by a sum and is the same in every world."""
-    if robust.certain(goal.numerator) and robust.certain(goal.denominator):
-        return dataclasses.replace(
-            goal,
-            numerator=robust.at_world(goal.numerator, 0),
-            denominator=robust.at_world(goal.denominator, 0),
-        )
-    raise NotPosynomial(RATIOS)
-
-
-def _maxima_in(p: Posynomial) -> bool:
-    return any(is_maximum(v) for key in p.terms for v, _ in key)
 
 
 def _middle(asked: Posed) -> dict[str, float]:
@@ -336,21 +320,26 @@ def _needed(master: _Master) -> dict[RowKey, tuple[int, ...]]:
     return found
 
 
-def _worth(master: _Master, problem: Problem, found: Optimum) -> dict[RowKey, Worth]:
-    """Percent of the measure per percent of a limit: its multipliers, summed over the worlds that the master holds."""
+def _worth(master: _Master, problem: Problem, found: Optimum) -> tuple[dict[RowKey, Worth], str]:
+    """Percent of the measure per percent of a limit: its multipliers, summed over the worlds that the master holds.
+
+    Without them, why.
+    """
     goal = master.goal
-    if found.y is None or goal is None or goal.log2 or any(v.discrete for v in master.asked.variables):
-        return {}
+    if any(v.discrete for v in master.asked.variables):
+        return {}, DISCRETE
+    if found.y is None or goal is None or goal.log2:
+        return {}, "the objective is a logarithm" if goal is not None and goal.log2 else UNKNOWN
     _, duals = kinks.duals(structured.Place(problem, found.y, found.known))
     if not duals.known.all():
-        return {}
+        return {}, UNKNOWN
     worth: dict[RowKey, Worth] = {}
     for key, multiplier, one_sided in zip(duals.keys, duals.value[0], duals.one_sided[0], strict=True):
         if key.side in ("max", "min"):
             toward = -1.0 if key.side == "max" else 1.0
             before, side = worth.get(key, (0.0, False))
             worth[key] = before + toward * goal.sign * float(multiplier), side or bool(one_sided)
-    return worth
+    return worth, ""
 
 
 def _ranges(asked: Posed, found: Optimum) -> dict[str, tuple[float, float]]:

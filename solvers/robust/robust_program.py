@@ -12,6 +12,8 @@ The bound is that of the master: weak duality for linear programs, HiGHS' branch
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -19,18 +21,21 @@ from numpy.typing import NDArray
 
 from formulations.arithmetics.forms import Entry
 from formulations.evaluation import RowKey
-from formulations.tolerances import SLACK
+from formulations.tolerances import BINDS, SLACK
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust_program import Posed, posed
-from formulations.uncertainty.worlds import Cap, Worlds, judged
+from formulations.uncertainty.worlds import Cap, Judged, Worlds, judged
 from results.solution import Status
 from solvers.linear import highs, programs
 from solvers.linear.highs import End, Numbers
 from solvers.outcome import Outcome
-from solvers.robust.robust_geometric import BROKEN, CLOSE, Found
+from solvers.robust import robust_geometric
+from solvers.robust.robust_geometric import BROKEN, CLOSE, DISCRETE, Found, Worth
 
 Array = NDArray[np.float64]
 ROUNDS = 300
+STEP, FELT = 1e-4, 1e-3
+"""A limit is relaxed by STEP to see what it is worth; what lies below FELT percent per percent is rounding."""
 SOLVER = "HiGHS and cuts over worlds"
 
 
@@ -113,8 +118,12 @@ class _Master:
         return float(measure.value(losses)), fresh
 
 
-def minimise(worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None = None) -> Found:
+def minimise(
+    worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None = None, weigh: bool = True
+) -> Found:
     """Find the design whose objective has the least measure, with every limit held in every world.
+
+    ``weigh``: tell what the limits are worth, where nothing is whole.
 
     Raises NotPosynomial where the worlds are no programs of this kind, with the reason.
     """
@@ -141,8 +150,34 @@ def minimise(worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None =
         if not grown and (value - found.bound <= CLOSE * abs(value) or not fresh):
             bound = sign * min(found.bound, value)
             outcome = Outcome(Status.OPTIMAL, x, bound, text, SOLVER)
-            return Found(outcome, needed=_needed(master), cuts=len(master.cuts))
+            told = Found(outcome, needed=_needed(master), cuts=len(master.cuts), unweighed=DISCRETE)
+            if not weigh or master.integer.any():
+                return told
+            return dataclasses.replace(
+                told, worth=_worth(worlds, measure, kept, at, bound), unweighed=robust_geometric.UNKNOWN
+            )
     return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"{ROUNDS} rounds of cuts did not end"))
+
+
+def _worth(
+    worlds: Worlds, measure: Weighing, kept: frozenset[str] | None, at: Judged, now: float
+) -> dict[RowKey, Worth]:
+    """Percent of the measure per percent of each limit of the user's that binds, for relaxing it.
+
+    The optimum is piecewise linear in a limit, so the difference of two optima is its slope unless they are of
+    different pieces.
+    """
+    found: dict[RowKey, Worth] = {}
+    own = {x.name for x in worlds.nominal.limits}
+    for key, ratio in at.ratios.items():
+        if key.name not in own or not (np.abs(1.0 - ratio) <= BINDS).any():
+            continue
+        eased = minimise(worlds.eased(key.name, 1.0 + STEP), measure, kept=kept, weigh=False).outcome.bound
+        if eased is None or not now * eased > 0:
+            return {}
+        rate = math.log(eased / now) / math.log1p(STEP)
+        found[key] = (0.0 if abs(rate) < FELT else rate * (1.0 if key.side == "max" else -1.0)), True
+    return found
 
 
 def _start(asked: Posed, master: _Master) -> Array:

@@ -130,7 +130,12 @@ def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = N
         if not master.add(outcome.x, at):
             break
         best = tree.held()
-    return Found(outcome, needed=_needed(master), cuts=len(tree.weights))
+    return Found(
+        outcome,
+        needed=_needed(master),
+        cuts=len(tree.weights),
+        unweighed="a measure of ratios has no multipliers here",
+    )
 
 
 def _needed(master: _Master) -> Mapping[RowKey, tuple[int, ...]]:

@@ -16,7 +16,7 @@ from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from solvers import designs
 from solvers.outcome import ENUMERATION, Outcome
-from solvers.robust.robust_geometric import Found
+from solvers.robust.robust_geometric import DISCRETE, Found
 
 Array = NDArray[np.float64]
 AT_ONCE = 2_000_000
@@ -100,7 +100,7 @@ def minimise(worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None =
     if not question.objectives:
         return Found(Outcome(Status.FEASIBLE, x, certificate=text, solver=ENUMERATION), ranges=ranges)
     outcome = Outcome(Status.OPTIMAL, x, -bound if maximize else bound, text, ENUMERATION)
-    return Found(outcome, ranges=ranges)
+    return Found(outcome, ranges=ranges, unweighed=DISCRETE)
 
 
 def _may_hold(

@@ -50,7 +50,8 @@ def minimise(worlds: Worlds, measure: Weighing) -> Found:
     text = f"searched without proof: {tried} designs judged in every {worlds.word}, seed {SEED}"
     if hindsight is not None:
         text += f"; bound: the {_named(worlds)} of the best design of each {worlds.word} by itself"
-    return Found(Outcome(Status.FEASIBLE, x, hindsight, text, SOLVER))
+    outcome = Outcome(Status.FEASIBLE, x, hindsight, text, SOLVER)
+    return Found(outcome, unweighed="the design is not proved best")
 
 
 def _named(worlds: Worlds) -> str:

@@ -32,6 +32,24 @@ def test_constants_come_back_within_their_intervals(
     assert sum(held.values()) >= 0.92 * 10 * len(held), held
 
 
+def test_estimates_are_correlated_as_those_of_repeated_runs_are(circuit: dict[str, float], dvfs_runs: Make):
+    circuit["other_power"] = 0.5
+    fits = [dse.fit(dvfs_runs(circuit, seed, noise=0.003), "dvfs", folds=2) for seed in range(24)]
+    told = {frozenset(pair[:2]): pair[2] for pair in fits[0].correlation}
+    # what the runs do not show (0) moves with none
+    shown = sum(p.value > 0 for p in fits[0].parameters)
+    assert len(told) == shown * (shown - 1) // 2
+    values = np.array([[f[n].value for n in circuit] for f in fits])
+    drawn = np.corrcoef(values.T)
+    names = list(circuit)
+    strong = [(i, j) for i in range(len(names)) for j in range(i) if abs(drawn[i, j]) > 0.6]
+    strong = [(i, j) for i, j in strong if frozenset((names[i], names[j])) in told]
+    assert strong
+    for i, j in strong:
+        assert told[frozenset((names[i], names[j]))] == pytest.approx(drawn[i, j], abs=0.35)
+    assert 'correlation = [["' in fits[0].machine()
+
+
 def test_exact_runs_give_the_constants_exactly(circuit: dict[str, float], dvfs_runs: Make):
     circuit["other_power"] = 0.25
     found = dse.fit(dvfs_runs(circuit, 0, noise=0.0, per=1), "dvfs")

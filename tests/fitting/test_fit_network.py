@@ -63,6 +63,23 @@ def test_the_algorithm_of_a_collective_is_found(kind: str, algorithm: str):
     assert found["bandwidth"].value == pytest.approx(BANDWIDTH, rel=0.02)
 
 
+def test_estimates_are_correlated_as_those_of_repeated_runs_are(tmp_path: Path):
+    fits = [dse.fit(messages(seed), "network") for seed in range(60)]
+    latency, per_word = (np.array([f[n].value for f in fits]) for n in ("time_per_message", "time_per_word"))
+    ((a, b, told),) = fits[0].correlation
+    assert (a, b) == ("time_per_message", "time_per_word")
+    # of 60 pairs a correlation is known to 0.13
+    assert told == pytest.approx(float(np.corrcoef(latency, per_word)[0, 1]), abs=0.35)
+    # by hand: the normal equations of relative errors
+    size = messages(0)["size [kB]"] * 1e3
+    rows = np.stack([np.ones_like(size), size], axis=1) / (LATENCY + size / BANDWIDTH)[:, None]
+    wide = np.linalg.inv(rows.T @ rows)
+    assert told == pytest.approx(wide[0, 1] / np.sqrt(wide[0, 0] * wide[1, 1]), abs=0.02)
+    file = tmp_path / "link.toml"
+    file.write_text(fits[0].machine())
+    assert dse.machines.get(str(file)).correlation == fits[0].correlation
+
+
 def test_several_collectives_share_one_network():
     parts = [collective("allreduce", "ring", 1), collective("broadcast", "binomial tree", 2)]
     runs = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}

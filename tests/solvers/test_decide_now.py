@@ -251,6 +251,30 @@ def test_shares_for_many_worlds_beside_the_whole_linear_program() -> None:
     assert told.objective == pytest.approx(found.fun, rel=1e-8)
 
 
+def test_what_a_limit_on_shares_is_worth() -> None:
+    """A share of a linear program's energy against a deadline: by the difference of two optima far apart."""
+    base = question(dse.load("partition_grace_h100_divisible"))
+    names = ["machine.cpu.time_per_byte", "machine.gpu.time_per_byte"]
+    dice = np.random.default_rng(3)
+    values = {n: base.given[n] * dice.uniform(0.5, 2.0, 6) for n in names}
+    fastest = answered(Asked(of_values(base, values), WORST, "worst time"))
+    assert fastest.objective is not None
+
+    def least_energy(room: float) -> Any:
+        limits = (Limit("time", maximum=fastest.objective * room),)
+        goal = (dataclasses.replace(base.objectives[0], name="energy"),)
+        asked = dataclasses.replace(base, objectives=goal, limits=limits)
+        return answered(Asked(of_values(asked, values), MEAN, "mean of energy"))
+
+    told, relaxed = least_energy(1.05), least_energy(1.05 * 1.002)
+    assert told.status == "optimal"
+    assert told.limits["time"].binding
+    slope = math.log(relaxed.objective / told.objective) / math.log(1.002)
+    assert slope < -1e-3
+    assert told.limits["time"].elasticity == pytest.approx(slope, rel=0.02)
+    assert told.limits["time"].one_sided
+
+
 def test_one_machine_is_chosen_for_all_worlds() -> None:
     text = {
         "model": "roofline",
@@ -318,6 +342,18 @@ def test_two_limits_that_exclude_each_other_in_some_world() -> None:
     power = told.conflict["power"]
     assert power is not None
     assert solved(limits={"time": {"max": "60 ms"}, "power": {"max": power * (1 + 1e-6)}}).status == "optimal"
+
+
+def test_the_end_that_would_have_to_give_is_the_one_that_is_told() -> None:
+    few = {"uncertain": {**NBODY["uncertain"], "sampling": {"samples": 4}}}
+    # of 50 bodies no design takes as long as that: the upper end does not help, the lower one does
+    few |= {"given": {"bodies": 50, "flops_per_pair": 10}, "decide": {"processors": {"max": 8}, "memory": {}}}
+    fast = solved(**few, limits={"time": {"min": "1 s", "max": "2 s"}})
+    assert fast.status == "infeasible"
+    assert 1e-7 < fast.conflict["time"] < 1.0
+    assert (
+        solved(**few, limits={"time": {"min": 0.999 * fast.conflict["time"], "max": 2}}).status == "optimal"
+    )
 
 
 def test_what_the_time_limit_is_worth() -> None:

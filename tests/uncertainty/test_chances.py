@@ -8,12 +8,15 @@ import math
 from pathlib import Path
 from typing import Any
 
+import chance_instances
+import decide_now_instances
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import dse
 import scenarios
+from dse import machines
 from dse.commands.commandline import main
 from formulations.uncertainty import worlds as many_worlds
 from formulations.uncertainty.measures import Quantile
@@ -80,6 +83,13 @@ def test_a_limit_fails_in_as_many_samples_as_keep_its_probability():
     assert found.objective >= best * 0.97
 
 
+@pytest.mark.parametrize("number", range(6))
+def test_a_chance_limited_optimum_is_that_of_every_set_of_worlds(number: int):
+    """Two-point numbers, at most 12 worlds; 200 of these: ``python tests/oracle/chance_instances.py 200``."""
+    machine = {n: float(machines.get("balanced").parameters[n]) for n in decide_now_instances.PARAMETERS}
+    assert chance_instances.wrong(number, machine) == ""
+
+
 def test_the_plain_sampled_problem_is_asked_by_confidence_0():
     data = {**NBODY, "limits": {"time": {"max": "50 ms", "probability": 0.9, "confidence": 0}}}
     plain, worlds = answered(data)
@@ -126,6 +136,44 @@ def test_the_quantile_of_an_objective_is_its_level():
     assert failing(worlds, found, "time") == 0
     assert Quantile(0.9).value(at.objective) == order[359]
     assert Quantile(0.9).value(-at.objective, maximize=True) == -order[359]
+
+
+@pytest.mark.parametrize("goal", [{"minimize": "energy", "measure": "mean"}, {"minimize": "processors"}])
+def test_what_a_limit_that_may_fail_is_worth(goal: dict[str, Any]):
+    data = {**NBODY, "objective": goal}
+    found, _ = answered(data)
+    told = found.limits["time"]
+    assert told.one_sided
+    assert "ties and sensitivities are those with the samples that fail left as they are" in found.certificate
+    relaxed, _ = answered({**data, "limits": {"time": {"max": 0.05 * 1.001, "probability": 0.9}}})
+    slope = math.log(relaxed.objective / found.objective) / math.log(1.001)
+    assert told.elasticity == pytest.approx(slope, rel=2e-3)
+
+
+def test_without_sensitivities_an_answer_says_why():
+    level, _ = answered({**NBODY, "objective": {"minimize": "energy", "quantile": 0.9}})
+    assert "no sensitivities: which samples lie above the level changes with a limit" in level.certificate
+    few = {**NBODY, "decide": {"processors": {"values": [1000.0, 3000.0]}, "memory": {"values": [1e3, 4e3]}}}
+    found, _ = answered(few)
+    assert "no sensitivities: whole numbers and listed values change by jumps" in found.certificate
+
+
+def test_the_tie_rule_holds_where_a_limit_may_fail():
+    # without leakage and memory power every number of processors costs the same energy: the least time is taken
+    free = {"base": "balanced", "leakage_power": 0, "memory_power_per_word": 0}
+    data = {
+        **NBODY,
+        "machine": free,
+        "decide": {"processors": {"max": 4096}},
+        "given": {**NBODY["given"], "memory": 1e4},
+        "limits": {"time": {"max": "2 s", "probability": 0.9}},
+    }
+    found, _ = answered(data)
+    # as many processors as copies of the data allow: p = (n / M)^2
+    assert found.variables["processors"] == pytest.approx(100.0, rel=1e-6)
+    low, high = found.ranges["processors"]
+    assert low < 99
+    assert high == pytest.approx(100.0, rel=1e-6)
 
 
 def test_limits_that_hold_together_fail_in_the_same_samples():

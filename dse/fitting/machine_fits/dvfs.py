@@ -17,7 +17,16 @@ from dse.fitting.machine_fits import counters, linear
 from dse.fitting.machine_fits.result import NOT_VISIBLE, Estimate, Fit, Runs, Setting
 from dse.fitting.outliers import Outlier, Residuals, outliers
 from dse.fitting.reading import Array, Column, Measurements
-from dse.fitting.statistics import Errors, Mask, dependent, errors, quantile, standard_errors, summary
+from dse.fitting.statistics import (
+    Errors,
+    Mask,
+    correlated,
+    dependent,
+    errors,
+    quantile,
+    standard_errors,
+    summary,
+)
 from dse.models.platforms.dvfs_energy import CIRCUIT, LEAKAGE, OPERATIONS, constant_power, energies
 
 _ALSO = {
@@ -57,6 +66,10 @@ class _Problem:
     rows: Array
     energy: Array
     relative: bool
+
+    def weights(self, model: Array) -> Array:
+        """Return what each run's error is multiplied by."""
+        return 1 / model if self.relative else np.ones_like(model)
 
     def solve(self, kept: Mask | slice = slice(None)) -> Array:
         """Return the constants fitted to the ``kept`` runs."""
@@ -107,6 +120,7 @@ def fit(
         settings=tuple(_with_costs(s, circuit) for s in settings),
         validation=validation,
         notes=(*notes, *remarks),
+        correlation=_correlation(problem, model, estimates),
     )
 
 
@@ -206,7 +220,7 @@ def _why(group: tuple[str, ...], settings: Sequence[Setting]) -> str:
 
 def _estimates(problem: _Problem, found: Array, confidence: float) -> tuple[Estimate, ...]:
     model = problem.rows @ found
-    weights = 1 / model if problem.relative else np.ones_like(model)
+    weights = problem.weights(model)
     freedom = model.size - found.size
     variance = float((((model - problem.energy) * weights) ** 2).sum()) / freedom
     reach = quantile(confidence, freedom) * standard_errors(problem.rows * weights[:, None], variance)
@@ -216,6 +230,15 @@ def _estimates(problem: _Problem, found: Array, confidence: float) -> tuple[Esti
         Estimate(n, x, known[n].unit, max(0.0, x - r), x + r, known[n].meaning, _doubt(x, r))
         for n, x, r in zip(problem.names, found.tolist(), reach.tolist(), strict=True)
     )
+
+
+def _correlation(
+    problem: _Problem, model: Array, estimates: Sequence[Estimate]
+) -> tuple[tuple[str, str, float], ...]:
+    """Return the correlations of the constants that the runs show; what is held at 0 moves with none."""
+    shown = [i for i, e in enumerate(estimates) if e.value > 0]
+    jacobian = problem.rows[:, shown] * problem.weights(model)[:, None]
+    return correlated(jacobian, [problem.names[i] for i in shown])
 
 
 def _doubt(value: float, reach: float) -> str:

@@ -20,7 +20,7 @@ from dse.fitting.machine_fits import linear
 from dse.fitting.machine_fits.result import NOT_VISIBLE, Estimate, Fit, Runs
 from dse.fitting.outliers import Outlier, Residuals, outliers
 from dse.fitting.reading import Array, Column, Measurements
-from dse.fitting.statistics import Errors, dependent, errors, summary
+from dse.fitting.statistics import Errors, correlated, dependent, errors, summary
 from dse.quantities import show
 
 WORD = 8.0
@@ -158,6 +158,7 @@ def fit(runs: Measurements, name: str, date: str, confidence: float, word_size: 
         runs=Runs({"time": time, "size": runs.numbers["size"]}, {"time": model}, tuple(of.tolist())),
         validation={f"time of runs held out, {folds} folds": summary(signed)},
         notes=_notes(runs, kinds, tried),
+        correlation=_correlation(best, model),
     )
 
 
@@ -244,6 +245,13 @@ def _estimates(best: _Chosen, time: Array, confidence: float, word: float) -> tu
         Estimate("word_size", word, "byte", word, word, "bytes in a word, as given, not fitted"),
         bandwidth,
     )
+
+
+def _correlation(best: _Chosen, model: Array) -> tuple[tuple[str, str, float], ...]:
+    """Return the correlation of the estimates of latency and time per word, where the runs show both."""
+    if not (best.found > 0).all():
+        return ()
+    return correlated(best.rows / model[:, None], ("time_per_message", "time_per_word"))
 
 
 def _doubt(value: float, place: int, *, low: Array, high: Array) -> str:

@@ -134,7 +134,7 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
             if k in beside
         ),
         notes=_notes(runs, chosen, hidden),
-        correlation=tuple(chosen.correlation()),
+        correlation=chosen.correlation(),
     )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from dse.fitting.statistics import (
     EXACT,
     Array,
     Mask,
-    correlations,
+    correlated,
     quantile,
     scale,
     standard_errors,
@@ -62,14 +61,10 @@ class Found:
         found[active] = quantile(confidence, self.freedom) * wide
         return dict(zip(self.problem.free, found.tolist(), strict=True))
 
-    def correlation(self) -> Iterator[tuple[str, str, float]]:
-        """Go through the pairs of parameters that runs show, with the correlation of their estimates."""
-        jacobian = self.problem.jacobian(self.theta, self.weights)
-        shown = np.flatnonzero(np.abs(jacobian).max(axis=0) > 0)
-        found = correlations(jacobian[:, shown])
-        names = [self.problem.names[self.problem.free[i]] for i in shown]
-        for i, j in combinations(range(len(names)), 2):
-            yield names[i], names[j], round(float(found[i, j]), 4)
+    def correlation(self) -> tuple[tuple[str, str, float], ...]:
+        """Return the pairs of parameters that runs show, with the correlation of their estimates."""
+        names = [self.problem.names[k] for k in self.problem.free]
+        return correlated(self.problem.jacobian(self.theta, self.weights), names)
 
 
 @dataclass(frozen=True, slots=True)
