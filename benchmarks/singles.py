@@ -103,7 +103,7 @@ def _measured(name: str, rounds: int) -> tuple[Any, ...] | None:
 
 def _counted(stack: ExitStack) -> Counter[str]:
     """Count the calls of what does the work, until the stack is left."""
-    from solvers import gp_together, highs, scan, scip
+    from solvers import enumeration, gp_together, highs, scip
 
     counts: Counter[str] = Counter()
 
@@ -119,7 +119,7 @@ def _counted(stack: ExitStack) -> Counter[str]:
     wrapped("interior point", gp_together, "solve")
     wrapped("HiGHS", highs, "_run")
     wrapped("SCIP", scip, "solve")
-    wrapped("designs", scan, "scan")
+    wrapped("designs", enumeration, "judged")
     return counts
 
 
