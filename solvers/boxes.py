@@ -217,7 +217,7 @@ def steepness(e: Enclosure) -> Array:
     # a limit that holds all over a box is no reason to cut it
     matters = np.concatenate([e.high[: len(e.keys)] > 1.0, np.ones_like(e.high[len(e.keys) :], bool)])
     most = np.where(matters[:, None], steep, 0.0).max(0, initial=0.0).T
-    return np.clip(np.nan_to_num(most, nan=1.0, posinf=1e3), 1e-12, 1e3)
+    return np.asarray(np.clip(np.nan_to_num(most, nan=1.0, posinf=1e3), 1e-12, 1e3))
 
 
 def tangent(question: Question, x: Array) -> tuple[Array, Array]:

@@ -192,11 +192,8 @@ def _look(s: _State, nodes: _Nodes, y: Array, rounds: int) -> None:
     held = np.zeros(s.c.low.shape[1], bool)
     for v, d in s.discrete.items():
         held[v] = True
-        starts = [y[some].copy() for _ in range(2)]
-        for start, whole in zip(
-            starts, neighbours(d, y[some, v], nodes.low[some, v], nodes.high[some, v]), strict=True
-        ):
-            start[:, v] = whole
+        near = neighbours(d, y[some, v], nodes.low[some, v], nodes.high[some, v])
+        starts = [np.where(np.arange(held.size) == v, x[:, None], start) for start in starts for x in near]
     _descend(s, np.tile(points, len(starts)), np.concatenate(starts), held, rounds)
 
 
