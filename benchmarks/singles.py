@@ -103,7 +103,7 @@ def _measured(name: str, rounds: int) -> tuple[Any, ...] | None:
 
 def _counted(stack: ExitStack) -> Counter[str]:
     """Count the calls of what does the work, until the stack is left."""
-    from solvers import scan
+    from solvers import enumeration
     from solvers.geometric import gp_together
     from solvers.linear import highs
     from solvers.others import scip
@@ -122,7 +122,7 @@ def _counted(stack: ExitStack) -> Counter[str]:
     wrapped("interior point", gp_together, "solve")
     wrapped("HiGHS", highs, "_run")
     wrapped("SCIP", scip, "solve")
-    wrapped("designs", scan, "scan")
+    wrapped("designs", enumeration, "judged")
     return counts
 
 

@@ -79,11 +79,7 @@ def _kept(question: Question, where: Space, now: _Boxes) -> tuple[_Boxes, Array]
     possible = ~np.any(e.low > 1.0 + FEASIBLE, axis=0)
     low, high = where.snap(*boxes.contract(e, now.low, now.high, np.full(len(e.low), 1.0 + FEASIBLE)))
     possible &= np.all(low <= high, axis=1)
-    steep = np.maximum(np.abs(e.slope_low), np.abs(e.slope_high))
-    # a limit that holds all over a box is no reason to cut it
-    steep = np.where((e.high > 1.0)[:, None], steep, 0.0).max(0, initial=0.0).T
-    steep = np.clip(np.nan_to_num(steep, nan=1.0, posinf=1e3), 1e-12, 1e3)
-    return _Boxes(now.point, low, high).take(possible), steep[possible]
+    return _Boxes(now.point, low, high).take(possible), boxes.steepness(e)[possible]
 
 
 def _holds(question: Question, where: Space, now: _Boxes) -> Mask:

@@ -211,6 +211,15 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
     )
 
 
+def steepness(e: Enclosure) -> Array:
+    """Return how much each variable moves what matters on boxes: (boxes, variables), none of it 0."""
+    steep = np.maximum(np.abs(e.slope_low), np.abs(e.slope_high))
+    # a limit that holds all over a box is no reason to cut it
+    matters = np.concatenate([e.high[: len(e.keys)] > 1.0, np.ones_like(e.high[len(e.keys) :], bool)])
+    most = np.where(matters[:, None], steep, 0.0).max(0, initial=0.0).T
+    return np.asarray(np.clip(np.nan_to_num(most, nan=1.0, posinf=1e3), 1e-12, 1e3))
+
+
 def tangent(question: Question, x: Array) -> tuple[Array, Array]:
     """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes.
 

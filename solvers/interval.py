@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from results.solution import Status
 from scenarios.question import Question
@@ -34,12 +35,14 @@ class _Search:
     """State of a search; ``best`` and ``keys`` are values of what is minimised.
 
     ``best_x`` holds its limits to rounding; ``slack_x`` is the best design that needs the slack of FEASIBLE.
-    ``margin`` is the slack that boxes are granted: all of it as long as infeasibility may have to be proved.
+    ``steep``: how much each variable moves the numbers of a box. ``margin`` is the slack that boxes are granted: all of
+    it as long as infeasibility may have to be proved.
     """
 
     low: Array
     high: Array
     keys: Array
+    steep: Array
     best: float = np.inf
     best_x: Array | None = None
     slack: float = np.inf
@@ -95,7 +98,8 @@ def _outcome(question: Question, found: _Search, x: dict[str, float]) -> Outcome
 
 
 def _search(question: Question, where: Space, work: int, deadline: float) -> _Search:
-    s = _Search(np.empty((0, len(where.names))), np.empty((0, len(where.names))), np.empty(0))
+    none = np.empty((0, len(where.names)))
+    s = _Search(none, none, np.empty(0), none)
     kept = boxes.tighten(question, where)
     if kept is None:
         return s
@@ -111,11 +115,11 @@ def _search(question: Question, where: Space, work: int, deadline: float) -> _Se
             polish_at = 2 * s.work + BATCH
             _settle(s)
         order = np.argsort(s.keys, kind="stable")[:BATCH]
-        low, high = s.low[order], s.high[order]
+        parts = _halves(where, s.low[order], s.high[order], s.steep[order])
         rest = np.ones(s.keys.size, dtype=bool)
         rest[order] = False
-        s.low, s.high, s.keys = s.low[rest], s.high[rest], s.keys[rest]
-        _examine(question, where, s, *_halves(question, where, low, high))
+        _keep(s, rest)
+        _examine(question, where, s, *parts)
         _let_go(s, tolerance if s.margin == FEASIBLE else 0.1 * tolerance)
     if s.best_x is None:
         s.best, s.best_x = s.slack, s.slack_x
@@ -140,21 +144,17 @@ def _let_go(s: _Search, tolerance: float) -> None:
         return
     open_ = s.keys < s.best - tolerance * max(abs(s.best), 1e-12)
     s.closed = min(s.closed, float(s.keys[~open_].min(initial=np.inf)))
-    s.low, s.high, s.keys = s.low[open_], s.high[open_], s.keys[open_]
+    _keep(s, open_)
 
 
-def _halves(question: Question, where: Space, low: Array, high: Array) -> tuple[Array, Array]:
+def _keep(s: _Search, which: NDArray[np.bool_]) -> None:
+    """Leave some of the boxes."""
+    s.low, s.high, s.keys, s.steep = s.low[which], s.high[which], s.keys[which], s.steep[which]
+
+
+def _halves(where: Space, low: Array, high: Array, steep: Array) -> tuple[Array, Array]:
     """Both halves of every box, cut along the variable that moves its numbers most."""
-    e = boxes.enclose(question, low, high)
-    spread = where.width(low, high)
-    steep = np.maximum(np.abs(e.slope_low), np.abs(e.slope_high))
-    # a limit that holds all over the box is no reason to cut it
-    matters = np.concatenate(
-        [e.high[: len(e.keys)] > 1, np.ones((len(e.low) - len(e.keys), len(low)), dtype=bool)]
-    )
-    steep = np.where(matters[:, None], steep, 0.0).max(0, initial=0.0).T
-    weight = np.clip(np.nan_to_num(steep, nan=1.0, posinf=1e3), 1e-12, 1e3) * spread
-    j = np.argmax(weight, axis=1)
+    j = np.argmax(steep * where.width(low, high), axis=1)
     every = np.arange(len(low))
     left, right = high.copy(), low.copy()
     middle = boxes.centres(low, high)[every, j]
@@ -170,7 +170,8 @@ def _halves(question: Question, where: Space, low: Array, high: Array) -> tuple[
 def _examine(question: Question, where: Space, s: _Search, low: Array, high: Array) -> None:
     """Bound boxes, cut off what is certainly of no use, try their centres, and keep the rest open."""
     s.work += len(low)
-    for _ in range(2):
+    # a whole number is bounded where it is alone
+    for _ in range(2 if where.discrete.any() else 1):
         low, high = where.snap(low, high)
         alive = np.all(low <= high, axis=1)
         low, high = low[alive], high[alive]
@@ -181,9 +182,10 @@ def _examine(question: Question, where: Space, s: _Search, low: Array, high: Arr
         target = s.best if question.objectives else np.inf
         cut_low, cut_high = boxes.contract(e, low, high, boxes.cutoffs(question, e, target, s.margin))
         low, high, keys = cut_low[possible], cut_high[possible], _keys(question, e)[possible]
+        steep = boxes.steepness(e)[possible]
     low, high = where.snap(low, high)
     alive = np.all(low <= high, axis=1)
-    low, high, keys = low[alive], high[alive], keys[alive]
+    low, high, keys, steep = low[alive], high[alive], keys[alive], steep[alive]
     if not len(low):
         return
     _try(question, where, s, boxes.centres(low, high))
@@ -193,6 +195,7 @@ def _examine(question: Question, where: Space, s: _Search, low: Array, high: Arr
     s.low = np.concatenate([s.low, low[splittable]])
     s.high = np.concatenate([s.high, high[splittable]])
     s.keys = np.concatenate([s.keys, keys[splittable]])
+    s.steep = np.concatenate([s.steep, steep[splittable]])
 
 
 def _keys(question: Question, e: boxes.Enclosure) -> Array:

@@ -34,6 +34,8 @@ TOLERANCES = {
 }
 WIDE = 1000.0
 """Whole numbers of more values are searched twice: at tight tolerances HiGHS may cut off the best of them."""
+PRESOLVED = 2000
+"""Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
 SECONDS = 120.0
 SOLVER = "HiGHS"
 
@@ -232,6 +234,8 @@ def model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: 
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
     lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)
     lp.a_matrix_.value_ = matrix[used]
+    if not n.integer.any() and n.rows.size < PRESOLVED:
+        h.setOptionValue("presolve", "off")
     if n.integer.any():
         kinds = highspy.HighsVarType
         lp.integrality_ = [kinds.kInteger if i else kinds.kContinuous for i in n.integer]
@@ -279,4 +283,6 @@ def balance(n: Numbers) -> tuple[Array, Array]:
 def _reciprocal(size: Array) -> Array:
     # powers of two, so that nothing is rounded
     with np.errstate(divide="ignore"):
-        return np.asarray(np.where(size > 0, 2.0 ** -np.round(np.log2(np.where(size > 0, size, 1.0))), 1.0))
+        found = 2.0 ** -np.round(np.log2(size))
+    found[size <= 0.0] = 1.0
+    return np.asarray(found)
