@@ -1,6 +1,7 @@
 """What things cost: one module per model family, pure arithmetic."""
 
-from dse.models.model import Model, ModelLimit, evaluate
+from dse.models.library import evaluate
+from dse.models.model import Model, ModelLimit
 from dse.models.model_files import ModelFileError, is_file
 from dse.models.plugins import PluginError
 from dse.models.registry import (
