@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse import models
+from dse.models.described import units_of_equations
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.structure import Parts, Structure
 from dse.names import UnknownName
@@ -49,6 +50,9 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
             right = f"{shown(shape.model)} is read as a model file; `dse fit --model posynomial` writes one"
             findings.add("model", f"model file {error.file}: {wrong}", right)
         return None
+    for wrong in () if models.our_own(model) else units_of_equations.wrong(model):
+        right = "mend the equations, or the unit that the model declares"
+        findings.add("model", f"units of model {model.name}: {wrong}", right)
     lists = model.structure
     if shape.idle and lists is not None:
         wrong = f"{model.name} knows no idling: what its parts draw as time passes is in its own equations"

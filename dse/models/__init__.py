@@ -1,8 +1,9 @@
 """What things cost: one module per model family, pure arithmetic."""
 
+from dse.models.described.library import evaluate
 from dse.models.described.model_files import ModelFileError, is_file
 from dse.models.described.plugins import PluginError
-from dse.models.model import Model, ModelLimit, evaluate
+from dse.models.model import Model, ModelLimit
 from dse.models.registry import (
     broken,
     built_in,

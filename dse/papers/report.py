@@ -22,9 +22,11 @@ class Verdict(StrEnum):
 
     ``DISAGREES``: the paper's own formulas and constants give something else than its text.
     ``UNCHECKED``: it cannot be checked, because it needs measurements that the paper does not print.
+    ``TRANSCRIBED``: our number was typed in from the paper; that it is the same is no agreement.
     """
 
     AGREES = "agrees"
+    TRANSCRIBED = "transcribed"
     MISPRINT = "misprint"
     GAP = "gap"
     INCONSISTENT = "inconsistent"
@@ -56,7 +58,8 @@ class Row:
 
     ``paper`` is the printed value, or what the printed formula gives; ``corrected`` what the corrected
     formula gives (None: the paper stands as printed); ``ours`` is computed in this run; ``tolerance`` is the
-    relative difference allowed between ``ours`` and ``corrected`` (or ``paper``).
+    relative difference allowed between ``ours`` and ``corrected`` (or ``paper``). ``typed``: ours was typed in from
+    the paper, as a cell of a table is into a machine file.
     """
 
     statement: Statement
@@ -67,6 +70,7 @@ class Row:
     corrected: Value | None = None
     tolerance: float = 1e-6
     remark: str = ""
+    typed: bool = False
 
     @property
     def difference(self) -> float | None:
@@ -89,7 +93,7 @@ class Row:
         if not agree(self.ours, self.expected, self.tolerance):
             return Verdict.DIFFERS
         if self.corrected is None or agree(self.ours, self.paper, self.tolerance):
-            return Verdict.AGREES
+            return Verdict.TRANSCRIBED if self.typed else Verdict.AGREES
         return Verdict(self.statement.fault) if self.statement.fault else Verdict.DIFFERS
 
 
@@ -208,11 +212,13 @@ def verdict(report: Report) -> str:
     counts = report.counts
     agree, differ = counts.get(Verdict.AGREES, 0), counts.get(Verdict.DIFFERS, 0)
     unchecked = counts.get(Verdict.UNCHECKED, 0)
-    faults = len(report.rows) - agree - differ - unchecked
-    told = f"{agree} of {len(report.rows)} rows agree"
+    typed = counts.get(Verdict.TRANSCRIBED, 0)
+    faults = len(report.rows) - agree - differ - unchecked - typed
+    told = f"{agree} of {len(report.rows) - typed} rows agree"
     told += f", {faults} are documented faults or gaps of the paper" if faults else ""
     told += f", {unchecked} cannot be checked" if unchecked else ""
-    return f"{told}, {differ} differ."
+    told += f", {differ} differ"
+    return f"{told}; {typed} more were typed in from the paper." if typed else f"{told}."
 
 
 def _statement(statement: Statement, rows: Sequence[Row], *, header: bool) -> list[RenderableType]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from dse import streams
+from dse import hints, streams
 from dse.names import did_you_mean
 from dse.streams import INTERRUPTED
 
@@ -61,7 +61,19 @@ class Door(click.Group):
             if debug:
                 raise
             return explain(problem)
-        return code if isinstance(code, int) else ANSWERED
+        ended = code if isinstance(code, int) else ANSWERED
+        if ended == ANSWERED and words:
+            self._hint(words)
+        return ended
+
+    def _hint(self, words: list[str]) -> None:
+        """Name the one next thing to try, where a person reads it."""
+        command = self.commands.get(words[0])
+        options = [p for p in command.params if isinstance(p, click.Option)] if command is not None else []
+        valued = [name for p in options if not (p.is_flag or p.count) for name in p.opts]
+        if hint := hints.say(words, valued):
+            with contextlib.suppress(OSError):
+                streams.put(streams.visible(hint), sys.stdout)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find a command, or say which one was probably meant."""

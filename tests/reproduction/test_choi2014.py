@@ -6,6 +6,7 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from dse.papers import Report, Row, Verdict
 from dse.papers.choi2014 import platforms, table_one
 from dse.papers.choi2014.formulas import platform
+from dse.papers.report import verdict
 
 pytestmark = pytest.mark.slow
 
@@ -139,5 +141,18 @@ def test_the_page_tells_the_counts_of_this_run(report: Report):
     n = report.counts
     assert (
         f"{len(report.rows)} rows: {n['agrees']} agree, {n['disagrees']} disagree, "
-        f"{n['gap']} show a gap of (5) or (7), {n['misprint']} a misprint, {n['unchecked']} cannot be checked."
-    ) in page
+        f"{n['gap']} show a gap of (5) or (7), {n['misprint']} a misprint, {n['unchecked']} cannot be checked. "
+        f"The other {n['transcribed']} "
+    ) in " ".join(page.split())
+
+
+def test_what_was_typed_in_from_the_table_is_not_counted_as_agreement(report: Report):
+    typed = [row for row in report.rows if row.verdict is Verdict.TRANSCRIBED]
+    assert len(typed) == 155
+    assert {row.statement.id[:2] for row in typed} == {"t_"}
+    counts = report.counts
+    assert verdict(report).startswith(f"{counts['agrees']} of {len(report.rows) - 155} rows agree")
+    assert "155 more were typed in from the paper" in verdict(report)
+    # a typing mistake is still found
+    wrong = replace(typed[0], ours=2 * float(typed[0].ours))
+    assert wrong.verdict is Verdict.DIFFERS

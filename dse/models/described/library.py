@@ -1,0 +1,42 @@
+"""The models as a plain library: numbers in, metrics out, nothing of the solvers, scenarios or stores is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dse.models import model as models
+from dse.models import registry
+from dse.models.model import Model
+from dse.models.shared.spaces import Space
+
+
+def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:
+    """Run a model's equations: metrics, and one ratio for each limit of the model, which is at most 1 where it holds.
+
+    ``model``: a model or its name. ``values``: numbers in SI units by the names of ``model.parameters()``, machine
+    parameters as ``machine.NAME``: floats, or arrays that broadcast against each other; also quantities of pint,
+    intervals, posynomials, Pyomo expressions. What has a default and is absent has it. ``labels``: what ``flop``,
+    ``word``, ``message``, ``instruction`` count as (1; units where units are proven). Results are SI floats or arrays
+    of the common shape. Raises UnknownName for a name that is no model's, and ValueError that names what the equations
+    ask for and ``values`` has not.
+
+    >>> from dse import machines, models
+    >>> titan = {f"machine.{n}": v for n, v in machines.get("gtx-titan-choi2014").parameters.items()}
+    >>> found = models.evaluate("roofline", {"flops": 1e12, "intensity": 4.0} | titan)
+    >>> f"{found['time']:.4f} s, {found['energy']:.1f} J"
+    '1.0460 s, 225.8 J'
+    """
+    made = registry.get(model) if isinstance(model, str) else model
+    known = made.parameters()
+    given = {n: q.default for n, q in known.items() if q.default is not None and n not in values}
+    try:
+        return models.evaluate(made, {**values, **given} if given else values, **labels)
+    except AttributeError as lacks:
+        if not isinstance(lacks.obj, Space):
+            raise
+        own = str(lacks.name)
+        name = own if hasattr(lacks.obj, "machine") else f"{models.MACHINE_PREFIX}{own}"
+        q = known.get(name)
+        about = "" if q is None else f": {q.meaning}, in {q.unit or 'plain numbers'}"
+        raise ValueError(f"{made.name} needs {name}{about}") from None
