@@ -55,7 +55,7 @@ time = { max = "0.2 s" }
 path    = "given.regions.1.flops"
 start   = 1e9
 stop    = 1e11
-num     = 28
+num     = 80
 spacing = "log"
 
 [sweep.idling]
@@ -88,7 +88,6 @@ class Place:
             "CRASH_JOURNAL": str(self.journal),
             # the moments below are between the first and the fifth of twelve chunks, and each chunk is long enough
             "CHUNK_PAUSE": "0.1",
-            "CHUNK_POINTS": "7",
             "CHUNK_HOLD": "7",
             "CHUNK_RELEASE": str(self.folder / "release"),
             **self.surroundings,

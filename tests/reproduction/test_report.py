@@ -99,4 +99,3 @@ def test_a_report_begins_and_ends_with_its_verdict_and_is_short(
     whole = runner.invoke(main, ["reproduce", "demmel2013", "-o", str(tmp_path), "--rows"]).stdout
     assert whole.splitlines()[2] == whole.splitlines()[-1] == verdict
     assert len(whole.splitlines()) > 345
-

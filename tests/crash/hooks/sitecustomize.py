@@ -1,6 +1,5 @@
 """Found by every Python that a test starts with this folder on its path: sweeps that can be interrupted.
 
-``CHUNK_POINTS``: how many points a chunk of a small grid has, so that one of several chunks is solved in a blink.
 ``CHUNK_PAUSE``: seconds that a chunk waits before it is written. ``CHUNK_HOLD``: so many chunks are written, and the
 others only when the file ``CHUNK_RELEASE`` is there: whatever is to happen to a sweep meets it under way, however fast
 or slow the machine is. ``CRASH_JOURNAL``: a file in which each chunk that is begun is noted; chunks are then solved
@@ -23,7 +22,6 @@ from typing import Any
 
 JOURNAL = os.environ.get("CRASH_JOURNAL", "")
 ONE_BY_ONE = os.environ.get("ONE_BY_ONE", "")
-POINTS = int(os.environ.get("CHUNK_POINTS", "0"))
 PAUSE = float(os.environ.get("CHUNK_PAUSE", "0"))
 HOLD = int(os.environ.get("CHUNK_HOLD", "0"))
 RELEASE = os.environ.get("CHUNK_RELEASE", "")
@@ -48,10 +46,6 @@ def noting(module: Any) -> None:
 
 def one_by_one(module: Any) -> None:
     module.batched.chosen = lambda grid: module.batched.Choice()
-
-
-def smaller(module: Any) -> None:
-    module.FEWEST_SOLVES = POINTS
 
 
 def pausing(module: Any) -> None:
@@ -122,8 +116,6 @@ if JOURNAL:
     sys.meta_path.insert(0, Changed("dse.chunk_work", noting))
 elif ONE_BY_ONE:
     sys.meta_path.insert(0, Changed("dse.chunk_work", one_by_one))
-if POINTS:
-    sys.meta_path.insert(0, Changed("results.chunks", smaller))
 if CLOCK:
     set_back()
 if STALE:
