@@ -18,6 +18,7 @@ from results import dataset
 from results.dataset import Arrays, Layout
 from results.export import flat, formats, netcdf, parquet, reading
 from results.stores import store
+from results.stores.chunks import chunk_slices
 from results.stores.trouble import StoreError
 
 Fill = Callable[[tuple[slice, ...]], Arrays]
@@ -35,16 +36,19 @@ def ds(plan: Layout, arrays_of: Fill) -> xr.Dataset:
     return made
 
 
-@pytest.fixture
-def stored(plan: Layout, arrays_of: Fill, tmp_path: Path) -> xr.Dataset:
-    """The same dataset as a sweep's store, in chunks of 20 points."""
-    path = tmp_path / "stored.zarr"
-    chunks = store.create(path, plan, {"scenario": "x"})
-    from results.stores.chunks import chunk_slices
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stored") / "stored.zarr"
 
-    for index, region in chunk_slices(plan.shape, chunks):
-        store.write_chunk(path, index, arrays_of(region))
-    return reading.open(path)
+
+@pytest.fixture
+def stored(plan: Layout, arrays_of: Fill, place: Path) -> xr.Dataset:
+    """The same dataset as a sweep's store, in chunks of 20 points; written once, since it is only read."""
+    if not place.exists():
+        chunks = store.create(place, plan, {"scenario": "x"})
+        for index, region in chunk_slices(plan.shape, chunks):
+            store.write_chunk(place, index, arrays_of(region))
+    return reading.open(place)
 
 
 def same(a: xr.Dataset, b: xr.Dataset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from functools import cache
 from pathlib import Path
 
 import brute_force
@@ -20,6 +21,7 @@ import dse
 import scenarios
 from dse.uncertain.worlds import decided_late
 from results.solution import Solution
+from scenarios.sweep.grids import Grid
 from solvers.answer import answer
 from solvers.geometric import gp
 
@@ -86,9 +88,13 @@ def test_scenario_gives_the_expected_answer(row: dict[str, str], monkeypatch: py
 @pytest.mark.parametrize("row", SWEPT, ids=label)
 def test_sweep_gives_the_expected_answer_at_a_few_points(row: dict[str, str]):
     """A point of a swept scenario, or a world of an uncertain one, is answered as the brute force answers it."""
-    asked = decided_late(scenarios.load(LIBRARY / f"{row['scenario']}.toml"))
-    grid = scenarios.grid(asked)
-    check(answer(grid.question(tuple(map(int, row["point"].split())))), row)
+    check(answer(grid_of(row["scenario"]).question(tuple(map(int, row["point"].split())))), row)
+
+
+@cache
+def grid_of(name: str) -> Grid:
+    """The grid of a ready scenario: its points in the table, some dozens, share it."""
+    return scenarios.grid(decided_late(scenarios.load(LIBRARY / f"{name}.toml")))
 
 
 @pytest.mark.parametrize("row", FRONTS, ids=label)
