@@ -163,30 +163,22 @@ def numbers(question: Question) -> list[str]:
 def slopes(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...]) -> Array:
     """Slopes of the logarithms of goal and rows in the log of each given number, the design as it is.
 
+    NaN of a number whose change the forms of a case do not take (the exponent of an unknown).
+
     (numbers, N, m+1), by central differences: one evaluation of the model for all numbers and points. ``case``: what
     holds the maxima that the model takes, where it takes any; ``y``: the design of its variables in logs (N, n).
     """
-    size, names = judged.gap.size, numbers(judged.question)
-    if not names:
-        return np.zeros((0, size, len(keys) + 1))
-    try:
-        return _slopes(case, judged, y, keys, names)
-    except NotPosynomial:
-        return np.concatenate([_slope(case, judged, y, keys, name) for name in names])
-
-
-def _slope(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...], name: str) -> Array:
-    """Slopes in one number; none (NaN) where the class is another beside it, as of a count of 1 that no term minds."""
-    try:
-        return _slopes(case, judged, y, keys, [name])
-    except NotPosynomial:
-        return np.full((1, judged.gap.size, len(keys) + 1), np.nan)
+    return _slopes(case, judged, y, keys, numbers(judged.question))
 
 
 def _slopes(
     case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...], names: Sequence[str]
 ) -> Array:
-    question, size, count = judged.question, judged.gap.size, 2 * len(names)
+    """Return the slopes in these numbers."""
+    question, size = judged.question, judged.gap.size
+    count = 2 * len(names)
+    if not names:
+        return np.zeros((0, size, len(keys) + 1))
     ahead = (count, *(1 for _ in judged.shape))
     given: dict[str, Any] = dict(question.given)
     for i, name in enumerate(names):
@@ -196,7 +188,14 @@ def _slopes(
     asked = dataclasses.replace(question, given=given)
     shape = (count, *judged.shape)
     if case is not None and any(v.auxiliary for v in case.variables):
-        rows = _held(case, asked, y, judged.shape)
+        try:
+            rows = _held(case, asked, y, judged.shape)
+        except NotPosynomial:
+            if len(names) == 1:
+                return np.full((1, size, len(keys) + 1), np.nan)
+            middle = len(names) // 2
+            halves = (names[:middle], names[middle:])
+            return np.concatenate([_slopes(case, judged, y, keys, half) for half in halves])
     else:
         x = {n: np.broadcast_to(v, shape) for n, v in judged.x.items()}
         goal, logs = _logs(asked, x, shape)
