@@ -23,7 +23,7 @@ TRAINING: dict[str, Any] = {
         "micro_batch": {"divides": "global_batch"},
     },
     "objective": {"minimize": "time"},
-    "limits": {"devices": {"min": 40, "max": 64}, "power": {"max": "30 kW"}},
+    "limits": {"devices": {"min": 40, "max": 64}, "power": {"max": "120 kW"}},
 }
 
 
