@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
 from formulations.problem import Problem, moved
@@ -162,11 +163,19 @@ def numbers(question: Question) -> list[str]:
 def slopes(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...]) -> Array:
     """Slopes of the logarithms of goal and rows in the log of each given number, the design as it is.
 
+    NaN of a number whose change the forms of a case do not take (the exponent of an unknown).
+
     (numbers, N, m+1), by central differences: one evaluation of the model for all numbers and points. ``case``: what
     holds the maxima that the model takes, where it takes any; ``y``: the design of its variables in logs (N, n).
     """
+    return _slopes(case, judged, y, keys, numbers(judged.question))
+
+
+def _slopes(
+    case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...], names: Sequence[str]
+) -> Array:
+    """Return the slopes in these numbers."""
     question, size = judged.question, judged.gap.size
-    names = numbers(question)
     count = 2 * len(names)
     if not names:
         return np.zeros((0, size, len(keys) + 1))
@@ -179,7 +188,14 @@ def slopes(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, .
     asked = dataclasses.replace(question, given=given)
     shape = (count, *judged.shape)
     if case is not None and any(v.auxiliary for v in case.variables):
-        rows = _held(case, asked, y, judged.shape)
+        try:
+            rows = _held(case, asked, y, judged.shape)
+        except NotPosynomial:
+            if len(names) == 1:
+                return np.full((1, size, len(keys) + 1), np.nan)
+            middle = len(names) // 2
+            halves = (names[:middle], names[middle:])
+            return np.concatenate([_slopes(case, judged, y, keys, half) for half in halves])
     else:
         x = {n: np.broadcast_to(v, shape) for n, v in judged.x.items()}
         goal, logs = _logs(asked, x, shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.optimize import minimize
 
 from dse import machines
 from dse.models.transformers.transformer_measured import FACTORS
+from dse.papers import sources
 from dse.papers.megatron import batches
 from dse.papers.megatron import fit as products
 from dse.papers.vtrain2024 import comparison
@@ -104,7 +104,7 @@ def test_a_pick_is_judged_group_by_group():
 
 
 def test_the_data_have_their_licence_and_say_what_they_are():
-    data = files("dse.papers") / "data"
+    data = Path(sources.__file__).parent / "data"
     assert "MIT License" in (data / "vtrain_NOTICE.txt").read_text(encoding="utf-8")
     assert "KAIST" in (data / "vtrain_LICENSE.txt").read_text(encoding="utf-8")
     assert "2205.05198" in (data / "megatron_NOTICE.txt").read_text(encoding="utf-8")

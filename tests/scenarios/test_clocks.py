@@ -226,3 +226,18 @@ def test_a_machine_may_state_costs_that_the_model_does_not_have():
     assert slow["time"] == pytest.approx(2 * at["time"], rel=1e-12)
     plain = dse.solve({**asked, "machine": {"gpu": titan["base"], "cpu": "i7-2600k"}, "given": work})
     assert {n: at[n] for n in plain.metrics} == pytest.approx(plain.metrics, rel=1e-12)
+
+
+def test_a_decided_clock_beside_a_maximum_says_what_other_numbers_are_worth():
+    """W ε (f/f0)² + π W τ f0/f is least at f³ = f0³ π τ/(2 ε); the exponent has no slope, the others have."""
+    machine = {"base": "dgx-h100-bf16", "clock_reference": 1.8e9, "clock_min": 1e9, "clock_max": 3e9,
+               "clock_exponent": 3, "energy_per_flop": 1e-13}  # fmt: skip
+    question = {"model": "roofline", "machine": machine, "given": {"flops": 1e15, "bytes": 1e9}}
+    found = dse.solve(question | {"decide": {"clock": {}}, "objective": {"minimize": "energy"}})
+    p = machines.get("dgx-h100-bf16").parameters
+    best = 1.8e9 * (p["constant_power"] * p["time_per_flop"] / 2e-13) ** (1 / 3)
+    assert found.status == "optimal"
+    assert found.variables["clock"] == pytest.approx(best, rel=1e-6)
+    # two parts of the energy fall and rise with the clock, as 2 to 1
+    assert found.parameters["machine.constant_power"] == pytest.approx(2 / 3, abs=1e-3)
+    assert "machine.clock_exponent" not in found.parameters

@@ -6,54 +6,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from dse.machines import writing
+from dse.models.transformers import transformer_measured
 from dse.papers.vtrain2024.fit import NAME, START, everything, factors, fit, intervals
 from dse.papers.vtrain2024.runs import SETS, measured
 
 DIGITS = 4
-MODULE = '''"""Layers that were measured, by how much longer they take than modelled.
-
-Made by ``python -m dse.papers.vtrain2024.machine`` from 900 runs on one node of A100 (vTrain, MIT):
-by hidden size, tensor parallelism and micro batch, with 16 heads, a sequence of 1024 tokens, and all activations
-computed again, the median of measured over modelled time of a layer. They hold at any depth. They do not carry over to
-other sizes, where the factor is 1.
-"""
-
-from __future__ import annotations
-
-from functools import reduce
-from operator import add
-from typing import Any
-
-from dse.models.arithmetic import reaches
-from dse.models.shared.families import nothing
-
-SEQUENCE = 1024
-# (hidden, tensor_parallel, micro_batch): factor
-FACTORS = {
-%s
-}
-
-
-def factor(g: Any) -> Any:
-    """Return the factor of the time of a layer: measured over modelled where it is known, 1 elsewhere."""
-    share = g.machine.measured_layers
-    if nothing(share):
-        return 1.0
-    here = {
-        place: {size: _is(value, float(size)) for size in sorted({key[place] for key in FACTORS})}
-        for place, value in enumerate((g.hidden, g.tensor_parallel, g.micro_batch))
-    }
-    known = (
-        (more - 1.0) * here[0][hidden] * here[1][tensor] * here[2][batch]
-        for (hidden, tensor, batch), more in FACTORS.items()
-    )
-    return 1.0 + share * _is(g.sequence, float(SEQUENCE)) * reduce(add, known)
-
-
-def _is(value: Any, size: float) -> Any:
-    """Return 1 where a whole number is this one, else 0."""
-    return reaches(value, size - 0.5) * (1.0 - reaches(value, size + 0.5))
-'''
 
 
 def file() -> str:
@@ -63,7 +20,7 @@ def file() -> str:
     ends = intervals(runs, found)
     named = " and ".join(f"vtrain_{which}.csv" for which in SETS)
     source = f"fitted on {runs.seconds.size} iteration times of {named}; 95 % interval"
-    layers = "times of layers of single_node.csv, as factors in dse.models.transformers.transformer_measured"
+    layers = f"times of layers of {SETS[0]}.csv, as factors in {transformer_measured.__name__}"
     lines = [
         'title = "NVIDIA A100 nodes as vTrain\'s authors measured them, training in bfloat16"',
         'source = "VIA-Research/vTrain, measured iteration times (MIT); figures of dgx-a100"',
@@ -104,17 +61,21 @@ def file() -> str:
     return writing.completed("\n".join([*lines, "", writing.MARK, ""]), NAME)
 
 
-def module() -> str:
-    """Return the module of measured layers."""
+def module(text: str) -> str:
+    """Return the text of the module of measured layers with the factors of today's fit."""
     rows = factors(measured("single_node"), fit(everything()))
-    return MODULE % "\n".join(f"    {key}: {value}," for key, value in rows.items())
+    listed = "\n".join(f"    {key}: {value}," for key, value in rows.items())
+    before, begins, rest = text.partition("FACTORS = {\n")
+    _, ends, after = rest.partition("\n}\n")
+    return before + begins + listed + ends + after
 
 
 def write(folder: Path) -> None:
-    """Write the machine file into ``folder``."""
+    """Write the machine file into ``folder``, and the factors into their module."""
     (folder / f"{NAME}.toml").write_text(file(), encoding="utf-8")
+    layers = Path(str(transformer_measured.__file__))
+    layers.write_text(module(layers.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
     write(Path(str(files("dse.machines"))))
-    (Path(str(files("dse.models"))) / "transformer_measured.py").write_text(module(), encoding="utf-8")
