@@ -22,6 +22,7 @@ PARTS = (
     "evaluating",
     "batching",
     "designs",
+    "planning",
     "scattering",
     "at_scale",
     "searching",
@@ -45,6 +46,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "fronting": {"budgets": (0.2,), "points": 20, "side": 20},
     "batching": {"points": 22_500, "whole": 2500, "searched": 400},
     "designs": {"points": 100},
+    "planning": {"machines": 1},
     "scattering": {"points": 22_500},
     "at_scale": {"side": 2000, "sides": (316, 1000), "points": 1500},
 }

@@ -191,7 +191,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
         text = "a design that meets all limits"
         return Outcome(Status.FEASIBLE, x, certificate=text, solver=ENUMERATION)
     whole = designs.everything(question)
-    text = f"all {every.size} combinations enumerated"
+    text = f"all {every.size} combinations enumerated" if every.size > 1 else "the only combination tried"
     if whole is None or every.size < whole.size:
         text = f"all combinations enumerated ({every.size} not excluded by interval bounds)"
     tied = {n: v[best.tied[0]] for n, v in left.x.items()}

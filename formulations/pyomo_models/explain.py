@@ -174,6 +174,8 @@ def _variable(question: Question, v: Variable) -> str:
     kept = [x for x in d.values or () if (d.minimum or 0.0) <= x <= (d.maximum or math.inf)]
     if q.menu:
         return f"  {v.name}: one of {', '.join(q.menu[round(x) - 1] for x in kept)}"
+    if d.menu is not None and kept:
+        return f"  {v.name}: one of {len(kept)} divisors, {show(kept[0], unit)} … {show(kept[-1], unit)}"
     kind = "whole number" if d.integer else f"one of {len(kept)} values" if d.values is not None else "real"
     whose = (
         ""

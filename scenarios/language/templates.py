@@ -140,10 +140,12 @@ def _fitted(name: str, m: Model, fit: Fitted) -> Iterator[str]:
 
 
 def _is_resource(q: Quantity) -> bool:
-    return q.name.endswith(("processors", "memory", "nodes", "cores"))
+    return bool(q.divides) or q.name.endswith(("processors", "memory", "nodes", "cores"))
 
 
 def _range(q: Quantity) -> str:
+    if q.divides:
+        return f'{{ divides = "{q.divides}" }}'
     return "{ min = 1, max = 4096 }" if not q.unit else "{}"
 
 

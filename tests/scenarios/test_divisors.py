@@ -1,6 +1,7 @@
 """A decided number that divides given ones has a menu of their divisors, of each machine and each value swept."""
 
 import math
+import tomllib
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import dse
 from scenarios import ScenarioError, divisors, grid, load
+from scenarios.language.templates import template
 from scenarios.question import Decision, combinations
 from scenarios.questions import question
 
@@ -158,3 +160,18 @@ def test_a_number_of_the_file_s_own_may_divide() -> None:
         ).objective
         or math.inf
     )
+
+
+def test_a_starter_file_lets_degrees_divide() -> None:
+    text = template("transformer_training")
+    assert 'tensor_parallel = { divides = "heads" }' in text
+    assert dse.solve(tomllib.loads(text)).status == "optimal"
+
+
+def test_solvers_of_pyomo_get_the_menu() -> None:
+    asked_of = asked(
+        decide={"processors": {"divides": "bodies", "max": 64}}, given=NBODY["given"] | {"memory": 4000}
+    )
+    own, other = dse.solve(asked_of), dse.solve(asked_of, solver="scip")
+    assert other.objective == pytest.approx(own.objective, rel=1e-6)
+    assert 96_000 % other.variables["processors"] == 0

@@ -4,7 +4,9 @@ import copy
 import random
 from typing import Any
 
+import numpy as np
 import oracle_plans as oracle
+import oracle_reading as reading
 import pytest
 
 import dse
@@ -92,3 +94,22 @@ def test_answers_are_those_of_every_plan_tried(block: int) -> None:
 def test_the_spaces_are_of_both_kinds() -> None:
     found = [oracle.answer(drawn(seed)).objective is None for seed in range(40)]
     assert 4 <= sum(found) <= 36
+
+
+def test_no_plan_betters_a_point_of_the_front() -> None:
+    """The ready front over plans and clocks: its points are undominated among all, and its ends are the extremes."""
+    source = reading.load(reading.ROOT / "scenarios" / "library" / "training_energy_time_front.toml")
+    single = source | {"objective": {"minimize": "energy"}}
+    pairs = []
+    for at in oracle.tables(single):
+        fits = np.logical_and.reduce(
+            [oracle.holds(single, n, at) for n in ("devices", "micro_batch", *oracle.OWN)]
+        )
+        pairs.append(np.stack([np.asarray(at[n])[fits] for n in ("energy", "time")]))
+    energy, time = np.concatenate(pairs, axis=1)
+    found = dse.front(source, points=6)
+    for e, t in zip(found["energy"].values, found["time"].values, strict=True):
+        assert not ((energy < e * (1 - 1e-9)) & (time <= t * (1 + 1e-9))).any()
+        assert not ((energy <= e * (1 + 1e-9)) & (time < t * (1 - 1e-9))).any()
+    assert found["energy"].values.min() == pytest.approx(energy.min(), rel=1e-9)
+    assert found["time"].values.min() == pytest.approx(time.min(), rel=1e-9)
