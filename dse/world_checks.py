@@ -61,21 +61,7 @@ def check(
     told, _ = _at(asked, x, {}) if whole else (metrics, rows)
     sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
     _limited(question, metrics, found, tell)
-    # which case holds has no mean, and is not stored where worlds differ in it
-    cases = {
-        q.name for q in question.model.metrics if q.flags and np.ptp(np.asarray(told.get(q.name, 0.0))) > 0
-    }
-    for variable in plan.variables:
-        if variable.role != "metric" or variable.key not in told or variable.name not in at:
-            continue
-        if variable.key in question.measures:
-            level = _measured(
-                question.measures[variable.key], sign * np.asarray(metrics[variable.key], float)
-            )
-            if not whole and level is not None:
-                _agree(variable.name, float(at[variable.name]), sign * level, found, tell)
-        elif variable.key not in cases:
-            _agree(variable.name, float(at[variable.name]), float(np.mean(told[variable.key])), found, tell)
+    _told(question, plan, at, told, {} if whole else metrics, found, tell)
     if question.objectives and "objective" in at:
         goal = question.objectives[0]
         values = np.asarray(metrics.get(goal.name, x.get(goal.name)), float)
@@ -85,6 +71,34 @@ def check(
                 tell("objective", "some world of the box is worse than the worst")
         elif (level := _measured(measure, sign * values)) is not None:
             _agree("objective", stored, sign * level, found, tell)
+
+
+def _told(
+    question: Question,
+    plan: Layout,
+    at: Mapping[str, Any],
+    told: Mapping[str, Any],
+    sampled: Mapping[str, Any],
+    found: Findings,
+    tell: Any,
+) -> None:
+    """Judge stored metrics: means of what is ``told``, and measures by their definition over what is ``sampled``."""
+    sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
+    # which case holds has no mean, and is not stored where worlds differ in it
+    cases = {
+        q.name for q in question.model.metrics if q.flags and np.ptp(np.asarray(told.get(q.name, 0.0))) > 0
+    }
+    for variable in plan.variables:
+        name = variable.key
+        if variable.role != "metric" or name not in told or variable.name not in at or name in cases:
+            continue
+        stored = float(at[variable.name])
+        if name not in question.measures:
+            _agree(variable.name, stored, float(np.mean(told[name])), found, tell)
+        elif name in sampled:
+            level = _measured(question.measures[name], sign * np.asarray(sampled[name], float))
+            if level is not None:
+                _agree(variable.name, stored, sign * level, found, tell)
 
 
 def _counted(question: Question, rows: dict[Any, Any], inside: dict[Any, Any]) -> dict[Any, Any]:

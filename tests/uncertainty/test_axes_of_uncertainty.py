@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,8 +115,8 @@ def test_a_spread_is_not_swept_where_each_world_is_decided_by_itself():
         dse.sweep(over("uncertain.rise.spread", [1.5], objective={"minimize": "price"}), progress=False)
 
 
-def test_the_audit_judges_measures_limits_on_them_and_leaves_cases_that_differ(tmp_path):
-    """A regime that is not the same in all worlds has no mean; a stored measure is worked out again by its definition."""
+def test_the_audit_judges_measures_limits_on_them_and_leaves_cases_that_differ(tmp_path: Path):
+    """A regime that differs between worlds has no mean; a stored measure is worked out again by its definition."""
     swept = dse.sweep("roofline_energy_by_spread_sweep", progress=False)
     assert json.loads(swept.attrs["audit"])["passed"]
     goal = {
@@ -124,6 +125,7 @@ def test_the_audit_judges_measures_limits_on_them_and_leaves_cases_that_differ(t
     }
     asked = {
         **QUESTION,
+        "decide": {"x": {"values": [0.8, 1.2, 1.6, 2.0]}},
         "objective": goal,
         "sweep": {"most": {"path": "limits.paid.max", "values": [3.0, 4.0]}},
     }
