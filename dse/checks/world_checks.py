@@ -59,13 +59,13 @@ def check(
             tell(key.name, f"the limit is broken by {missed:.2g} in some world")
         found.limit = max(found.limit, missed)
     told, _ = _at(asked, x, {}) if whole else (metrics, rows)
-    for variable in plan.variables:
-        if variable.role == "metric" and variable.key in told and variable.name in at:
-            _agree(variable.name, float(at[variable.name]), float(np.mean(told[variable.key])), found, tell)
+    sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
+    _limited(question, metrics, found, tell)
+    _told(question, plan, at, told, {} if whole else metrics, found, tell)
     if question.objectives and "objective" in at:
         goal = question.objectives[0]
         values = np.asarray(metrics.get(goal.name, x.get(goal.name)), float)
-        stored, sign = float(at["objective"]), -1.0 if goal.maximize else 1.0
+        stored = float(at["objective"])
         if whole:
             if float(np.max(sign * values)) > sign * stored + 2e-6 * abs(stored):
                 tell("objective", "some world of the box is worse than the worst")
@@ -73,13 +73,59 @@ def check(
             _agree("objective", stored, sign * level, found, tell)
 
 
+def _told(
+    question: Question,
+    plan: Layout,
+    at: Mapping[str, Any],
+    told: Mapping[str, Any],
+    sampled: Mapping[str, Any],
+    found: Findings,
+    tell: Any,
+) -> None:
+    """Judge stored metrics: means of what is ``told``, and measures by their definition over what is ``sampled``."""
+    sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
+    # which case holds has no mean, and is not stored where worlds differ in it
+    cases = {
+        q.name for q in question.model.metrics if q.flags and np.ptp(np.asarray(told.get(q.name, 0.0))) > 0
+    }
+    for variable in plan.variables:
+        name = variable.key
+        if variable.role != "metric" or name not in told or variable.name not in at or name in cases:
+            continue
+        stored = float(at[variable.name])
+        if name not in question.measures:
+            _agree(variable.name, stored, float(np.mean(told[name])), found, tell)
+        elif name in sampled:
+            level = _measured(question.measures[name], sign * np.asarray(sampled[name], float))
+            if level is not None:
+                _agree(variable.name, stored, sign * level, found, tell)
+
+
 def _counted(question: Question, rows: dict[Any, Any], inside: dict[Any, Any]) -> dict[Any, Any]:
     """The limits that hold in every world, those at their worst over the box ``inside``; not those of a probability."""
     joint = () if question.joint is None else question.joint.of
     chance = {x.name for x in question.limits if x.probability is not None or x.name in joint}
     worst = {x.name for x in question.limits if x.worst}
+    chance |= {n for n, m in question.measures.items() if m.kind != "worst"}
     found = {k: v for k, v in rows.items() if k.name not in chance}
     return found | {k: v for k, v in inside.items() if k.name in worst}
+
+
+def _limited(question: Question, metrics: Mapping[str, Any], found: Findings, tell: Any) -> None:
+    """Judge the limits on measures, each by its definition."""
+    for limit in question.limits:
+        measure = question.measures.get(limit.name)
+        if measure is None or measure.kind == "worst":
+            continue
+        values = np.asarray(metrics[limit.name], float)
+        for end, sign in ((limit.maximum, 1.0), (limit.minimum, -1.0)):
+            level = None if end is None else _measured(measure, sign * values)
+            if end is None or level is None:
+                continue
+            missed = (level - sign * end) / (abs(end) or 1.0)
+            if not missed <= HOLDS:
+                tell(limit.name, f"the limit on its measure is broken by {missed:.2g}")
+            found.limit = max(found.limit, missed)
 
 
 def _agree(name: str, stored: float, computed: float, found: Findings, tell: Any) -> None:
@@ -97,8 +143,13 @@ def _measured(measure: Measure, losses: Any) -> float | None:
         return float(np.mean(losses))
     if measure.kind == "worst":
         return float(np.max(losses))
-    if measure.kind != "cvar" or measure.level is None:
+    if measure.level is None:
         return None
+    if measure.kind == "quantile":
+        flat = np.sort(np.broadcast_to(losses, np.shape(losses) or (1,)))
+        # the least value that so many do not exceed
+        within = np.arange(1, flat.size + 1) >= measure.level * flat.size - 1e-9 * flat.size
+        return float(flat[within.argmax()])
     # least over t of t + mean(max(loss - t, 0)) / (1 - level), attained at one of the losses
     flat = np.sort(np.broadcast_to(losses, np.shape(losses) or (1,)))
     above = (np.cumsum(flat[::-1])[::-1] - flat * np.arange(flat.size, 0, -1)) / flat.size

@@ -117,8 +117,8 @@ def at(
         found = _searched(search, question, most, tolerance)
         return replace(found, method=f"{found.method}; every point by {by.told()}".lstrip("; "))
     if question.uncertain is not None:
-        search = robust_fronts.search(question, report, 3 * most)
-        return robust_fronts.finished(_searched(search, question, most, tolerance))
+        search, trouble = robust_fronts.search(question, report, 3 * most)
+        return robust_fronts.finished(_searched(search, question, most, tolerance), trouble)
     search = Search(question, report, 3 * most)
     exact = exact_fronts.find(search, points, MOST_POINTS, tolerance)
     return exact if exact is not None else _searched(search, question, most, tolerance)

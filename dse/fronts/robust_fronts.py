@@ -9,7 +9,7 @@ by point.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import numpy as np
 import scenarios
 from dse.fronts.front_search import Front, Search
 from dse.sweeping.progress import Report
-from results.solution import Solution
+from results.solution import Solution, Status
 from results.telling.limits import base_name
 from scenarios.question import Objective, Question
 from scenarios.uncertainty import uncertain_words
@@ -69,14 +69,21 @@ def check(asked: scenarios.Scenario, question: Question, by: By | None = None) -
         raise scenarios.ScenarioError([scenarios.Problem(asked.file, key, wrong, right)])
 
 
-def search(question: Question, report: Report, expected: int) -> Search:
-    """Return a search whose questions are decided now, each objective by its measure."""
+def search(question: Question, report: Report, expected: int) -> tuple[Search, list[str]]:
+    """Return a search whose questions are decided now, each objective by its measure.
+
+    With it a list to which each question without an answer adds why.
+    """
+    trouble: list[str] = []
 
     def by(asked: Question) -> Solution:
         limited = any(x.name in asked.measures for x in asked.limits)
-        return decide_now.answer_now(asked, fresh=False, brief=limited)
+        found = decide_now.answer_now(asked, fresh=False, brief=limited)
+        if found.status is Status.ERROR:
+            trouble.append(found.message)
+        return found
 
-    return Search(question, report, expected, by, _loose)
+    return Search(question, report, expected, by, _loose), trouble
 
 
 def _loose(found: Solution, other: Objective) -> bool:
@@ -85,13 +92,21 @@ def _loose(found: Solution, other: Objective) -> bool:
     return not any(held)
 
 
-def finished(found: Front) -> Front:
-    """Return a front with its designs judged in fresh samples, and with words that say what is proved of what."""
+def finished(found: Front, trouble: Sequence[str] = ()) -> Front:
+    """Return a front with its designs judged in fresh samples, and with words that say what is proved of what.
+
+    ``trouble``: why questions had no answer.
+    """
     points = tuple(_validated(found.question, s) for s in found.points)
     band = found.band
     if band is not None:
         band = replace(band, how=f"{band.how}; {SAMPLED}, not of the world")
-    return replace(found, points=points, band=band)
+    method = found.method
+    if trouble:
+        method += (
+            f"; {len(trouble)} of the questions between had no answer ({'; '.join(dict.fromkeys(trouble))})"
+        )
+    return replace(found, points=points, band=band, method=method)
 
 
 def _validated(question: Question, solution: Solution) -> Solution:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import zarr
 
 import dse
 import scenarios
@@ -110,3 +113,25 @@ def test_mistakes_are_told_by_their_key(path: str, values: list[float], key: str
 def test_a_spread_is_not_swept_where_each_world_is_decided_by_itself():
     with pytest.raises(ScenarioError, match="each world is decided by itself"):
         dse.sweep(over("uncertain.rise.spread", [1.5], objective={"minimize": "price"}), progress=False)
+
+
+def test_the_audit_judges_measures_limits_on_them_and_leaves_cases_that_differ(tmp_path: Path):
+    """A regime that differs between worlds has no mean; a stored measure is worked out again by its definition."""
+    swept = dse.sweep("roofline_energy_by_spread_sweep", progress=False)
+    assert json.loads(swept.attrs["audit"])["passed"]
+    goal = {
+        "minimize": "enough",
+        "measures": {"enough": {"of": "price", "quantile": 0.9}, "paid": {"of": "price", "measure": "mean"}},
+    }
+    asked = {
+        **QUESTION,
+        "decide": {"x": {"values": [0.8, 1.2, 1.6, 2.0]}},
+        "objective": goal,
+        "sweep": {"most": {"path": "limits.paid.max", "values": [3.0, 4.0]}},
+    }
+    store = tmp_path / "s.zarr"
+    dse.sweep(asked, store, progress=False)
+    assert dse.verify(store).passed
+    group = zarr.open_group(store)
+    group["paid"][...] = group["paid"][...] * 1.01
+    assert not dse.verify(store).passed

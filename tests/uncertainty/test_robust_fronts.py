@@ -183,6 +183,13 @@ def test_a_group_that_one_number_orders_stays_left_out_beside_another_group():
         assert found.objective <= best * (1 + 1e-9)
 
 
+def test_a_front_says_why_questions_between_its_ends_have_no_answer():
+    """A CVaR beside a quantile of many designs is not answered: the ends are there, and the reason."""
+    front = dse.front(asked({"of": "price", "cvar": 0.9}, {"of": "slow", "quantile": 0.9}), points=3)
+    assert front.sizes["front"] == 2
+    assert "a probability or quantile together with a mean or CVaR" in front.attrs["method"]
+
+
 def test_few_designs_are_each_judged():
     listed = [0.5, 0.8, 1.0, 1.3, 1.6, 2.0, 3.0]
     question = asked({"of": "price", "measure": "mean"}, {"of": "slow", "quantile": 0.9})
