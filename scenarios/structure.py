@@ -51,7 +51,7 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
             findings.add("model", f"model file {error.file}: {wrong}", right)
         return None
     for wrong in () if models.our_own(model) else units_of_equations.wrong(model):
-        right = "mend the equations, or the unit that the model declares"
+        right = "correct the equations, or the unit that the model declares"
         findings.add("model", f"units of model {model.name}: {wrong}", right)
     lists = model.structure
     if shape.idle and lists is not None:

@@ -238,7 +238,7 @@ def _nowhere(d: Definition, suspects: list[Suspect], tried: _Tried, findings: Fi
     if not any(np.isfinite(v).any() for v in own):
         why = "what it is made of has none"
     wrong = f"{shown(d.text)} has no value{where}: {why}"
-    findings.add(f"define.{d.name}", wrong, "mend the expression, or the numbers and bounds it depends on")
+    findings.add(f"define.{d.name}", wrong, "correct the expression, or the numbers and bounds it depends on")
 
 
 def _few(question: Question, tree: Expression, every: Mapping[str, Definition]) -> bool:

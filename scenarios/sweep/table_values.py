@@ -58,7 +58,7 @@ def numbers(
     for row in rows[:TOLD]:
         axes.possible(reader, f"{key}, {table.line(int(row))}", float(values[row]), aim, q)
     if len(rows) > TOLD:
-        _tell(reader, key, table, [(int(row), "") for row in rows], "mend them all")
+        _tell(reader, key, table, [(int(row), "") for row in rows], "correct them all")
     return values if reader.findings.count == before else None
 
 

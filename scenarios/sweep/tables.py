@@ -257,7 +257,7 @@ def _unusable(text: str) -> bool:
 
 def _and_more(findings: Findings, key: str, file: str, count: int) -> None:
     if count > TOLD:
-        findings.add(key, f"{file} has {count - TOLD} more such lines", "mend them all")
+        findings.add(key, f"{file} has {count - TOLD} more such lines", "correct them all")
 
 
 def checksum(columns: Mapping[str, Cells]) -> str:
