@@ -10,7 +10,7 @@ import dse
 import scenarios
 from dse import chunk_work, grid_way
 from formulations.forms import Affine, Maximum
-from solvers import batched
+from solvers import batched, conflicts, gp
 from solvers.batched import effort, offers, separable, sums
 from solvers.batched.criteria import TooMany, Work
 
@@ -92,3 +92,52 @@ def test_maxima_that_come_apart_into_too_many_forms_are_refused():
         form = form.plus(largest(k))
     with pytest.raises(TooMany, match="ways in which maxima"):
         separable._parts(form)
+
+
+def power_cap(start: float, num: int) -> Any:
+    """Ask for the least energy within power caps from ``start`` on, some of which no design meets."""
+    return dse.load(
+        {
+            "model": "matmul",
+            "machine": "balanced",
+            "given": {"order": 8192},
+            "decide": {"processors": {"max": 65536}, "memory": {}},
+            "objective": {"minimize": "energy"},
+            "limits": {"power": {"max": start}},
+            "sweep": {
+                "cap": {"path": "limits.power.max", "start": start, "stop": 4000.0, "num": num},
+                "order": {"path": "given.order", "start": 4096, "stop": 16384, "num": num},
+            },
+        }
+    )
+
+
+def test_a_trial_seeks_no_values_that_would_do(monkeypatch: pytest.MonkeyPatch):
+    def sought(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a trial asks which points are answered, not what would do")
+
+    monkeypatch.setattr(conflicts, "values_that_would_do", sought)
+    ready = chunk_work.ready(scenarios.grid(power_cap(100.0, 8)))
+    assert ready.path is not None
+    assert "secants" in ready.path.method
+    with pytest.raises(AssertionError, match="not what would do"):
+        ready.path.solve(ready.plan, (slice(0, 8), slice(0, 8)))
+
+
+def test_many_infeasible_power_caps_take_few_programs(monkeypatch: pytest.MonkeyPatch):
+    """What jams is given up, and tangents that leave nothing are not asked again (69 calls, 3683 iterations before)."""
+    ready = chunk_work.ready(scenarios.grid(power_cap(100.0, 8)))
+    spent, solve = [0, 0], gp.solve
+
+    def counted(*values: Any, **named: Any) -> gp.Result:
+        found = solve(*values, **named)
+        spent[0], spent[1] = spent[0] + 1, spent[1] + int(found.iterations.max(initial=0))
+        return found
+
+    monkeypatch.setattr(gp, "solve", counted)
+    assert ready.path is not None
+    _, left = ready.path.solve(ready.plan, (slice(0, 8), slice(0, 8)))
+    assert not left.any()
+    calls, iterations = spent
+    assert calls < 65
+    assert iterations < 3200
