@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from method_questions import FFT, POINTS, fft, nbody
 
 from results.solution import Status
 from scenarios.question import Decision
-from solvers import designs, enumeration
+from solvers import boxes, designs, enumeration, methods
 
 POWERS = Decision("processors", values=tuple(2.0**k for k in range(21)))
 
@@ -118,3 +119,17 @@ def test_without_an_objective_any_design_that_holds_is_feasible() -> None:
     assert found.x is not None
     assert brute_force("tree")["time"][int(found.x["processors"]) - 1] <= 2e-5
     assert math.isclose(found.x["processors"], 8595)
+
+
+def test_what_limits_leave_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # once for the count and the designs, once more for those that may beat what a sample reaches
+    asked, tighten = [], boxes.tighten
+
+    def counted(*values: Any, **named: Any) -> Any:
+        asked.append(named.get("target", math.inf))
+        return tighten(*values, **named)
+
+    monkeypatch.setattr(boxes, "tighten", counted)
+    found = methods.unstructured(fft("energy_delay"))
+    assert found.x == {"processors": 1211.0}
+    assert [math.isfinite(target) for target in asked] == [False, True]

@@ -14,6 +14,8 @@ from solvers import batched
 from solvers.batched import effort, offers
 from solvers.batched.counting import separable, sums
 from solvers.batched.counting.criteria import TooMany, Work
+from solvers.explaining import conflicts
+from solvers.geometric import gp
 
 SEVEN = [
     f"{name}-choi2014" for name in ("nehalem", "nuc-cpu", "nuc-gpu", "apu-cpu", "apu-gpu", "gtx580", "gtx680")
@@ -93,3 +95,52 @@ def test_maxima_that_come_apart_into_too_many_forms_are_refused():
         form = form.plus(largest(k))
     with pytest.raises(TooMany, match="ways in which maxima"):
         separable._parts(form)
+
+
+def power_cap(start: float, num: int) -> Any:
+    """Ask for the least energy within power caps from ``start`` on, some of which no design meets."""
+    return dse.load(
+        {
+            "model": "matmul",
+            "machine": "balanced",
+            "given": {"order": 8192},
+            "decide": {"processors": {"max": 65536}, "memory": {}},
+            "objective": {"minimize": "energy"},
+            "limits": {"power": {"max": start}},
+            "sweep": {
+                "cap": {"path": "limits.power.max", "start": start, "stop": 4000.0, "num": num},
+                "order": {"path": "given.order", "start": 4096, "stop": 16384, "num": num},
+            },
+        }
+    )
+
+
+def test_a_trial_seeks_no_values_that_would_do(monkeypatch: pytest.MonkeyPatch):
+    def sought(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a trial asks which points are answered, not what would do")
+
+    monkeypatch.setattr(conflicts, "values_that_would_do", sought)
+    ready = chunk_work.ready(scenarios.grid(power_cap(100.0, 8)))
+    assert ready.path is not None
+    assert "secants" in ready.path.method
+    with pytest.raises(AssertionError, match="not what would do"):
+        ready.path.solve(ready.plan, (slice(0, 8), slice(0, 8)))
+
+
+def test_many_infeasible_power_caps_take_few_programs(monkeypatch: pytest.MonkeyPatch):
+    """What jams is given up, and tangents that leave nothing are not asked again (69 calls, 2350 iterations before)."""
+    ready = chunk_work.ready(scenarios.grid(power_cap(100.0, 5)))
+    spent, solve = [0, 0], gp.solve
+
+    def counted(*values: Any, **named: Any) -> gp.Result:
+        found = solve(*values, **named)
+        spent[0], spent[1] = spent[0] + 1, spent[1] + int(found.iterations.max(initial=0))
+        return found
+
+    monkeypatch.setattr(gp, "solve", counted)
+    assert ready.path is not None
+    _, left = ready.path.solve(ready.plan, (slice(0, 5), slice(0, 5)))
+    assert not left.any()
+    calls, iterations = spent
+    assert calls < 62
+    assert iterations < 2000
