@@ -90,6 +90,17 @@ def clear(path: str, scenario: Scenario) -> None:
         )
 
 
+def refuse_fewer(stored: int, asked: Scenario, store: str) -> None:
+    """Refuse a store that holds more worlds of this question than are asked for; raises StoreError."""
+    entry = asked.sweep.get(AXIS)
+    table = None if entry is None else asked.tables.get(entry.table or "")
+    if table is not None and table.rows < stored:
+        raise StoreError(
+            f"{store} holds {stored} worlds of this question, and {table.rows} are asked for: ask for samples = "
+            f"{stored} or more under [uncertain.sampling] (what is there is not computed again), or choose another path"
+        )
+
+
 def worlds_in(path: str, asked: Scenario) -> int:
     """Return how many worlds a store holds of this very question; 0 where it is of another one, or has none."""
     if AXIS not in asked.sweep or not results.stores.store.exists(path):

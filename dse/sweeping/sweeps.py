@@ -26,7 +26,6 @@ from dse.sweeping.dispatch import through_dask, through_threads
 from dse.sweeping.progress import Report, announce, reporting
 from dse.sweeping.targets import Target
 from dse.sweeping.workers import LocalWorkers
-from dse.uncertain import worlds
 from formulations import over_grid
 from results.dataset import Layout
 from results.stores import grown
@@ -124,7 +123,7 @@ def run(
     path = None if store is None else results.stores.storage.absolute(store)
     if path is not None:
         grown.recover(path)
-        worlds.refuse_fewer(extending.worlds_in(path, scenario), scenario, path)
+        extending.refuse_fewer(extending.worlds_in(path, scenario), scenario, path)
     before = extending.before(path, scenario, ready) if extend and path is not None else None
     announce(progress, f"{grid.size} points: {grid_way.words(grid_way.told(ready, workers, client))}")
     todo = _Todo(scenario, only, client, workers, progress, patience, audit, retry_failed, by)

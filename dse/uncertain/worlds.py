@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from results.stores.trouble import StoreError
 from scenarios import Problem, Scenario, ScenarioError
 from scenarios.uncertainty.measured import KINDS, measure_of, ranked
-from scenarios.uncertainty.uncertain import AXIS, at_samples, draw, told_of, uncertain_of
+from scenarios.uncertainty.uncertain import at_samples, draw, told_of, uncertain_of
 
 
 def in_worlds(asked: Scenario, samples: int | None = None) -> Scenario:
@@ -31,17 +30,6 @@ def _same_worlds(asked: Scenario) -> None:
                 wrong = f"{path} is swept, and each world is decided by itself"
                 right = 'write measure = "mean", quantile = 0.95 or cvar = 0.9 under [objective]: one design a point'
                 raise ScenarioError([Problem(asked.file, f"sweep.{axis}", wrong, right)])
-
-
-def refuse_fewer(stored: int, asked: Scenario, store: str) -> None:
-    """Refuse a store that holds more worlds of this question than are asked for; raises StoreError."""
-    entry = asked.sweep.get(AXIS)
-    table = None if entry is None else asked.tables.get(entry.table or "")
-    if table is not None and table.rows < stored:
-        raise StoreError(
-            f"{store} holds {stored} worlds of this question, and {table.rows} are asked for: ask for samples = "
-            f"{stored} or more under [uncertain.sampling] (what is there is not computed again), or choose another path"
-        )
 
 
 def swept(asked: Scenario) -> Scenario:
