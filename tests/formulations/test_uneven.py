@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dse.models.arithmetic import divides, uneven
 from dse.quantities import registry
-from formulations import posynomial
+from formulations import posynomial, pyomo_model
 from formulations.intervals import Interval
 from formulations.many import Many
 from formulations.slopes import Slope
@@ -58,6 +58,7 @@ def test_symbols_say_why_they_cannot() -> None:
 
 @given(st.integers(1, 500), st.integers(1, 5000))
 def test_formulas_of_pyomo_have_the_same_value(part: int, whole: int) -> None:
+    assert pyomo_model, "it says what helpers mean on expressions of Pyomo"
     m = pyo.ConcreteModel()
     m.t = pyo.Var(initialize=float(part))
     assert pyo.value(divides(m.t, float(whole))) == pytest.approx(divides(float(part), float(whole)))
