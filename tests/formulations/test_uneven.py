@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from formulations.arithmetics import posynomial
 from formulations.arithmetics.intervals import Interval
 from formulations.arithmetics.many import Many
 from formulations.arithmetics.slopes import Slope
+from formulations.pyomo_models import pyomo_model
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
@@ -53,3 +55,11 @@ def test_units_do_not_hinder() -> None:
 def test_symbols_say_why_they_cannot() -> None:
     with pytest.raises(posynomial.NotPosynomial, match="whether one number divides another"):
         posynomial.ratio(divides(posynomial.symbol("t"), 64.0))
+
+
+@given(st.integers(1, 500), st.integers(1, 5000))
+def test_formulas_of_pyomo_have_the_same_value(part: int, whole: int) -> None:
+    assert pyomo_model, "it says what helpers mean on expressions of Pyomo"
+    m = pyo.ConcreteModel()
+    m.t = pyo.Var(initialize=float(part))
+    assert pyo.value(divides(m.t, float(whole))) == pytest.approx(divides(float(part), float(whole)))

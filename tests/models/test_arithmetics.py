@@ -32,6 +32,8 @@ SPREAD = [n for n in models.names() if {"processors", "nodes"} & {q.name for q i
 BY_INFINITY = {"balance_low", "balance_high"}
 # the last two that a model has
 AXES = (
+    "global_batch",
+    "data_parallel",
     "processors",
     "nodes",
     "throttle",
