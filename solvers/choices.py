@@ -59,7 +59,11 @@ def best_of(
     told_of = f"{len(answered)} choices, each answered by itself"
     if status in (Status.INFEASIBLE, Status.ERROR):
         # nothing is chosen; what is shown is why one of them has no design
-        text = f"none of {told_of}, has a design; {', '.join(choice.values())}: {best.certificate}"
+        named = ", ".join(f"{n} = {v}" for n, v in choice.items())
+        text = (
+            f"none of {told_of}, has a design; conflicts and values are those of {named} alone, and another "
+        )
+        text += f"choice may need less; {best.certificate}"
         return dataclasses.replace(best, status=status, alternatives=told, certificate=text)
     text = f"best of {told_of}; {best.certificate}"
     variables = {**choice, **best.variables}
@@ -89,14 +93,16 @@ def _next_best(
     maximize = question.objectives[0].maximize
     found = [] if best.next_best is None else [_joined(choice, best.next_best)]
     for other, s in others:
-        if s.objective is None:
+        if s.status is Status.INFEASIBLE:
             continue
-        if s.status not in (Status.OPTIMAL, Status.EVALUATED):
+        if s.objective is None or s.status not in (Status.OPTIMAL, Status.EVALUATED):
             return None
         if abs(s.objective - best.objective) > TIE * abs(best.objective):
             found.append(NextBest({**other, **s.variables}, s.objective))
         elif s.next_best is not None:
             found.append(_joined(other, s.next_best))
+        elif s.variables and s.solver != ENUMERATION:
+            return None
     return min(found, key=lambda n: -n.objective if maximize else n.objective, default=None)
 
 

@@ -199,7 +199,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     sign = -1.0 if question.objectives[0].maximize else 1.0
     other = None
     # beyond the target designs may have been left out
-    if len(levels) > 1 and (target == math.inf or levels[1][0] ** sign * sign <= target):
+    if len(levels) > 1 and (target == math.inf or (levels[1][0] and levels[1][0] ** sign * sign <= target)):
         other = NextBest(levels[1][1], sign * levels[1][0])
     return Outcome(Status.OPTIMAL, x, sign * low, text, ENUMERATION, ranges=ranges, next_best=other)
 

@@ -160,8 +160,9 @@ def _part(places: NDArray[np.intp], p: Program, caps: Collection[RowKey]) -> Par
     base: list[int] = []
     for r, key in enumerate(p.keys):
         if key is not None:
-            sides = tops[:, r], bottoms[:, r]
-            if key in caps and not any(not s[:, :-1].any() and np.ptp(s[:, -1]) == 0 for s in sides):
+            # a mean is that of the metric where what divides it, or what it divides, is the user's number
+            end = bottoms[:, r] if key.side == "max" else tops[:, r]
+            if key in caps and (end[:, :-1].any() or np.ptp(end[:, -1])):
                 raise NotPosynomial(f"a limit on the mean or CVaR of a ratio of sums, {key.name}")
             rows[key] = tops[:, r] - bottoms[:, r]
             continue

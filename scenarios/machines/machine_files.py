@@ -28,7 +28,8 @@ _MARK = "#|"
 """Begins each line of a file that is kept in a question's text."""
 # what a file held when the question was asked: its path as a TOML string, its checksum, and the lines of it
 _PIN = re.compile(
-    r'^# (?:machine|model) file ("(?:[^"\\\n]|\\.)+"): sha256 ([0-9a-f]{64})\n?((?:^#\|.*\n?)*)', re.MULTILINE
+    r'^# (?:machine|model) file ("(?:[^"\\\n]|\\.)+"): sha256 ([0-9a-f]{64})[ \t]*(?:\n|\Z)((?:^#\|.*\n?)*)',
+    re.MULTILINE,
 )
 
 
@@ -39,7 +40,7 @@ def pins(text: str) -> list[tuple[str, str]]:
 
 def pin_lines(text: str) -> str:
     """Return the lines of a scenario's text that pin machine and model files, with what these held."""
-    return "".join(f"{found[0].rstrip()}\n" for found in _PIN.finditer(text))
+    return "".join(f"{found[0].rstrip(chr(10))}\n" for found in _PIN.finditer(text))
 
 
 def held(text: str) -> dict[str, Held]:
@@ -97,7 +98,9 @@ def pinned(
         return made, text
     if not found:
         return made, told
-    told = _PIN.sub("", told).rstrip()
+    bare = _PIN.sub("", told).rstrip()
+    # what looks like a pin inside a text of several lines stays
+    told = bare if tomllib.loads(bare) == tomllib.loads(told) else to_toml(made)
     blocks = dict.fromkeys(_block(_kind(p, places), f) for p, f in found.items())
     return made, "\n".join([told, *blocks]) + "\n"
 

@@ -155,7 +155,9 @@ def told(asked: Asked, found: Found) -> Solution:
         message=outcome.message,
     )
     ratios = {k: _counted(r, found.left_out.get(k.name)) for k, r in at.ratios.items()}
-    worst = max(((float(r.max()), k, int(r.argmax())) for k, r in ratios.items()), default=None)
+    # a limit without a value is broken
+    judged_as = {k: np.nan_to_num(r, nan=np.inf) for k, r in ratios.items()}
+    worst = max(((float(r.max()), k, int(r.argmax())) for k, r in judged_as.items()), default=None)
     if outcome.status is Status.EVALUATED:
         if worst is not None and not math.isfinite(worst[0]) and evaluation.beyond_floats(worlds.every, x):
             raise OverflowError

@@ -17,11 +17,15 @@ from formulations.problem import Goal, Row
 from formulations.uncertainty import robust
 from formulations.uncertainty.robust import Posed, folded
 from formulations.uncertainty.worlds import Array, Cap
+from scenarios.define.composed import may_be_negative
 
 
 def posynomial(asked: Posed, cap: Cap) -> Posynomial:
     """Return a limit on a measure as a posynomial p_i <= 1 for each world; raises NotPosynomial where it is none."""
     row = asked.caps.get(cap.key)
+    if may_be_negative(asked.worlds.nominal.model, cap.name):
+        # posed as a quotient of its terms, whose mean is not that of the difference
+        raise NotPosynomial(f"a limit on the mean or CVaR of a difference, {cap.name}")
     whole = None if row is None else folded(Goal(cap.name, row.numerator, row.denominator))
     if whole is None:
         raise NotPosynomial(f"a limit on the mean or CVaR of a ratio of sums, {cap.name}")

@@ -82,7 +82,9 @@ class _Master:
         with np.errstate(invalid="ignore"):
             sides = np.nan_to_num(np.stack([a * self.low, a * self.high]), nan=0.0)
         low, high = float(sides.min(0).sum() + cut[-1]), float(sides.max(0).sum() + cut[-1])
-        return (low if np.isfinite(low) else -1e15), high * 1.01 + 1e-12 if np.isfinite(high) else np.inf
+        return (low if np.isfinite(low) else -1e15), high + 0.01 * abs(high) + 1e-12 if np.isfinite(
+            high
+        ) else np.inf
 
     def add(self, u: Array, ratios: Mapping[RowKey, Array] | None = None) -> bool:
         """Hold each limit in the world where it is broken most (without ``ratios``: nearest to it)."""

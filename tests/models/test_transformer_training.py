@@ -86,7 +86,7 @@ def test_one_device_sends_nothing():
 
 def test_a_plan_that_does_not_fit_says_so():
     assert at(**M22)["memory_capacity"] > 1.0 > at(**M22, recomputation="full")["memory_capacity"]
-    assert at(**(M175 | {"global_batch": 4.0}))["schedule"] == 2.0
+    assert at(**(M175 | {"global_batch": 4.0}))["schedule"] >= 2.0
 
 
 MACHINES = ("dgx-a100-bf16", "dgx-a100-measured", "dgx-a100-vtrain2024", "dgx-h100-bf16", "dgx-b200-bf16")

@@ -209,11 +209,13 @@ def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
     held = np.where(v >= 2, L * (1 + (p - 1) / (p * v)), L)
     stored = kept * np.minimum(held, mb * L / p)
     work = {"none": 0.0, "selective": 2.5 * w * scores, "full": whole}[redo]
-    work = work + np.where(p >= 2, 0.0, 2 * w * b * s * V / t)
     states = x["parameter_bytes"] * mine / (d if zero == 3 else 1)
     states = states + x["gradient_bytes"] * mine / (d if zero >= 2 else 1)
     states = states + x["optimiser_bytes"] * mine / (d if zero >= 1 else 1)
-    memory = states + stored + work
+    # the last stage: what is in flight there, in turns of v parts, and the logits in 4 bytes
+    turns = np.minimum((v - 1) * p + 1, mb * v)
+    end = kept * L / (p * v) * turns + 4 * b * s * V / t
+    memory = states + work + np.maximum(stored, end)
     # one layer
     tau = m["time_per_byte"] / m["memory_efficiency"]
 
@@ -288,7 +290,7 @@ def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
         "#memory_capacity": memory <= m["memory_capacity"] * m["word_size"] * (1 + 1e-8),
     }
     found |= {"#heads_split": whole_number(a / t), "#layers_split": whole_number(L / (p * v))}
-    found |= {"#batch_split": whole_number(B / (b * d)), "#schedule": (v < 2) | (p <= mb * (1 + 1e-8))}
+    found |= {"#batch_split": whole_number(B / (b * d)), "#schedule": (v < 2) | whole_number(mb / p)}
     return found
 
 

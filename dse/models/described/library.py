@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dse import names
 from dse.models import model as models
 from dse.models import registry
 from dse.models.model import Model
 from dse.models.shared.spaces import Space
+from dse.quantities import Quantity
 
 
 def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:
@@ -18,8 +20,8 @@ def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Ma
     parameters as ``machine.NAME``: floats, or arrays that broadcast against each other; also quantities of pint,
     intervals, posynomials, Pyomo expressions. What has a default and is absent has it. ``labels``: what ``flop``,
     ``word``, ``message``, ``instruction`` count as (1; units where units are proven). Results are SI floats or arrays
-    of the common shape. Raises UnknownName for a name that is no model's, and ValueError that names what the equations
-    ask for and ``values`` has not.
+    of the common shape. Raises UnknownName for a name that is no model's and for a value that no quantity of the model
+    bears, and ValueError that names what the equations ask for and ``values`` has not, or a text that is no choice.
 
     >>> from dse import machines, models
     >>> titan = {f"machine.{n}": v for n, v in machines.get("gtx-titan-choi2014").parameters.items()}
@@ -29,6 +31,8 @@ def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Ma
     """
     made = registry.get(model) if isinstance(model, str) else model
     known = made.parameters()
+    values = {n: _chosen(known.get(n), v) for n, v in values.items()}
+    _refuse_unknown(made, known, values)
     given = {n: q.default for n, q in known.items() if q.default is not None and n not in values}
     try:
         return models.evaluate(made, {**values, **given} if given else values, **labels)
@@ -40,3 +44,21 @@ def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Ma
         q = known.get(name)
         about = "" if q is None else f": {q.meaning}, in {q.unit or 'plain numbers'}"
         raise ValueError(f"{made.name} needs {name}{about}") from None
+
+
+def _chosen(q: Quantity | None, value: Any) -> Any:
+    """Return a value, as its text where the quantity is a choice among texts; ValueError where it is none of them."""
+    if q is None or not q.choices:
+        return value
+    if str(value) not in q.choices:
+        raise ValueError(f"{q.name} is {value!r}; it is one of {', '.join(map(repr, q.choices))}")
+    return str(value)
+
+
+def _refuse_unknown(made: Model, known: Mapping[str, Quantity], values: Mapping[str, Any]) -> None:
+    """Refuse names that nothing reads; whole machines may state more than a model needs."""
+    known_too = {*known, *made.further}
+    for name in values:
+        # names with dots are machine parameters, or rows of a list
+        if "." not in name and name not in known_too:
+            raise names.unknown(f"quantity of {made.name}", name, known)

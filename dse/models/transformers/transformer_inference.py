@@ -48,7 +48,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dse.models.arithmetic import exp, log, maximum
+from dse.models.arithmetic import divides, exp, log, maximum
 from dse.models.model import Model
 from dse.models.shared.sums import held
 from dse.models.shared.totals import totals
@@ -117,8 +117,8 @@ def equations(g: Any) -> Mapping[str, Any]:
         "checked_context": (g.prompt + output) / MEASURED_CONTEXT,
         "checked_tensor": t / MEASURED_TENSOR,
         "within_node": t * stages / (g.machine.processors_per_node if linked(g) else 1.0),
-        "heads_split": t / d.heads,
-        "layers_split": stages / d.layers,
+        "heads_split": divides(t, d.heads),
+        "layers_split": divides(stages, d.layers),
         "batch_split": stages / batch,
     }
 

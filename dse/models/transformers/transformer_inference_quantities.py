@@ -122,8 +122,8 @@ LIMITS = (
         "a replica lies within a node; one processor where no links are stated",
         OURS,
     ),
-    ModelLimit("heads_split", "t <= a", "each processor has a head at least", TENSOR),
-    ModelLimit("layers_split", "P <= L", "each stage has a layer at least", OURS),
+    ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", TENSOR, divides=True),
+    ModelLimit("layers_split", "P divides L", "pipeline_parallel divides layers", OURS, divides=True),
     ModelLimit("batch_split", "P <= B", "each stage has a sequence at least", OURS),
     ModelLimit("served", "ρ <= c", "there are places for the requests that arrive", QUEUE),
 )

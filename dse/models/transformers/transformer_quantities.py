@@ -152,13 +152,13 @@ METRICS = (
     _time("step_bubble", "", "part of it: stages that wait, first and last", f"{PIPELINE}, section 2.2"),
     _time("step_data", "", "part of it: messages between replicas", f"{PIPELINE}, section 3.3"),
     _time("step_optimiser", "", "part of it: the optimiser", OURS),
-    _memory("device_memory", "M", "memory of a device of the first stage", "the sum of its parts"),
+    _memory("device_memory", "M", "memory of a device of the fuller end stage", "the sum of its parts"),
     _memory("memory_parameters", "", "part of it: parameters", ZERO),
     _memory("memory_gradients", "", "part of it: gradients", ZERO),
     _memory("memory_optimiser", "", "part of it: the optimiser", ZERO),
     _memory("memory_activations", "", "part of it: stored activations of all micro batches in flight",
             f"{ACTIVATIONS}, sections 4 and 5"),
-    _memory("memory_working", "", "part of it: a layer while it is computed again, and the logits on a last stage",
+    _memory("memory_working", "", "part of it: a layer computed again, and what the last stage has beyond the first",
             OURS),
 )  # fmt: skip
 
@@ -174,6 +174,6 @@ LIMITS = (
                f"{PIPELINE}, section 2.2", divides=True),
     ModelLimit("batch_split", "b d divides B", "micro_batch times data_parallel divides global_batch",
                f"{PIPELINE}, section 3", divides=True),
-    ModelLimit("schedule", "p <= m where v > 1", "an interleaved pipeline has a micro batch for each stage",
-               f"{PIPELINE}, section 2.2"),
+    ModelLimit("schedule", "p divides m where v > 1", "stages of an interleaved pipeline divide its micro batches",
+               f"{PIPELINE}, section 2.2", divides=True),
 )  # fmt: skip

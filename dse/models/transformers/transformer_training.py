@@ -3,17 +3,18 @@
 L layers of hidden size h, in p stages of v parts each, each layer on t devices, in d replicas: n = d t p devices. A
 step takes B sequences of s tokens in m = B/(b d) micro batches of b for each replica.
 
-**Memory** of a device of the first stage, which holds most. Of N parameters it has N/(p t) of the layers and V h/t of
-the embedding, in parameter, gradient and optimiser bytes; ZeRO splits the optimiser (1), gradients (2) and parameters
-(3) over d. A layer stores for its backward pass (arXiv 2205.05198, (1)-(6); bytes of 16 bits)
+**Memory** of a device of the fuller of the first and the last stage. Of N parameters it has N/(p t) of the layers and
+V h/t of the embedding, in parameter, gradient and optimiser bytes; ZeRO splits the optimiser (1), gradients (2) and
+parameters (3) over d. A layer stores for its backward pass (arXiv 2205.05198, (1)-(6); bytes of 16 bits)
 
     nothing computed again            sbh (10 + 24/t + 5 a s/(h t));  sbh/t (34 + 5 a s/h) with sequence parallelism
     selective                         the same without 5 a s/h
     full                              2 sbh (2 sbh/t with sequence parallelism)
 
 and the first stage stores as many layers as are in flight: L in a plain one-forward-one-backward schedule, in an
-interleaved one L (1 + (p-1)/(p v)), and in both no more than m micro batches of its L/p. Beside that one layer's
-activations exist while it is computed again, and the logits where p = 1.
+interleaved one L (1 + (p-1)/(p v)), and in both no more than m micro batches of its L/p; the last stage stores one
+micro batch of its L/p, in an interleaved schedule L ((v-1) p + 1)/(p v), and the logits, 4 b s V/t bytes. Beside that
+one layer's activations exist while it is computed again.
 
 **Time.** A layer takes the times of ``dse.models.transformers.transformer_layer``, c forward and c_b backward, of
 which the core has c_k forward, and messages of M = b s h values. The host launches its kernels, K = 30 in a forward
@@ -85,7 +86,7 @@ SUMS = (
 
 
 def equations(g: Any) -> Mapping[str, Any]:
-    """Memory of the first stage, time of a step by its parts, and what follows for a run."""
+    """Memory of the fuller end of the pipeline, time of a step by its parts, and what follows for a run."""
     x = layer.shape(g, g.micro_batch)
     m, d, t, p = g.machine, g.data_parallel, g.tensor_parallel, g.pipeline_parallel
     micro_batches = g.global_batch / (g.micro_batch * d)
@@ -124,7 +125,7 @@ def equations(g: Any) -> Mapping[str, Any]:
         "heads_split": divides(t, g.heads),
         "layers_split": divides(p * g.interleaving, g.layers),
         "batch_split": divides(g.micro_batch * d, g.global_batch),
-        "schedule": reaches(g.interleaving, 2.0) * p / micro_batches,
+        "schedule": reaches(g.interleaving, 2.0) * divides(p, micro_batches),
     }
 
 
@@ -147,7 +148,7 @@ def _checked(g: Any, devices: Any) -> dict[str, Any]:
 
 
 def _memory(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> dict[str, Any]:
-    """Return the bytes of a device of the first stage by what they hold."""
+    """Return the bytes of a device of the first stage by what they hold, and what the last stage holds beyond that."""
     stage, d, p, v = int(g.zero), g.data_parallel, g.pipeline_parallel, g.interleaving
     full = layer.stored(x, core=True)
     kept = {
@@ -157,16 +158,17 @@ def _memory(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> dict[
     }[g.recomputation]
     more = reaches(v, 2.0) * (p - 1.0)
     in_flight = minimum(p * v + more, micro_batches * v) / (p * v)
+    at_last = minimum((v - 1.0) * p + 1.0, micro_batches * v) / (p * v)
     again = {NONE: 0.0 * full, SELECTIVE: 2.5 * x.width * x.scores, FULL: full}[g.recomputation]
     # in 4 bytes, beside the values themselves
     logits = (4.0 / 2.0) * x.width * x.batch * x.sequence * g.vocabulary / x.tensor
-    alone = 1.0 - reaches(p, 2.0)
+    beyond = logits - kept * g.layers * (in_flight - at_last)
     return {
         "parameters": g.parameter_bytes * of_device / (d if stage >= 3 else 1.0),
         "gradients": g.gradient_bytes * of_device / (d if stage >= 2 else 1.0),
         "optimiser": g.optimiser_bytes * of_device / (d if stage >= 1 else 1.0),
         "activations": kept * g.layers * in_flight,
-        "working": again + alone * logits,
+        "working": again + maximum(0.0 * logits, beyond),
     }
 
 
