@@ -275,3 +275,12 @@ def test_a_run_has_a_cost_and_a_carbon():
     bought = 512 * 30000 * found["time"] / (4 * year)
     assert found["cost"] == pytest.approx(1.2 * found["energy"] * 0.1 / 3.6e6 + bought, rel=1e-3)
     assert found["carbon_operational"] == pytest.approx(1.2 * found["energy"] * 0.4 / 3.6e6, rel=1e-9)
+
+
+def test_the_last_stage_counts_where_its_logits_are_more():
+    # 16 b s V bytes of 4 against what the first stage holds more: one layer of few, one micro batch in flight
+    few = M22 | {"layers": 4.0, "pipeline_parallel": 2.0, "vocabulary": 256000.0, "recomputation": "full"}
+    both = at(**few)
+    logits = 4.0 * few["micro_batch"] * few["sequence"] * few["vocabulary"] / few["tensor_parallel"]
+    assert both["device_memory"] > logits
+    assert at(**(few | {"vocabulary": 1000.0}))["memory_working"] < both["memory_working"]

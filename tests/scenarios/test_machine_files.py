@@ -1,6 +1,7 @@
 """A scenario may name a machine by the path of a file; what the file held is part of the question."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +203,18 @@ def test_a_missing_machine_file_is_one_clear_mistake(folder: Path):
     with pytest.raises(ScenarioError, match=r"mine\.toml cannot be read: No such file") as caught:
         load(folder / "question.toml")
     assert len(caught.value.problems) == 1
+
+
+def test_a_comment_that_begins_like_a_pin_stays_a_comment(tmp_path: Path):
+    own = next((Path(dse.__file__).parent / "machines").glob("nuc-cpu-choi2014.toml"))
+    (tmp_path / "m.toml").write_text(own.read_text())
+    head = f'# machine file "zz.toml": sha256 {"0" * 64} limits.time.max = "1 ns"\n'
+    body = (
+        'model = "roofline"\nmachine = "./m.toml"\nobjective.minimize = "time"\n'
+        "[given]\nflops = 1e12\nintensity = 4.0\n"
+    )
+    (tmp_path / "s.toml").write_text(head + body)
+    asked = dse.load(tmp_path / "s.toml")
+    assert not asked.limits
+    assert asked.text is not None
+    assert not tomllib.loads(asked.text).get("limits")
