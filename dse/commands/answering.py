@@ -301,7 +301,8 @@ def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> Non
 def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) -> int:
     """Set a paper's results beside our own.
 
-    PAPER is demmel2013, choi2014, choi2016, tang2017, exabounds2012, act (carbon), gemm or llmcompass (measurements);
+    PAPER is demmel2013, choi2014, choi2016, tang2017, exabounds2012, megatron, act (carbon), gemm,
+    vtrain2024 or llmcompass (measurements);
     without it all are reproduced.
     """
     from dse import papers as reproduction

@@ -301,8 +301,8 @@ def test_a_store_of_numbers_that_were_only_evaluated_has_a_page(tmp_path: Path):
     assert "energy by what it is spent on" in text
 
 
-CUT_OFF = """return [...document.querySelectorAll('h1, .headline, .facts td, .stack td, select, label, .told,
-figcaption')]
+CUT_OFF = """return [...document.querySelectorAll('h1, .headline, .facts td, .stack td, select, label, ' +
+  '.told, figcaption')]
   .filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.textContent.slice(0, 40))"""
 
 

@@ -318,7 +318,7 @@ def test_attributes_can_be_added(path: Path, plan: Layout):
 
 
 def test_creating_at_once_from_several_processes_gives_one_store(path: Path, plan: Layout, tmp_path: Path):
-    code = f"from results import store; store.create({str(path)!r}, plan, {IDENTITY!r})"
+    code = f"from results.stores import store; store.create({str(path)!r}, plan, {IDENTITY!r})"
     running = [start(code, plan, tmp_path) for _ in range(3)]
     for process in running:
         process.communicate()
@@ -339,7 +339,8 @@ def start(code: str, plan: Layout, tmp_path: Path) -> subprocess.Popen[str]:
 
 WRITER = """
     import numpy as np
-    from results import dataset, roots, seals, storage, store
+    from results import dataset
+    from results.stores import roots, seals, storage, store
     from results.stores.chunks import chunk_slices
     chunks = store.create(PATH, plan, {"scenario": "big"})
     for index, region in chunk_slices(plan.shape, chunks):

@@ -35,7 +35,7 @@ def test_every_mistake_is_found_with_its_place() -> None:
 def test_a_part_tells_what_was_said() -> None:
     """Dumps leave out what is asked to be left out; a copy with other values knows them as said."""
     goal = Goal(minimize="energy")
-    assert goal.model_dump(exclude_none=True) == {"minimize": ("energy",)}
+    assert goal.model_dump(exclude_none=True) == {"minimize": ("energy",), "measures": {}}
     assert goal.model_dump(exclude_unset=True) == {"minimize": ("energy",)}
     other = Decide(min=1).model_copy(update={"integer": True})
     assert other.model_fields_set == {"min", "integer"}

@@ -195,7 +195,9 @@ def test_a_decided_unknown_may_be_limited_and_ranked_without_being_listed(ask: A
 def test_nested_inputs_of_a_model_without_lists(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain model may have families of inputs, too; a table of numbers stands for dotted names there."""
     plain = toy.expand(Parts({"jobs": (Row("a"),), "links": ()}, ("cpu", "gpu")))
-    plain = replace(plain, name="flat_toy", machine=(), unused=None)
+    # without machine parameters its times are plain numbers
+    metrics = tuple(replace(q, unit="") for q in plain.metrics)
+    plain = replace(plain, name="flat_toy", machine=(), unused=None, metrics=metrics)
     monkeypatch.setitem(registry._registered, "flat_toy", plain)
     given = {"count": {"cpu": 1, "gpu": 2}, "jobs": {"a": {"flops": "3 flop"}}}
     asked = question(load({"model": "flat_toy", "given": given}))
