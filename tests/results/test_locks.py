@@ -13,7 +13,10 @@ from results.stores import locks, store
 from results.stores.store import StoreBusy
 
 ROOT = Path(__file__).parents[2]
-HOLD = "from results.stores import locks; import time\nwith locks.held({!r}):\n    print('held', flush=True); time.sleep(600)"
+HOLD = (
+    "from results.stores import locks; import time\n"
+    "with locks.held({!r}):\n    print('held', flush=True); time.sleep(600)"
+)
 
 
 @pytest.fixture
