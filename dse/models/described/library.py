@@ -20,8 +20,9 @@ def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Ma
     parameters as ``machine.NAME``: floats, or arrays that broadcast against each other; also quantities of pint,
     intervals, posynomials, Pyomo expressions. What has a default and is absent has it. ``labels``: what ``flop``,
     ``word``, ``message``, ``instruction`` count as (1; units where units are proven). Results are SI floats or arrays
-    of the common shape. Raises UnknownName for a name that is no model's and for a value that no quantity of the model
-    bears, and ValueError that names what the equations ask for and ``values`` has not, or a text that is no choice.
+    of the common shape. Raises UnknownName for a name that is no model's, and ValueError that names what the equations
+    ask for and ``values`` has not. Of a model asked for by its name unknown names are UnknownName too,
+    and texts that are no choice a ValueError.
 
     >>> from dse import machines, models
     >>> titan = {f"machine.{n}": v for n, v in machines.get("gtx-titan-choi2014").parameters.items()}
@@ -31,8 +32,10 @@ def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Ma
     """
     made = registry.get(model) if isinstance(model, str) else model
     known = made.parameters()
-    values = {n: _chosen(known.get(n), v) for n, v in values.items()}
-    _refuse_unknown(made, known, values)
+    if isinstance(model, str):
+        # models made for a question may read more than they declare
+        values = {n: _chosen(known.get(n), v) for n, v in values.items()}
+        _refuse_unknown(made, known, values)
     given = {n: q.default for n, q in known.items() if q.default is not None and n not in values}
     try:
         return models.evaluate(made, {**values, **given} if given else values, **labels)
