@@ -132,7 +132,7 @@ def _answer(
         kept[id(question)] = tried
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
-        return _without_design(question, outcome, lambda: _why(tried), told=told)
+        return without_design(question, outcome, lambda: _why(tried), told=told)
     solution = _checked(question, outcome)
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
@@ -152,7 +152,7 @@ def _listed(question: Question, *, told: bool) -> Solution:
 
     outcome = enumeration.optimum(question)
     if outcome.x is None:
-        return _without_design(question, outcome, lambda: subsets.conflicts(question), told=told)
+        return without_design(question, outcome, lambda: subsets.conflicts(question), told=told)
     return _checked(question, outcome)
 
 
@@ -200,7 +200,7 @@ def _why(tried: Tried) -> Conflicts:
     return conflicts.explain(problem) if tried.structured else subsets.conflicts(problem.question)
 
 
-def _without_design(
+def without_design(
     question: Question, outcome: Outcome, why: Callable[[], Conflicts], *, told: bool = True
 ) -> Solution:
     """Say why there is no design; ``why`` finds the conflicts of an infeasible question, if they are ``told``."""

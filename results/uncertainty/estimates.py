@@ -14,7 +14,7 @@ Optim. Theory Appl. 148, 2011): see ``may_fail``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,14 +154,7 @@ def may_fail(
     """
     if not _enough(count, 0, probability, decided, confidence, choices):
         return None
-    low, high = 0, count
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _enough(count, middle, probability, decided, confidence, choices):
-            low = middle
-        else:
-            high = middle
-    return low
+    return _first(0, count, lambda k: not _enough(count, k, probability, decided, confidence, choices)) - 1
 
 
 def samples_needed(
@@ -180,13 +173,14 @@ def samples_needed(
     high = 1
     while not _enough(high, failing, probability, decided, confidence, choices):
         high *= 2
-    low = high // 2
+    return _first(high // 2, high, lambda n: _enough(n, failing, probability, decided, confidence, choices))
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """Return the first number after ``low`` for which something holds that then goes on holding, at most ``high``."""
     while high - low > 1:
         middle = (low + high) // 2
-        if _enough(middle, failing, probability, decided, confidence, choices):
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high
 
 

@@ -32,9 +32,8 @@ from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.distributions import Measure
 from solvers import choices
-from solvers.answer import called_by_name, units
-from solvers.judgement import asked_limits, bound_of, relative_gap
-from solvers.outcome import Conflicts, Outcome
+from solvers.answer import called_by_name, units, without_design
+from solvers.judgement import bound_of, relative_gap
 from solvers.promises.chances import Counted
 from solvers.robust import robust_conflicts
 from solvers.robust.robust_geometric import Found
@@ -98,7 +97,13 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         found = _farther(asked, found)
     if found.outcome.x is None or found.outcome.status is Status.UNBOUNDED:
-        return _without_design(asked, found.outcome, brief=brief)
+        worlds, promised = asked.worlds, asked.promised
+        return without_design(
+            worlds.nominal,
+            found.outcome,
+            lambda: robust_conflicts.why(worlds, asked.measure, promised),
+            told=not brief,
+        )
     return told(asked, found)
 
 
@@ -269,27 +274,4 @@ def _broken(solution: Solution, worlds: Worlds, ratios: Mapping[RowKey, Array]) 
         conflict={first: would[first]},
         conflicts=tuple((n,) for n in would),
         certificate=f"evaluated; {text}",
-    )
-
-
-def _without_design(asked: Asked, outcome: Outcome, *, brief: bool) -> Solution:
-    """Say why there is no design."""
-    if outcome.status is Status.INFEASIBLE:
-        clash = (
-            Conflicts((), {}) if brief else robust_conflicts.why(asked.worlds, asked.measure, asked.promised)
-        )
-        return Solution(
-            Status.INFEASIBLE,
-            limits=asked_limits(asked.worlds.nominal),
-            conflict=clash.would_do,
-            conflicts=clash.minimal,
-            certificate="; ".join(t for t in (outcome.certificate, clash.certificate) if t),
-            solver=outcome.solver,
-        )
-    return Solution(
-        outcome.status,
-        certificate=outcome.certificate,
-        solver=outcome.solver,
-        message=f"{outcome.runaway} runs away" if outcome.runaway else outcome.message,
-        runaway=outcome.runaway,
     )

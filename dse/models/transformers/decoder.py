@@ -80,8 +80,10 @@ class Decoder:
     @property
     def layer_weights(self) -> Any:
         """Weights of one layer."""
-        attention = self.hidden * (2.0 * self.query_width + self.cache_width)
-        return attention + self.matrices * self.hidden * self.ffn + 2.0 * self.hidden
+        return (
+            matrix_weights(self.hidden, self.query_width, self.cache_width, self.matrices, self.ffn)
+            + 2.0 * self.hidden
+        )
 
     @property
     def word_weights(self) -> Any:
@@ -93,6 +95,11 @@ class Decoder:
         """All weights of the decoder."""
         words = (1.0 if self.tied else 2.0) * self.word_weights
         return self.layers * self.layer_weights + words + self.hidden
+
+
+def matrix_weights(hidden: Any, queries: Any, cache: Any, matrices: float, ffn: Any) -> Any:
+    """Return the weights of a layer's matrices: attention with these widths of queries and of keys and values, MLP."""
+    return hidden * (2.0 * queries + cache) + matrices * hidden * ffn
 
 
 def decoder(g: Any) -> Decoder:

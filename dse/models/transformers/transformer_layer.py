@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse.models.arithmetic import maximum
+from dse.models.transformers.decoder import matrix_weights, product_flops
 from dse.models.transformers.transformer_quantities import ON
 
 
@@ -85,7 +86,8 @@ def shape(g: Any, batch: Any) -> Shape:
 
 def parameters(x: Shape) -> Any:
     """Return the parameters of a layer's matrices, on all devices: 12 h² where ffn is 4 h and nothing is grouped."""
-    return x.hidden * x.hidden * (1.0 + x.queries) + x.matrices * x.hidden * x.ffn
+    cache = x.hidden * (x.queries - 1.0)
+    return matrix_weights(x.hidden, x.hidden, cache, x.matrices, x.ffn)
 
 
 def flops(x: Shape) -> Any:
@@ -116,7 +118,7 @@ def product(g: Any, count: Any, rows: Any, columns: Any, inner: Any, width: Any)
     """Return the time of ``count`` matrix products of these sides on the machine."""
     m = g.machine
     pad = m.matrix_padding
-    flops = 2.0 * count * (rows + pad) * (columns + pad) * (inner + pad) * g.flop
+    flops = count * product_flops(rows + pad, columns + pad, inner + pad) * g.flop
     moved = width * count * (rows * columns + rows * inner + columns * inner) * time_of_byte(g)
     return maximum(flops * m.time_per_flop / m.matrix_efficiency, moved)
 
