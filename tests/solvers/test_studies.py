@@ -235,9 +235,10 @@ def survive_a_kill(folder: Path, storage: str) -> None:
         (t.number, t.state.name, t.datetime_start, t.system_attrs) for t in found
     ]
     (lost,) = by_state[State.FAIL]
-    (retried,) = [t for t in found if t.system_attrs.get("failed_trial") == lost.number]
-    assert retried.state is State.COMPLETE
-    assert retried.params == lost.params
+    # SQLite locks no rows: two workers may notice the dead one at once, and each asks for the trial again
+    retried = [t for t in found if t.system_attrs.get("failed_trial") == lost.number]
+    assert State.COMPLETE in {t.state for t in retried}
+    assert all(t.params == lost.params for t in retried)
 
 
 @pytest.mark.slow

@@ -19,9 +19,11 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import event
 
+from solvers.batched.geometric_programs import parts
+
 _log = logging.getLogger("dse")
 COMPILES = (
-    "compiling the solver for large grids: up to a minute of processor time, once after an installation"
+    "compiling the solver for large grids: up to half a minute of processor time, once after an installation"
 )
 LOCK = "dse_compiling.lock"
 _here = threading.local()
@@ -39,7 +41,12 @@ def compiled(function: F) -> F:
     """
     # inlined: what a call hands over, some forty numbers, would take as long as what it does
     made: F = numba.njit(
-        fastmath=FAST, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+        fastmath=FAST,
+        error_model="numpy",
+        forceinline=True,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        **parts.HOW,
     )(function)
     return made
 
