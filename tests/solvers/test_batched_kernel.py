@@ -127,3 +127,9 @@ def test_narrow_programs_may_be_widened():
     assert r.y.shape == (2, 1)
     np.testing.assert_allclose(r.y, one.y, atol=1e-7)
     np.testing.assert_allclose(r.value, one.value, atol=1e-9)
+
+
+def test_the_pinned_numba_compiles_inlined_functions_only_once() -> None:
+    from solvers.batched.geometric_programs import parts
+
+    assert parts.HOW, "try solvers/batched/geometric_programs/parts.py with this numba and name it in TRIED"
