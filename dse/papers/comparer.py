@@ -143,6 +143,8 @@ def _tolerance(line: Line, printed: str, found: Found) -> float:
         return found.tolerance
     if line.tolerance == "print":
         return EXACT if found.corrected is not None else rounding(printed) + found.slack + EXACT
+    if line.tolerance.startswith("+-"):
+        return float(line.tolerance.removeprefix("+-")) / abs(float(printed))
     return float(line.tolerance or EXACT) + found.slack
 
 

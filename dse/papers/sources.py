@@ -17,11 +17,13 @@ from dse.papers.report import Row, Statement, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of ``data/PAPER/statements.csv``: a statement, or (id "statement:part") another case of the one above.
+    """A line of ``data/PAPER/statements.csv``: a statement, or (id "statement:part") other cases of the one above.
 
+    Such a line leaves ``place``, ``text``, ``verdict`` and ``correction`` to the line of the statement.
     Columns: ``id``; ``place`` in the paper; ``text``; ``item``: which case; ``over``: the cases (see ``cases``);
     ``printed``: the value that the paper prints, "yes" of a claim, or empty where the function has what a printed
-    formula gives; ``unit``; ``tolerance``: relative, "print" for half the last printed digit, empty for 1e-12;
+    formula gives; ``unit``; ``tolerance``: relative, "+-1.2" absolute, "print" for half the last printed
+    digit, empty for 1e-12;
     ``verdict``: expected of the rows that do not agree (``report.Verdict``); ``correction``: what holds instead;
     ``remark``. Item, printed, unit and remark may name columns of the cases in braces.
     """
@@ -47,34 +49,34 @@ def cases(paper: str, over: str) -> list[dict[str, str]]:
     """Return the cases of a line: rows of tables of the paper's folder, values in the line, and their products.
 
     "table4" are the rows of ``data/PAPER/table4.csv``, "table4[type=CPU]" some of them ("a=x|y": one of these;
-    "a!=": a is not empty), "k=2|4" three values of k, and "table4 x k=2|4" each with each. "" is one case.
+    "a!=": a is not empty; more in more brackets), "k=2|4" two values of k, and
+    "table4 x k=2|4" each with each. "" is one case.
     """
     factors = [_factor(paper, part) for part in over.split(" x ")] if over else []
     return [{k: v for row in rows for k, v in row.items()} for rows in itertools.product(*factors)]
 
 
 def _factor(paper: str, part: str) -> list[dict[str, str]]:
-    found = re.fullmatch(r"(\w+)(?:\[(\w+)(!?)=(.*)\])?", part)
-    if found is None:
+    named = re.fullmatch(r"(\w+)((?:\[[^\]]*\])*)", part)
+    if named is None:
         name, _, values = part.partition("=")
         return [{name: value} for value in values.split("|")]
-    name, column, different, values = found.groups()
-    rows = table(f"{paper}/{name}")
-    if column is None:
-        return rows
-    return [row for row in rows if (row[column] in values.split("|")) is not bool(different)]
+    rows = table(f"{paper}/{named[1]}")
+    for column, different, values in re.findall(r"\[(\w+)(!?)=([^\]]*)\]", named[2]):
+        rows = [row for row in rows if (row[column] in values.split("|")) is not bool(different)]
+    return rows
 
 
 @cache
 def lines(paper: str) -> Mapping[str, Line]:
     """Every line of a paper's table of statements by its id; ValueError for an id that stands there twice."""
     found: dict[str, Line] = {}
-    statement = None
+    statement, typed = None, False
     for row in table(f"{paper}/statements"):
         name, base = row["id"], row["id"].partition(":")[0]
-        verdict = Verdict(row["verdict"] or Verdict.AGREES)
-        typed = verdict is Verdict.TRANSCRIBED
         if statement is None or base != statement.id:
+            verdict = Verdict(row["verdict"])
+            typed = verdict is Verdict.TRANSCRIBED
             fault = "" if typed or verdict is Verdict.AGREES else verdict.value
             statement = Statement(base, row["place"], row["text"], fault, row["correction"])
         if name in found:
