@@ -48,8 +48,10 @@ class Found:
 class Answers:
     """The functions of one paper by the id of the line that they answer."""
 
-    def __init__(self, paper: str) -> None:
+    def __init__(self, paper: str, **given: Callable[[Mapping[str, str]], Any]) -> None:
+        """Register for a paper; ``given``: further parameters of functions, each made from a case."""
         self.paper = paper
+        self._given = given
         self._functions: dict[str, Callable[..., Any]] = {}
 
     def __call__(self, *ids: str) -> Callable[[F], F]:
@@ -80,7 +82,7 @@ class Answers:
         told += [f"{self.paper}: no line for the function {n!r}" for n in self._functions.keys() - wanted]
         for name in wanted & self._functions.keys():
             known = {column for case in cases(self.paper, lines(self.paper)[name].over) for column in case}
-            lacking = [p for p in _parameters(self._functions[name]) if p not in known]
+            lacking = [p for p in _parameters(self._functions[name]) if p not in known | self._given.keys()]
             told += [f"{self.paper}: {name!r} has no column {p!r} in its cases" for p in lacking]
         return sorted(told)
 
@@ -91,20 +93,38 @@ class Answers:
         """
         if faults := self.faults():
             raise ValueError("; ".join(faults))
-        for done, (name, line) in enumerate(lines(self.paper).items()):
+        for done, name in enumerate(lines(self.paper)):
             progress(done)
-            if line.statement.fault == Verdict.UNCHECKED:
-                yield Row(line.statement, "", "stated", "")
+            yield from self.rows_of(name)
+
+    def rows_of(self, name: str) -> Iterator[Row]:
+        """Yield the cases of one line."""
+        line = lines(self.paper)[name]
+        if line.statement.fault == Verdict.UNCHECKED:
+            yield Row(line.statement, "", "stated", "")
+            return
+        function = self._functions[name]
+        parameters = _parameters(function)
+        for case in cases(self.paper, line.over):
+            if line.printed and not line.printed.format_map(case):
                 continue
-            function = self._functions[name]
-            parameters = _parameters(function)
-            for case in cases(self.paper, line.over):
-                if line.printed and not line.printed.format(**case):
-                    continue
-                found = function(**{p: case[p] for p in parameters})
-                for one in found if isinstance(found, list) else [found]:
-                    if one is not None:
-                        yield judged(line, case, one if isinstance(one, Found) else Found(one))
+            values = _Case(self._given, case)
+            found = function(**{p: values[p] for p in parameters})
+            for one in found if isinstance(found, list) else [found]:
+                if one is not None:
+                    yield judged(line, values, one if isinstance(one, Found) else Found(one))
+
+
+class _Case(dict[str, Any]):
+    """The columns of a case, and whatever else is made from them when it is asked for."""
+
+    def __init__(self, given: Mapping[str, Callable[[Mapping[str, str]], Any]], case: Mapping[str, str]):
+        super().__init__(case)
+        self._given = given
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = self._given[name](self)
+        return self[name]
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
@@ -112,9 +132,9 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in wanted if p.default is inspect.Parameter.empty]
 
 
-def judged(line: Line, case: Mapping[str, str], found: Found) -> Row:
+def judged(line: Line, case: dict[str, Any], found: Found) -> Row:
     """Set a case beside what was found for it; ValueError where neither the line nor the function has a value."""
-    printed = line.printed.format(**case)
+    printed = line.printed.format_map(case)
     paper = _value(found.paper) if found.paper is not None else _number(printed)
     if paper == "":
         msg = f"{line.id}: the paper's value stands neither in the table nor in what the function gives"
@@ -122,14 +142,14 @@ def judged(line: Line, case: Mapping[str, str], found: Found) -> Row:
     corrected = None if found.corrected is None else _value(found.corrected)
     # a text that needs no correction is not shown twice
     corrected = None if isinstance(corrected, str) and corrected == paper else corrected
-    texts = {**case, **found.told}
-    remark = "; ".join(part for part in (line.remark.format(**texts), found.remark) if part)
+    case.update(found.told)
+    remark = "; ".join(part for part in (line.remark.format_map(case), found.remark) if part)
     return Row(
         line.statement,
-        line.item.format(**texts),
+        line.item.format_map(case),
         paper,
         _value(found.ours),
-        line.unit.format(**texts),
+        line.unit.format_map(case),
         corrected,
         _tolerance(line, printed, found),
         remark,
