@@ -118,7 +118,9 @@ class Answers:
 class _Case(dict[str, Any]):
     """The columns of a case, and whatever else is made from them when it is asked for."""
 
-    def __init__(self, given: Mapping[str, Callable[[Mapping[str, str]], Any]], case: Mapping[str, str]):
+    def __init__(
+        self, given: Mapping[str, Callable[[Mapping[str, str]], Any]], case: Mapping[str, str]
+    ) -> None:
         super().__init__(case)
         self._given = given
 
