@@ -19,7 +19,7 @@ from dse.papers.report import Row, Statement, Verdict
 class Line:
     """A line of ``data/PAPER/statements.csv``: a statement, or (id "statement:part") other cases of the one above.
 
-    Such a line leaves ``place``, ``text``, ``verdict`` and ``correction`` to the line of the statement.
+    Such a line leaves ``place``, ``text``, ``correction`` and, if it is the same, ``verdict`` to the line above.
     Columns: ``id``; ``place`` in the paper; ``text``; ``item``: which case; ``over``: the cases (see ``cases``);
     ``printed``: the value that the paper prints, "yes" of a claim, or empty where the function has what a printed
     formula gives; ``unit``; ``tolerance``: relative, "+-1.2" absolute, "print" for half the last printed
@@ -79,6 +79,8 @@ def lines(paper: str) -> Mapping[str, Line]:
             typed = verdict is Verdict.TRANSCRIBED
             fault = "" if typed or verdict is Verdict.AGREES else verdict.value
             statement = Statement(base, row["place"], row["text"], fault, row["correction"])
+        elif row["verdict"]:
+            typed = row["verdict"] == Verdict.TRANSCRIBED
         if name in found:
             msg = f"{paper}: two lines {name!r}"
             raise ValueError(msg)
