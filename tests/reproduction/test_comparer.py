@@ -21,6 +21,7 @@ claim:more,,,more,k=2|4,yes,,,,,k = {k}
 wrong,II,a wrong number,,,5,J,1e-6,misprint,It is 7.,
 typed,II,a cell,,,1.5,s,,transcribed,,
 typed:again,,,again,,2.5,s,,,,
+typed:computed,,,computed,,3.5,s,,agrees,,
 measured,II,measured,,,,,,unchecked,Needs the runs.,
 """,
     "p/parts": "name,kind,speed\na,fast,1.20\nb,slow,3\nc,fast,\nd,fast,2.0\n",
@@ -29,7 +30,7 @@ measured,II,measured,,,,,,unchecked,Needs the runs.,
 
 @pytest.fixture
 def paper(monkeypatch: pytest.MonkeyPatch) -> Answers:
-    """A paper of eight lines, all answered."""
+    """A paper of a few lines, all answered."""
     monkeypatch.setattr(sources, "table", lambda name: list(csv.DictReader(io.StringIO(TABLES[name]))))
     # a new cache, which ends with the test
     monkeypatch.setattr("dse.papers.comparer.lines", sources.lines.__wrapped__)
@@ -40,6 +41,7 @@ def paper(monkeypatch: pytest.MonkeyPatch) -> Answers:
     answers("wrong")(lambda: Found(7.0, corrected=7.0))
     answers("typed")(lambda: 1.5)
     answers("typed:again")(lambda: 2.5)
+    answers("typed:computed")(lambda: 3.5)
     return answers
 
 
@@ -59,6 +61,7 @@ def test_lines_are_judged_case_by_case(paper: Answers):
         ("wrong", "", 5.0, 7.0, "misprint", ""),
         ("typed", "", 1.5, 1.5, "transcribed", ""),
         ("typed", "again", 2.5, 2.5, "transcribed", ""),
+        ("typed", "computed", 3.5, 3.5, "agrees", ""),
         ("measured", "", "stated", "", "unchecked", ""),
     ]
     assert [r.tolerance for r in rows[:3]] == pytest.approx([0.005 / 1.2, 0.05 / 2.0, EXACT])
