@@ -21,7 +21,7 @@ from dse.fitting.behaviours.logfit import Loss
 from dse.papers.gemm import comparison
 from dse.papers.gemm.comparison import Sample
 
-FORMS = ("e_sheet", *comparison.BOUNDS)
+FORMS = ("e_sheet", *comparison.WRITTEN, *comparison.FOUND)
 
 
 def read(path: str) -> Sample:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dse.papers.comparer import Answers
 from dse.papers.report import COLUMNS, Picture, Report, Row, as_record, markdown, write_csv
-from dse.papers.sources import statements, unchecked
+from dse.papers.sources import lines, statements, unchecked
 from dse.sweeping.progress import Report as Progress
 
 
@@ -21,22 +22,30 @@ def _no_data(folder: Path) -> Sequence[Path]:
 class Paper:
     """What a reproduction is made of.
 
-    ``sections`` compute the rows, in this order; the statements that nothing can check follow them.
+    ``answers`` are its functions by the lines of its table of statements, in whose order rows stand.
+    ``sections`` compute the rows of a paper without such a table; what nothing can check follows them.
     ``draw`` writes the pictures into a folder and ``data`` the CSV files behind them.
-    ``in_data_order``: whether rows stand in the order of the statements' file, not in that of the sections.
     """
 
     name: str
     title: str
     citation: str
-    sections: tuple[Callable[[], Sequence[Row]], ...]
     draw: Callable[[Path], tuple[Picture, ...]]
     data: Callable[[Path], Sequence[Path]] = _no_data
+    answers: Answers | None = None
+    sections: tuple[Callable[[], Sequence[Row]], ...] = ()
     in_data_order: bool = False
+
+    @property
+    def parts(self) -> int:
+        """Number of parts that are answered one after the other."""
+        return len(self.sections) if self.answers is None else len(lines(self.name))
 
 
 def rows(paper: Paper, progress: Callable[[int], None] = lambda done: None) -> tuple[Row, ...]:
     """Every statement of the paper beside our answer, computed now; ``progress`` hears of each section."""
+    if paper.answers is not None:
+        return tuple(paper.answers.rows(progress))
     found: list[Row] = []
     for done, section in enumerate(paper.sections):
         progress(done)
@@ -51,9 +60,9 @@ def rows(paper: Paper, progress: Callable[[int], None] = lambda done: None) -> t
 def reproduce(paper: Paper, folder: Path, progress: Progress) -> Report:
     """Answer everything, draw the figures, write CSV files and a Markdown page into ``folder``.
 
-    ``progress`` is told how many of the parts are done: the sections, the pictures and the data behind them.
+    ``progress`` is told how many of the parts are done: the statements, the pictures and the data behind them.
     """
-    sections = len(paper.sections)
+    sections = paper.parts
     parts = sections + 2
     answered = rows(paper, lambda done: progress(done, parts))
     progress(sections, parts)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
@@ -11,15 +15,91 @@ from importlib.resources import files
 from dse.papers.report import Row, Statement, Verdict
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of ``data/PAPER/statements.csv``: a statement, or (id "statement:part") other cases of the one above.
+
+    Such a line leaves ``place``, ``text``, ``correction`` and, if it is the same, ``verdict`` to the line above.
+    Columns: ``id``; ``place`` in the paper; ``text``; ``item``: which case; ``over``: the cases (see ``cases``);
+    ``printed``: the value that the paper prints, "yes" of a claim, or empty where the function has what a printed
+    formula gives; ``unit``; ``tolerance``: relative, "+-1.2" absolute, "print" for half the last printed
+    digit, empty for 1e-12;
+    ``verdict``: expected of the rows that do not agree (``report.Verdict``); ``correction``: what holds instead;
+    ``remark``. Item, printed, unit and remark may name columns of the cases in braces.
+    """
+
+    id: str
+    statement: Statement
+    item: str
+    over: str
+    printed: str
+    unit: str
+    tolerance: str
+    remark: str
+    typed: bool
+
+
 def table(name: str) -> list[dict[str, str]]:
-    """Rows of ``data/<name>.csv`` as text; a cell that is empty in the file is an empty text."""
-    text = (files("dse.papers") / "data" / f"{name}.csv").read_text(encoding="utf-8")
+    """Rows of ``data/<name>.csv`` as text; a cell that is empty in the file is an empty text.
+
+    Samples of measurements stand in ``data`` itself: "megatron/times" may be the file ``megatron_times.csv``.
+    """
+    data = files("dse.papers") / "data"
+    file = data / f"{name}.csv"
+    file = file if file.is_file() else data / f"{name.replace('/', '_')}.csv"
+    text = file.read_text(encoding="utf-8")
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def cases(paper: str, over: str) -> list[dict[str, str]]:
+    """Return the cases of a line: rows of tables of the paper's folder, values in the line, and their products.
+
+    "table4" are the rows of ``data/PAPER/table4.csv``, "table4[type=CPU]" some of them ("a=x|y": one of these;
+    "a!=": a is not empty; more in more brackets), "k=2|4" two values of k, and
+    "table4 x k=2|4" each with each. "" is one case.
+    """
+    factors = [_factor(paper, part) for part in over.split(" x ")] if over else []
+    return [{k: v for row in rows for k, v in row.items()} for rows in itertools.product(*factors)]
+
+
+def _factor(paper: str, part: str) -> list[dict[str, str]]:
+    named = re.fullmatch(r"(\w+)((?:\[[^\]]*\])*)", part)
+    if named is None:
+        name, _, values = part.partition("=")
+        return [{name: value} for value in values.split("|")]
+    rows = table(f"{paper}/{named[1]}")
+    for column, different, values in re.findall(r"\[(\w+)(!?)=([^\]]*)\]", named[2]):
+        rows = [row for row in rows if (row[column] in values.split("|")) is not bool(different)]
+    return rows
+
+
+@cache
+def lines(paper: str) -> Mapping[str, Line]:
+    """Every line of a paper's table of statements by its id; ValueError for an id that stands there twice."""
+    found: dict[str, Line] = {}
+    statement, typed = None, False
+    for row in table(f"{paper}/statements"):
+        name, base = row["id"], row["id"].partition(":")[0]
+        if statement is None or base != statement.id:
+            verdict = Verdict(row["verdict"])
+            typed = verdict is Verdict.TRANSCRIBED
+            fault = "" if typed or verdict is Verdict.AGREES else verdict.value
+            statement = Statement(base, row["place"], row["text"], fault, row["correction"])
+        elif row["verdict"]:
+            typed = row["verdict"] == Verdict.TRANSCRIBED
+        if name in found:
+            msg = f"{paper}: two lines {name!r}"
+            raise ValueError(msg)
+        told = {c: row[c] for c in ("item", "over", "printed", "unit", "tolerance", "remark")}
+        found[name] = Line(id=name, statement=statement, typed=typed, **told)
+    return found
 
 
 @cache
 def statements(paper: str) -> dict[str, Statement]:
-    """Every statement of a paper by its id (file ``<paper>_statements.csv``)."""
+    """Every statement of a paper by its id."""
+    if (files("dse.papers") / "data" / paper / "statements.csv").is_file():
+        return {line.statement.id: line.statement for line in lines(paper).values()}
     found = [Statement(**row) for row in table(f"{paper}_statements")]
     return {s.id: s for s in found}
 

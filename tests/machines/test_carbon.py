@@ -73,7 +73,7 @@ def test_a_yield_is_a_share(good: float):
 
 def test_bills_of_materials_are_those_of_acts_files():
     """The table that ``dse reproduce act`` adds up has every part of both files, as they have it."""
-    with (FOLDER.parent / "papers" / "data" / "act_parts.csv").open(encoding="utf-8") as file:
+    with (FOLDER.parent / "papers" / "data" / "act" / "parts.csv").open(encoding="utf-8") as file:
         rows = {(row["product"], row["part"]): row for row in csv.DictReader(file)}
     for product, name in (("Dell R740", "dellr740"), ("Fairphone 3", "fairphone3")):
         parts = yaml.safe_load((SOURCES / "act" / f"{name}.yaml").read_text())["silicon"]

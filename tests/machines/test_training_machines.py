@@ -67,7 +67,7 @@ def test_kernels_of_the_measured_machine_are_those_of_the_products():
 
 def test_batch_times_of_megatron_are_within_the_tolerance_that_nothing_was_fitted_for():
     """Printed with three digits; the four errors are +2.7, -1.0, -0.2, -2.4 %."""
-    rows = [row for row in batches.times() if row.statement.id == "t_row"]
+    rows = list(batches.answers.rows_of("t_row"))
     off = [float(row.ours) / float(row.paper) - 1.0 for row in rows]
     assert np.abs(off).mean() <= 0.02
     assert np.abs(off).max() <= 0.03

@@ -125,14 +125,14 @@ def test_every_symbol_moves_what_it_should(
 
 # the names of the printed tables' rows in our copies of them, and the quantities that they are here
 COPIES = {
-    "exabounds2012_table2_app": {
+    "exabounds2012/table2_app": {
         "L_sys": "instructions",
         "F_i_dmo": "data_share.core",
         "B_app_i_dmo": "demand.socket",
         "ALP_0": "parallelism.core",
         "F_0_ctrl": "control_share",
     },
-    "exabounds2012_table3_hw": {
+    "exabounds2012/table3_hw": {
         "B_0_dmo": "machine.bit_rate.socket",
         "T_0_dmo": "machine.latency.DRAM",
         "M_0": "machine.memory.socket",
@@ -159,7 +159,7 @@ COPIES = {
         "n_2_supply": "machine.supply_pins.socket",
         "n_2_io": "machine.io_pins.socket",
     },
-    "exabounds2012_table4_power7": {
+    "exabounds2012/table4_power7": {
         "BW_0": "machine.bandwidth.core",
         "BW_1": "machine.bandwidth.die",
         "BW_2": "machine.bandwidth.socket",

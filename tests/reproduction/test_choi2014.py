@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from dse.papers import Report, Row, Verdict
-from dse.papers.choi2014 import platforms, table_one
-from dse.papers.choi2014.formulas import platform
+from dse.papers import Report, Row, Verdict, sources
+from dse.papers.choi2014 import platforms
+from dse.papers.choi2014.rows import answers
 from dse.papers.report import verdict
 
 pytestmark = pytest.mark.slow
@@ -110,15 +110,8 @@ def test_derived_values_are_those_of_the_reference_table(rows: Callable[[str], l
 def test_a_cell_that_is_not_in_the_catalogue_is_noticed(monkeypatch: pytest.MonkeyPatch):
     other = [dict(row) for row in platforms.cells().values()]
     other[7]["eps_mem_J_per_byte"] = "2.77e-10"
-    caches = (platforms.cells, platform)
-    for cache in caches:
-        cache.cache_clear()
-    monkeypatch.setattr(platforms, "table", lambda _: other)
-    try:
-        found = Counter(row.verdict for row in table_one._cells())
-    finally:
-        for cache in caches:
-            cache.cache_clear()
+    monkeypatch.setattr(sources, "table", lambda _: other)
+    found = Counter(row.verdict for row in answers.rows_of("t_eps_mem_J_per_byte"))
     assert found[Verdict.DIFFERS] == 1
 
 

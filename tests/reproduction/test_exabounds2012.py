@@ -32,8 +32,8 @@ def test_nothing_that_the_paper_says_is_left_out(report: Report):
 def test_every_row_of_tables_3_and_4_is_set_beside_the_catalogue(report: Report):
     """What has a reading of its own stands in rows of its own: density, transistors of a die, resistance, length."""
     for statement, name, apart in (
-        ("t3", "exabounds2012_table3_hw", {"R_2_supply", "n_0_xpc", "rho_xistor"}),
-        ("t4", "exabounds2012_table4_power7", {"n_0_pipe"}),
+        ("t3", "exabounds2012/table3_hw", {"R_2_supply", "n_0_xpc", "rho_xistor"}),
+        ("t4", "exabounds2012/table4_power7", {"n_0_pipe"}),
     ):
         wanted = {row["description"] for row in table(name) if row["symbol"] not in apart}
         assert set(ours(report, statement)) == wanted

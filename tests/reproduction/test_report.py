@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import dse.papers
 from dse.cli import main
-from dse.papers.report import Report, Row, Statement, Verdict
+from dse.papers.report import Report, Row, Statement, Verdict, verdict
 from dse.papers.sources import rounding
 
 PLAIN = Statement("a", "I", "a claim")
@@ -19,7 +19,7 @@ MEASURED = Statement("c", "I", "a claim about measurements", "unchecked", "the m
 
 
 @pytest.mark.parametrize(
-    ("row", "verdict"),
+    ("row", "wanted"),
     [
         (Row(PLAIN, "", 1.0, 1.0 + 1e-7), Verdict.AGREES),
         (Row(PLAIN, "", 1.0, 1.1), Verdict.DIFFERS),
@@ -36,9 +36,9 @@ MEASURED = Statement("c", "I", "a claim about measurements", "unchecked", "the m
         (Row(MEASURED, "", 1.0, 1.0), Verdict.DIFFERS),
     ],
 )
-def test_a_row_is_excused_only_by_a_documented_fault_whose_correction_we_meet(row: Row, verdict: Verdict):
-    assert row.verdict is verdict
-    assert Report("p", "t", "c", (row,)).exit_code == (1 if verdict is Verdict.DIFFERS else 0)
+def test_a_row_is_excused_only_by_a_documented_fault_whose_correction_we_meet(row: Row, wanted: Verdict):
+    assert row.verdict is wanted
+    assert Report("p", "t", "c", (row,)).exit_code == (1 if wanted is Verdict.DIFFERS else 0)
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,12 @@ def test_a_report_begins_and_ends_with_its_verdict_and_is_short(
     shared = reproduced("demmel2013")
     monkeypatch.setattr(dse.papers, "run", lambda *_: shared)
     lines = runner.invoke(main, ["reproduce", "demmel2013", "-o", str(tmp_path)]).stdout.splitlines()
-    verdict = next(line for line in lines if line.endswith("differ."))
-    assert lines.index(verdict) == 2
-    assert lines[-1] == verdict
+    # the line is longer than the terminal is wide
+    assert " ".join(lines[2:4]) == " ".join(lines[-2:]) == verdict(shared)
     assert len(lines) < 60
     assert any("dse reproduce demmel2013 --rows" in line for line in lines)
-    whole = runner.invoke(main, ["reproduce", "demmel2013", "-o", str(tmp_path), "--rows"]).stdout
-    assert whole.splitlines()[2] == whole.splitlines()[-1] == verdict
-    assert len(whole.splitlines()) > 345
+    whole = runner.invoke(
+        main, ["reproduce", "demmel2013", "-o", str(tmp_path), "--rows"]
+    ).stdout.splitlines()
+    assert whole[2:4] == whole[-2:] == lines[2:4]
+    assert len(whole) > 345

@@ -1,6 +1,6 @@
 """ACT (Gupta et al. 2022): the carbon of making and running a machine, its published figures beside ours.
 
-``data/act_parts.csv`` holds its bills of materials, ``data/act_published.csv`` the results that its own program gives
+``data/act/parts.csv`` holds its bills of materials, ``data/act/published.csv`` the results that its own program gives
 and the vendors' assessments (source and licence beside them).
 """
 
@@ -15,6 +15,6 @@ paper = Paper(
     carbon_rows.PAPER,
     title="Carbon of making and running a machine: ACT's figures beside ours",
     citation="U. Gupta et al., ACT, ISCA 2022; facebookresearch/ACT (MIT)",
-    sections=(carbon_rows.made, carbon_rows.assessed, carbon_rows.running, carbon_rows.catalogue),
+    answers=carbon_rows.answers,
     draw=pictures.draw,
 )

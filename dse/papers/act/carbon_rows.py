@@ -8,14 +8,11 @@ from functools import cache
 from dse import machines
 from dse.machines import carbon
 from dse.papers.asking import metrics
-from dse.papers.report import Row
-from dse.papers.rows import EXACT, Rows
+from dse.papers.comparer import Answers, Found
 from dse.papers.sources import table
 
 PAPER = "act"
-ROWS = Rows(PAPER)
-# share of the vendors' assessments between which ACT's figures lie
-LEAST, MOST = 0.3, 1.1
+answers = Answers(PAPER)
 YEAR, KWH = 365.25 * 86400.0, 3.6e6
 Place = tuple[str, str]
 
@@ -28,7 +25,7 @@ def ours() -> Mapping[Place, float]:
     machines of the catalogue.
     """
     found: dict[Place, float] = {}
-    for row in table("act_parts"):
+    for row in table("act/parts"):
         good, packages = float(row["yield"]), int(row["packages"])
         if row["memory"]:
             stored = float(row["capacity_GB"]) * 1e9 * carbon.per_byte(row["memory"]) / good
@@ -43,60 +40,52 @@ def ours() -> Mapping[Place, float]:
     return found
 
 
-def made() -> list[Row]:
-    """Every group beside what ACT's program gives."""
-    return [
-        ROWS.derived(
-            row["statement"],
-            row["group"],
-            float(row["published_kg"]),
-            ours()[row["product"], row["group"]],
-            "kg",
-        )
-        for row in table("act_published")
-    ]
+@answers("r740", "fairphone3")
+def _made(product: str, group: str) -> float:
+    return ours()[product, group]
 
 
-def assessed() -> list[Row]:
-    """Every group beside the vendor's own assessment."""
-    found = []
-    for row in table("act_published"):
-        here, there = ours()[row["product"], row["group"]], float(row["assessed_kg"])
-        said = f"{here:.3g} kg, assessed {there:g} kg: {here / there:.2f}"
-        item = f"{row['product']}: {row['group']}"
-        found.append(ROWS.holds("assessed", item, ours=LEAST <= here / there <= MOST, remark=said))
-    return found
+@answers("assessed")
+def _assessed(product: str, group: str, assessed_kg: str, low: str, high: str) -> Found:
+    here, there = ours()[product, group], float(assessed_kg)
+    share = here / there
+    told = {"ours": here, "assessed": there, "share": share}
+    return Found(float(low) <= share <= float(high), told=told)
 
 
-def running() -> list[Row]:
-    """ACT's example of operation, and the share of an hour, as metrics of a run."""
-    power, grams, lifetime, busy = 0.273, 597.0, 3.5 * YEAR, 0.723
-    machine = {
-        "time_per_flop": 1.0,
-        "energy_per_flop": 0.0,
-        "time_per_byte": 0.0,
-        "energy_per_byte": 0.0,
-        "constant_power": power,
-        "embodied_carbon": 2.0,
-    }
-    run = {"flops": lifetime * busy, "bytes": 0.0, "lifetime": lifetime, "utilisation": busy}
-    at = metrics("roofline", machine, {**run, "carbon_intensity": grams / 1e3 / KWH})
-    by_hand = grams / 1e3 / KWH * power * busy * lifetime
-    hour = metrics("roofline", machine, {**run, "flops": 3600.0, "carbon_intensity": grams / 1e3 / KWH})
-    return [
-        ROWS.derived("operational", "273 mW, 72.3 % of 3.5 years", by_hand, at["carbon_operational"], "kg"),
-        ROWS.derived("share", "the whole life", 2.0, at["carbon_embodied"], "kg"),
-        ROWS.derived("share", "an hour", 2.0 * 3600.0 / (lifetime * busy), hour["carbon_embodied"], "kg"),
-    ]
+def _run(power: str, grams: str, years: str, busy: str, **more: float) -> Mapping[str, float]:
+    """Every metric of a run of a telephone that lives so long; ``more``: its seconds, its embodied carbon."""
+    machine = dict.fromkeys(("time_per_byte", "energy_per_byte", "energy_per_flop"), 0.0)
+    machine |= {"time_per_flop": 1.0, "constant_power": float(power)}
+    machine |= {"embodied_carbon": more.get("embodied", 0.0)}
+    lifetime = float(years) * YEAR
+    run = {"flops": more.get("seconds", lifetime * float(busy)), "bytes": 0.0, "lifetime": lifetime}
+    run |= {"utilisation": float(busy), "carbon_intensity": float(grams) / 1e3 / KWH}
+    return metrics("roofline", machine, run)
 
 
-def catalogue() -> list[Row]:
-    """The ends between which the catalogue has an H100: 8.14 cm2 at 5 nm made in Taiwan, 80 GiB, one package."""
-    stated = machines.get("h100-sxm").intervals["embodied_carbon"]
-    memory = 80 * 2.0**30 / 1e9
-    found = []
-    for abated, gases, per_gigabyte, end in ((99, 225, 0.048, stated[0]), (95, 430, 0.065, stated[1])):
-        by_hand = (642 * 2.75 + gases + 500) / 1e3 / 0.875 * 8.14 + memory * per_gigabyte + 0.15
-        # the file has twelve digits
-        found.append(ROWS.derived("die", f"{abated} % abated", by_hand, end, "kg", tolerance=10 * EXACT))
-    return found
+@answers("operational")
+def _operational(power: str, grams: str, years: str, busy: str) -> Found:
+    at = _run(power, grams, years, busy)
+    by_hand = float(grams) / 1e3 / KWH * float(power) * float(busy) * float(years) * YEAR
+    return Found(at["carbon_operational"], by_hand)
+
+
+@answers("share")
+def _life(power: str, grams: str, years: str, busy: str, embodied: str) -> float:
+    return _run(power, grams, years, busy, embodied=float(embodied))["carbon_embodied"]
+
+
+@answers("share:hour")
+def _hour(power: str, grams: str, years: str, busy: str, embodied: str) -> Found:
+    at = _run(power, grams, years, busy, embodied=float(embodied), seconds=3600.0)
+    by_hand = float(embodied) * 3600.0 / (float(years) * YEAR * float(busy))
+    return Found(at["carbon_embodied"], by_hand)
+
+
+@answers("die", "die:95")
+def _die(gases: str, per_gigabyte: str, end: str) -> Found:
+    """One of the ends between which the catalogue has an H100: 8.14 cm2 at 5 nm made in Taiwan, 80 GiB."""
+    stated = machines.get("h100-sxm").intervals["embodied_carbon"][int(end)]
+    memory = 80 * 2.0**30 / 1e9 * float(per_gigabyte)
+    return Found(stated, (642 * 2.75 + float(gases) + 500) / 1e3 / 0.875 * 8.14 + memory + 0.15)

@@ -23,7 +23,7 @@ def draw(folder: Path) -> tuple[Picture, ...]:
 
 
 def _assessed(folder: Path) -> Picture:
-    rows = table("act_published")
+    rows = table("act/published")
     figure, (axis,) = drawing.canvas("Carbon of making a server and a telephone", "", "kg CO2 equivalent")
     place = np.arange(len(rows))
     mine = [ours()[row["product"], row["group"]] for row in rows]

@@ -33,7 +33,7 @@ Spec = str | Mapping[str, Any]
 @cache
 def cells() -> Mapping[str, Mapping[str, str]]:
     """Table I as printed, in SI units, by platform; a cell that the table leaves empty is an empty text."""
-    return {row["platform_id"]: row for row in table("choi2014_platforms")}
+    return {row["platform_id"]: row for row in table("choi2014/platforms")}
 
 
 def label(platform: str) -> str:

@@ -6,46 +6,35 @@ from scipy.optimize import brentq
 
 from dse.papers.choi2014.formulas import platform
 from dse.papers.choi2014.mixes import block_system, fastest_within, most_within
-from dse.papers.choi2014.platforms import Spec, cells, compute, label, run, stream, told
-from dse.papers.choi2014.rows import EXACT, derived, holds, printed, says
-from dse.papers.report import Row
+from dse.papers.choi2014.platforms import Spec, compute, label, run, stream, told
+from dse.papers.choi2014.rows import answers, near
+from dse.papers.comparer import Found
 
 TITAN, ARNDALE = "gtx_titan", "arndale_gpu"
-BLOCKS = 47
+BLOCKS = round(answers.printed("a_count"))
 INTENSITIES = tuple(2.0 ** (k / 4.0) for k in range(-32, 49))
 
 
-def rows() -> list[Row]:
-    """What the preview says of one Arndale GPU, then of 47."""
-    return [*_specifications(), *_flop_per_joule(), *_in_number(), *_forty_seven()]
+@answers("a_titan_peak", "a_arndale_peak")
+def _of_vendor(vendor_peak_single_flop_per_s: str) -> float:
+    return float(vendor_peak_single_flop_per_s)
 
 
-def _specifications() -> list[Row]:
-    peak = {p: float(cells()[p]["vendor_peak_single_flop_per_s"]) for p in (TITAN, ARNDALE)}
-    board = run("arndale_cpu", intensity=1.0)["peak_power"], run(ARNDALE, intensity=1.0)["peak_power"]
+@answers("a_arndale_board")
+def _board(most: str) -> Found:
+    cpu, gpu = _peak_power("arndale_cpu"), _peak_power(ARNDALE)
+    return Found(max(cpu, gpu) < float(most), told={"cpu": cpu, "gpu": gpu})
+
+
+@answers("a_specifications")
+def _specified(titan: str, titan_watt: str, arndale: str, arndale_watt: str) -> bool:
+    return float(titan) / float(titan_watt) > float(arndale) / float(arndale_watt)
+
+
+@answers("a_faster")
+def _faster() -> Found:
     faster = [_ratio(I, "performance", 1) for I in INTENSITIES]
-    return [
-        printed("a_titan_peak", "Table I, vendor's peak", "5E12", peak[TITAN], "flop/s"),
-        printed("a_arndale_peak", "Table I, vendor's peak", "72E9", peak[ARNDALE], "flop/s"),
-        holds(
-            "a_arndale_board",
-            "most power of the model: CPU or GPU",
-            ours=max(board) < 10.0,
-            remark=f"{board[0]:.2f} W, {board[1]:.2f} W",
-        ),
-        holds(
-            "a_specifications",
-            "5 Tflop/s in 250 W against 72 Gflop/s in 10 W",
-            ours=5e12 / 250.0 > 72e9 / 10.0,
-            remark="20 against 7.2 Gflop/J, as the paper gives them",
-        ),
-        holds(
-            "a_faster",
-            "at every intensity",
-            ours=max(faster) < 0.1,
-            remark=f"{1.0 / max(faster):.0f} to {1.0 / min(faster):.0f} times as fast",
-        ),
-    ]
+    return Found(max(faster) < 0.1, told={"least": 1.0 / max(faster), "most": 1.0 / min(faster)})
 
 
 def _ratio(I: float, metric: str, blocks: int) -> float:
@@ -53,98 +42,78 @@ def _ratio(I: float, metric: str, blocks: int) -> float:
     return block_system(blocks, ARNDALE, I)[metric] / run(TITAN, intensity=I)[metric]
 
 
-def _flop_per_joule() -> list[Row]:
+@answers("a_match")
+def _equal() -> Found:
     equal = brentq(lambda I: _ratio(I, "efficiency", 1) - 1.0, 0.5, 4.0, xtol=1e-13)
     t, a = platform(TITAN), platform(ARNDALE)
     # between them the Titan is memory-bound and the Arndale GPU capped, so that both energies are linear in 1/I
     load = 1.0 + a.pi_1 / a.delta_pi
     crossing = (load * a.eps_mem - t.joule_per_byte) / (t.eps_flop - load * a.eps_flop)
-    at_4 = t.energy_2(1.0, 4.0) / a.energy_2(1.0, 4.0)
     shares = ", ".join(f"{_ratio(I, 'efficiency', 1):.2f} at {I:g}" for I in (0.25, 0.5, 2.0, 4.0))
+    return Found(equal, corrected=crossing, told={"shares": shares})
+
+
+@answers("a_match:at_4")
+def _at_4() -> Found:
+    I = answers.printed("a_match")
+    right = platform(TITAN).energy_2(1.0, I) / platform(ARNDALE).energy_2(1.0, I)
+    return Found(_ratio(I, "efficiency", 1), corrected=right)
+
+
+@answers("a_within_two", "c_within_two")
+def _factor() -> Found:
     factor = told(lambda x, y: compute(x)["efficiency"] / compute(y)["efficiency"], TITAN, ARNDALE)
-    return [
-        derived(
-            "a_match",
-            "intensity of equal flop/J",
-            4.0,
-            equal,
-            "flop/byte",
-            corrected=crossing,
-            tolerance=1e-9,
-            remark=f"Arndale GPU over GTX Titan: {shares}",
-        ),
-        derived(
-            "a_match", "Arndale GPU over GTX Titan at 4", 1.0, _ratio(4.0, "efficiency", 1), corrected=at_4
-        ),
-        derived(
-            "a_within_two",
-            "GTX Titan over Arndale GPU, most",
-            2.0,
-            factor.value,
-            corrected=t.flop_per_joule / a.flop_per_joule,
-            remark=factor.remark,
-        ),
-    ]
+    by_table = platform(TITAN).flop_per_joule / platform(ARNDALE).flop_per_joule
+    return Found(factor.value, corrected=by_table, remark=factor.remark)
 
 
 def _peak_power(spec: Spec) -> float:
     return run(spec, intensity=1.0)["peak_power"]
 
 
-def _in_number() -> list[Row]:
-    budget = _peak_power(TITAN)
-    ratio = told(lambda x, y: _peak_power(x) / _peak_power(y), TITAN, ARNDALE)
-    t, a = platform(TITAN), platform(ARNDALE)
+@answers("a_count")
+def _count() -> Found:
+    return near("a_count", told(lambda x, y: _peak_power(x) / _peak_power(y), TITAN, ARNDALE))
+
+
+@answers("a_count_within")
+def _most() -> Found:
+    budget, t, a = _peak_power(TITAN), platform(TITAN), platform(ARNDALE)
     by_table = int((t.pi_1 + t.delta_pi) / (a.pi_1 + a.delta_pi))
     need = block_system(BLOCKS, ARNDALE, 1.0)["nameplate_power"]
-    return [
-        printed("a_count", "peak power of the one over the other", "47", ratio, remark=f"{ratio.value:.2f}"),
-        derived(
-            "a_count_within",
-            f"within {budget:g} W",
-            BLOCKS,
-            most_within(ARNDALE, budget),
-            corrected=by_table,
-            remark=f"47 need {need:.2f} W",
-        ),
-    ]
+    return Found(most_within(ARNDALE, budget), corrected=by_table, told={"budget": budget, "need": need})
 
 
-def _forty_seven() -> list[Row]:
-    bandwidth = told(lambda x, y: BLOCKS * stream(x)["bandwidth"] / stream(y)["bandwidth"], ARNDALE, TITAN)
-    peak = told(lambda x, y: BLOCKS * compute(x)["performance"] / compute(y)["performance"], ARNDALE, TITAN)
-    until = brentq(lambda I: _ratio(I, "performance", BLOCKS) - 1.0, 1.0, 16.0, xtol=1e-13)
-    up_to_4 = [_ratio(I, "performance", BLOCKS) for I in INTENSITIES if I <= 4.0]
-    best = [_fastest(I) for I in (0.25, 1.0, 4.0)]
-    return [
-        printed(
-            "a_bandwidth", "most, over all intensities", "1.6", bandwidth, remark=f"{bandwidth.value:.3f}"
-        ),
-        holds(
-            "a_outperform",
-            "faster at all intensities up to 4",
-            ours=min(up_to_4) > 1.0,
-            remark=f"{up_to_4[-1]:.2f} times at 4, equal at {until:.2f}",
-        ),
-        *best,
-        holds(
-            "a_less_than_half", "share of its peak", ours=peak.value < 0.5, remark=f"{peak.value:.3f} of it"
-        ),
-        Row(
-            says("a_less_than_half"),
-            "the share, by (3)",
-            BLOCKS * platform(TITAN).tau_flop / platform(ARNDALE).tau_flop,
-            peak.value,
-            tolerance=EXACT,
-        ),
-    ]
+@answers("a_bandwidth")
+def _bandwidth() -> Found:
+    share = told(lambda x, y: BLOCKS * stream(x)["bandwidth"] / stream(y)["bandwidth"], ARNDALE, TITAN)
+    return near("a_bandwidth", share)
 
 
-def _fastest(I: float) -> Row:
+@answers("a_outperform")
+def _outperform(I: str) -> Found:
+    until = brentq(lambda x: _ratio(x, "performance", BLOCKS) - 1.0, 1.0, 16.0, xtol=1e-13)
+    below = [_ratio(x, "performance", BLOCKS) for x in INTENSITIES if x <= float(I)]
+    return Found(min(below) > 1.0, told={"at": below[-1], "until": until})
+
+
+@answers("a_outperform:blocks")
+def _fastest(I: str) -> Found:
     """Which blocks make the fastest system within the GTX Titan's power, proved by the solver."""
-    counts = fastest_within({TITAN: TITAN, ARNDALE: ARNDALE}, _peak_power(TITAN), I)
+    counts = fastest_within({TITAN: TITAN, ARNDALE: ARNDALE}, _peak_power(TITAN), float(I))
     kinds = " and ".join(label(kind) for kind, n in counts.items() if n)
-    remark = ", ".join(f"{n} {label(kind)}" for kind, n in counts.items())
-    return Row(
-        says("a_outperform"), f"fastest blocks within 287 W at {I:g}", label(ARNDALE), kinds, remark=remark
-    )
+    return Found(kinds, told={"counts": ", ".join(f"{n} {label(kind)}" for kind, n in counts.items())})
+
+
+def _of_peak() -> float:
+    return BLOCKS * compute(ARNDALE)["performance"] / compute(TITAN)["performance"]
+
+
+@answers("a_less_than_half")
+def _less_than_half() -> Found:
+    return Found(_of_peak() < 0.5, told={"value": _of_peak()})
+
+
+@answers("a_less_than_half:formula")
+def _share() -> Found:
+    return Found(_of_peak(), BLOCKS * platform(TITAN).tau_flop / platform(ARNDALE).tau_flop)

@@ -1,28 +1,25 @@
-"""Rows of this paper beside ours."""
+"""Functions of this paper by the lines that they answer."""
 
 from __future__ import annotations
 
-from dse.papers.choi2014.platforms import PAPER, Told
-from dse.papers.report import Row
-from dse.papers.rows import EXACT, Rows
+from dse.papers.choi2014.formulas import platform
+from dse.papers.choi2014.platforms import PAPER, Told, label
+from dse.papers.comparer import Answers, Found
 from dse.papers.sources import rounding
 
-__all__ = ["EXACT", "derived", "holds", "printed", "says"]
+# of a line over the platforms of Table I: ``name`` in the table, ``label``, and its constants ``p``
+answers = Answers(
+    PAPER,
+    name=lambda case: case["platform_id"],
+    label=lambda case: label(case["platform_id"]),
+    p=lambda case: platform(case["platform_id"]),
+)
 
-_rows = Rows(PAPER)
-says, derived, holds = _rows.says, _rows.derived, _rows.holds
 
-
-def printed(
-    statement: str, item: str, number: str, ours: float | Told, unit: str = "", remark: str = ""
-) -> Row:
-    """Return a number that must equal the print to its last digit, or within the rounding of Table I."""
-    value, slack = (ours.value, ours.slack) if isinstance(ours, Told) else (ours, 0.0)
-    paper = float(number)
-    strict = rounding(number)
-    beyond = abs(value - paper) > strict * abs(paper)
-    if beyond and slack:
-        remark = "; ".join(part for part in (remark, "within the rounding of Table I") if part)
-    return Row(
-        says(statement), item, paper, value, unit, tolerance=strict + slack / abs(paper), remark=remark
-    )
+def near(line: str, ours: Told, **told: object) -> Found:
+    """Return a number that must equal the print of a line to its last digit, or within the rounding of Table I."""
+    paper = answers.printed(line)
+    beyond = abs(ours.value - paper) > rounding(answers.text(line)) * abs(paper) and ours.slack
+    remark = "within the rounding of Table I" if beyond else ""
+    told = {"value": ours.value, **told}
+    return Found(ours.value, slack=ours.slack / abs(paper), remark=remark, told=told)

@@ -53,7 +53,7 @@ Array = NDArray[np.float64]
 @cache
 def cells() -> tuple[Mapping[str, str], ...]:
     """Table I as printed, one mapping per setting."""
-    return tuple(table("choi2016_table1"))
+    return tuple(table("choi2016/table1"))
 
 
 def column(name: str) -> Array:
@@ -147,5 +147,5 @@ def example_phases() -> tuple[Mapping[str, Any], ...]:
     numbers = ("flops", "flops_double", "integer_operations", "bytes")
     return tuple(
         {"name": row["name"], **{n: float(row[n]) for n in numbers}}
-        for row in table("choi2016_example_phases")
+        for row in table("choi2016/example_phases")
     )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
 import numpy as np
 
 from dse import machines
@@ -9,124 +13,102 @@ from dse.models.platforms import dvfs_energy
 from dse.papers.asking import metrics
 from dse.papers.choi2016 import jetson
 from dse.papers.choi2016.jetson import CLOCKS, CONSTANT, ENERGIES, MACHINE, PICO, cells, name_of
-from dse.papers.choi2016.rows import holds, says
-from dse.papers.report import Row
-
-SAME = 1e-12
-# half a printed digit, 0.05 pJ and 0.05 W, and a hair: the fit itself is to rounded numbers
-CLOSE = 0.07
-# one unit of the last printed digit
-DIGIT = 0.1
+from dse.papers.choi2016.rows import answers
+from dse.papers.comparer import Found
 
 
-def rows() -> list[Row]:
-    """Every cell, every cell by the equations, and what the text says of them."""
-    return [*_cells(), *_by_equations(), _nine(), *_fit(), *_text()]
+def _columns() -> dict[str, str]:
+    """Parameter of the catalogue for every column of Table I."""
+    clocks = {column: parameter for column, (parameter, *_) in CLOCKS.items()}
+    return clocks | {column: o.energy for column, o in ENERGIES.items()} | {CONSTANT: "constant_power"}
 
 
-def _cells() -> list[Row]:
-    held = {str(s["name"]): s for s in machines.get(MACHINE).settings}
-    columns = CLOCKS | {c: (o.energy, PICO, f"J/{o.unit}") for c, o in ENERGIES.items()}
-    columns |= {CONSTANT: ("constant_power", 1.0, "W")}
-    return [
-        Row(
-            says(f"t_{column}"),
-            name_of(row),
-            float(row[column]) * factor,
-            held[name_of(row)][parameter],
-            unit,
-            tolerance=SAME,
-        )
-        for column, (parameter, factor, unit) in columns.items()
-        for row in cells()
-    ]
+@cache
+def _held() -> dict[str, Mapping[str, Any]]:
+    return {str(s["name"]): s for s in machines.get(MACHINE).settings}
 
 
-def _by_equations() -> list[Row]:
-    found = []
-    for column, ours in jetson.costs().items():
-        unit = "W" if column == CONSTANT else "pJ"
-        for row, value in zip(cells(), ours, strict=True):
-            paper = float(row[column])
-            found.append(
-                Row(says(f"q_{column}"), name_of(row), paper, float(value), unit, tolerance=CLOSE / paper)
-            )
-    return found
+for column, parameter in _columns().items():
+    answers(f"t_{column}")(partial(lambda parameter, setting: _held()[setting][parameter], parameter))
 
 
-def _nine() -> Row:
+def _by_equations(column: str, setting: str) -> float:
+    place = [name_of(row) for row in cells()].index(setting)
+    return float(jetson.costs()[column][place])
+
+
+for column in (*ENERGIES, CONSTANT):
+    answers(f"q_{column}")(partial(_by_equations, column))
+
+
+@answers("q_nine")
+def _nine(seconds: str) -> float:
     """Set (9) in one line beside the model's tables, over all settings and six phases."""
-    worst = 0.0
+    worst, each = 0.0, float(seconds)
     circuit = jetson.circuit().constants
     machine = jetson.circuit().machine()
     for setting in machine["settings"]:
         volts = setting["core_voltage"], setting["memory_voltage"]
         for phase in jetson.example_phases():
             counts = {k: v for k, v in phase.items() if k != "name"}
-            direct = dvfs_energy.energy(circuit, counts, *volts, 2.5)
-            timed = {**phase, "times": {s["name"]: 2.5 for s in machine["settings"]}}
+            direct = dvfs_energy.energy(circuit, counts, *volts, each)
+            timed = {**phase, "times": {s["name"]: each for s in machine["settings"]}}
             ours = metrics("dvfs", machine, {"phases": [timed], "setting": setting["name"]})["energy"]
             worst = max(worst, abs(ours / direct - 1.0))
-    item = "largest relative difference, 16 settings, six phases of 2.5 s"
-    return Row(says("q_nine"), item, 0.0, worst, tolerance=SAME)
+    return worst
 
 
-def _fit() -> list[Row]:
+@answers("q_nonnegative")
+def _nonnegative() -> Found:
     constants = jetson.circuit().constants
+    capacitances = [constants[o.capacitance] / PICO for o in ENERGIES.values()]
+    told: dict[str, object] = {"capacitances": ", ".join(f"{c:.6g} pJ/V²" for c in capacitances)}
+    told |= zip(("core", "memory", "misc"), (constants[q.name] for q in dvfs_energy.LEAKAGE), strict=True)
+    return Found(min(constants.values()) >= 0.0, told=told)
+
+
+@answers("q_nonnegative:sign")
+def _sign() -> Found:
     free = np.linalg.lstsq(jetson.leakage_matrix(), jetson.column(CONSTANT), rcond=None)[0]
-    told = ", ".join(f"{c:.6g} pJ/V²" for c in [constants[o.capacitance] / PICO for o in ENERGIES.values()])
-    leaks = [constants[q.name] for q in dvfs_energy.LEAKAGE]
-    other = jetson.costs("T")
-    errors = {c: float(np.abs(other[c] - jetson.column(c)).max()) for c in other}
-    power = errors.pop(CONSTANT)
-    return [
-        holds(
-            "q_nonnegative",
-            "no constant fitted to Table I is negative",
-            ours=min(constants.values()) >= 0.0,
-            remark=f"ĉ0 {told}; c1 {leaks[0]:.6g} and {leaks[1]:.6g} W/V; P_misc {leaks[2]:.3g} W",
-        ),
-        holds(
-            "q_nonnegative",
-            "and the sign matters: without it P_misc would be negative",
-            ours=bool(free[2] < 0.0 and leaks[2] == 0.0),
-            remark=f"plain least squares gives {free[2]:.3f} W",
-        ),
-        holds(
-            "q_training",
-            "energies of all rows to one unit of the last digit, 0.1 pJ",
-            ours=max(errors.values()) <= DIGIT,
-            remark=f"largest error {max(errors.values()):.3f} pJ",
-        ),
-        holds(
-            "q_training",
-            "constant power of all rows to one unit of the last digit, 0.1 W",
-            ours=power <= DIGIT,
-            remark=f"largest error {power:.3f} W",
-        ),
-    ]
+    held = jetson.circuit().constants[dvfs_energy.LEAKAGE[2].name]
+    return Found(bool(free[2] < 0.0 and held == 0.0), told={"misc": free[2]})
 
 
-def _text() -> list[Row]:
+def _error(column: str) -> float:
+    """Return the largest error of a column of Table I by a circuit fitted to the training settings."""
+    return float(np.abs(jetson.costs("T")[column] - jetson.column(column)).max())
+
+
+@answers("q_training")
+def _trained(digit: str) -> Found:
+    error = max(map(_error, ENERGIES))
+    return Found(error <= float(digit), told={"error": error})
+
+
+@answers("q_training:power")
+def _trained_power(digit: str) -> Found:
+    error = _error(CONSTANT)
+    return Found(error <= float(digit), told={"error": error})
+
+
+@answers("p_fma")
+def _multiply_adds() -> Found:
+    single = machines.get(MACHINE).parameters["flops_per_cycle"]
+    return Found(single, told={"rate": single * max(jetson.column("core_MHz")) / 1e3})
+
+
+@answers("p_double")
+def _double(part: str) -> Found:
     parameters = machines.get(MACHINE).parameters
-    kinds = [row["type"] for row in cells()]
-    single, double = parameters["flops_per_cycle"], parameters["flops_double_per_cycle"]
-    clock = max(jetson.column("core_MHz")) * 1e6
-    return [
-        Row(
-            says("p_fma"),
-            "flops per cycle",
-            2.0 * 192,
-            single,
-            "flop",
-            remark=f"{single * clock / 1e9:.0f} Gflop/s at 852 MHz",
-        ),
-        Row(says("p_double"), "double to single precision", 1 / 24, double / single),
-        Row(says("p_choice"), "", 105.0, 15.0 * 7.0, remark="Table I has 7 and 4 of these clocks"),
-        Row(says("p_sixteen"), "settings of the catalogue", 16.0, float(len(machines.get(MACHINE).settings))),
-        Row(says("p_sixteen"), "of these for training", float(kinds.count("T")), _training()),
-    ]
+    ours = parameters["flops_double_per_cycle"] / parameters["flops_per_cycle"]
+    return Found(ours, 1.0 / float(part))
 
 
-def _training() -> float:
-    return float(sum(s["role"] == "training" for s in machines.get(MACHINE).settings))
+answers("p_choice")(lambda core, memory: float(core) * float(memory))
+answers("p_sixteen")(lambda: len(_held()))
+
+
+@answers("p_sixteen:training")
+def _training() -> Found:
+    printed = [row["type"] for row in cells()].count("T")
+    return Found(sum(s["role"] == "training" for s in _held().values()), printed)

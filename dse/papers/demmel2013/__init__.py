@@ -14,10 +14,11 @@ from dse.papers.demmel2013 import (
     scaling,
     tables,
 )
+from dse.papers.demmel2013.questions import PAPER, answers
 from dse.papers.paper import Paper
 from dse.papers.report import write_csv
 
-__all__ = ["paper"]
+__all__ = ["algorithms", "limits_on_power", "limits_on_time_energy", "paper", "tables"]
 
 
 def _data(folder: Path) -> tuple[Path, ...]:
@@ -53,17 +54,10 @@ def _figures_6_7(folder: Path) -> Path:
 
 
 paper = Paper(
-    "demmel2013",
+    PAPER,
     title="Perfect strong scaling using no additional energy: the paper beside our answers",
     citation="J. Demmel, A. Gearhart, B. Lipshitz, O. Schwartz, IPDPS 2013",
-    sections=(
-        tables.rows,
-        scaling.rows,
-        algorithms.rows,
-        limits_on_time_energy.rows,
-        limits_on_power.rows,
-        case_study.rows,
-    ),
+    answers=answers,
     draw=pictures.draw,
     data=_data,
 )

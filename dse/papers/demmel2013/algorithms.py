@@ -3,235 +3,195 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from dse.papers.asking import ask, metrics, told
+from dse.papers.comparer import Found
 from dse.papers.demmel2013 import costs, nbody
-from dse.papers.demmel2013.questions import settings
+from dse.papers.demmel2013.questions import answers
 from dse.papers.demmel2013.symbols import Setting, as_machine
-from dse.papers.report import Row
-from dse.papers.sources import statements, table
+from dse.papers.sources import table
+from results.solution import Solution
 
-SAYS = statements("demmel2013")
-EXACT = 1e-12
-PINNED = 1e-6  # a quantity that a limit holds in place
 STRASSEN = math.log2(7.0)
+EXPONENTS = {"matmul": 3.0, "strassen": STRASSEN, "lu": 3.0}
 MESSAGE = 50.0  # words per message where latency is put back into the two-level formulas
 
 
-def rows() -> list[Row]:
-    """Every formula of section IV, and the 2.5D statements of section III."""
-    found = []
-    for s in settings("matmul"):
-        found += [
-            *_matmul(s),
-            *_range(s, "matmul", 3.0),
-            *_range(s, "strassen", STRASSEN),
-            *_strassen(s),
-            *_lu(s),
-        ]
-    for s in settings():
-        found += _nbody(s)
-    return [*found, *_two_level(), *(row for s in settings("fft") for row in _fft(s))]
-
-
-def _middle(s: Setting, exponent: float) -> tuple[float, float]:
+def _middle(s: Setting, exponent: float = 3.0) -> tuple[float, float]:
     """Return some p and M well inside the range n^2/p <= M <= n^2/p^(2/w)."""
     p = s.n**0.75
     return p, s.n**2 / p ** ((1.0 + 2.0 / exponent) / 2.0)
 
 
-def _matmul(s: Setting) -> list[Row]:
-    p, M = _middle(s, 3.0)
-    machine = as_machine(s)
-    given = {"order": s.n, "processors": p, "memory": M}
-    got = metrics("matmul", machine, given)
-    whole = metrics("matmul", machine | {"max_message": M}, given)
-    c = p * M / s.n**2
-    corner = s.n**2 / p ** (2 / 3)
-    at_3d = metrics("matmul", machine, given | {"memory": corner * (1.0 - 1e-15)})
+@cache
+def _run(model: str, s: Setting, **other: float) -> Mapping[str, float]:
+    """Metrics of a product or factorisation in the middle of its range; ``other`` memory or largest message."""
+    p, M = _middle(s, EXPONENTS[model])
+    given = {"order": s.n, "processors": p, "memory": other.get("memory", M)}
+    if model == "strassen":
+        given["exponent"] = STRASSEN
+    return metrics(model, as_machine(replace(s, m=other.get("m", s.m))), given)
+
+
+def _at(s: Setting, exponent: float = 3.0) -> dict[str, object]:
+    p, M = _middle(s, exponent)
+    return {"p": p, "M": M, "c": p * M / s.n**2}
+
+
+@answers("7_W")
+def _words(s: Setting) -> Found:
+    p, M = _middle(s)
+    return Found(_run("matmul", s)["words"], s.n**2 / math.sqrt(p * M / s.n**2 * p), told=_at(s))
+
+
+@answers("7_S")
+def _messages(s: Setting) -> Found:
+    p, M = _middle(s)
+    printed = math.sqrt(p / (p * M / s.n**2) ** 3)
+    return Found(_run("matmul", s, m=M)["messages"], printed, told=_at(s))
+
+
+@answers("9")
+def _time(s: Setting) -> Found:
+    return Found(_run("matmul", s)["time"], costs.matmul_time(s, *_middle(s)), told=_at(s))
+
+
+@answers("10")
+def _energy(s: Setting) -> Found:
+    return Found(_run("matmul", s)["energy"], costs.matmul_energy(s, _middle(s)[1]), told=_at(s))
+
+
+@answers("11")
+def _energy_3d(s: Setting) -> Found:
+    p, _ = _middle(s)
+    corner = s.n**2 / p ** (2 / 3) * (1.0 - 1e-15)
+    return Found(_run("matmul", s, memory=corner)["energy"], costs.matmul_energy_3d(s, p), told=_at(s))
+
+
+@answers("fn4")
+def _least_memory(s: Setting) -> Found:
+    p, _ = _middle(s)
     least = ask(
         {
             "model": "matmul",
-            "machine": machine,
+            "machine": as_machine(s),
             "given": {"order": s.n, "processors": p},
             "decide": {"memory": {}},
             "objective": {"minimize": "memory"},
         },
     )
-    item = f"{s.name}, n = {s.n:.6g}, p = {p:.6g}, M = {M:.6g}"
-    return [
-        Row(
-            SAYS["7_W"],
-            f"{item}, c = {c:.4g}",
-            s.n**2 / math.sqrt(c * p),
-            got["words"],
-            "word",
-            tolerance=EXACT,
-        ),
-        Row(
-            SAYS["7_S"], f"{item}, m = M", math.sqrt(p / c**3), whole["messages"], "message", tolerance=EXACT
-        ),
-        Row(SAYS["9"], item, costs.matmul_time(s, p, M), got["time"], "s", tolerance=EXACT),
-        Row(SAYS["10"], item, costs.matmul_energy(s, M), got["energy"], "J", tolerance=EXACT),
-        Row(
-            SAYS["11"],
-            f"{s.name}, n = {s.n:.6g}, p = {p:.6g}, M = n²/p^(2/3)",
-            costs.matmul_energy_3d(s, p),
-            at_3d["energy"],
-            "J",
-            tolerance=EXACT,
-        ),
-        Row(
-            SAYS["fn4"],
-            f"{s.name}, p = {p:.6g}, least memory",
-            s.n,
-            told(least, "objective"),
-            "word",
-            s.n**2 / p,
-            PINNED,
-        ),
-    ]
+    return Found(told(least, "objective"), s.n, corrected=s.n**2 / p, told=_at(s))
 
 
-def _range(s: Setting, model: str, exponent: float) -> list[Row]:
-    """Perfect strong scaling at fixed M: from p_min to p_max the energy stays and the time falls as 1/p."""
-    _, M = _middle(s, exponent)
+@cache
+def _ends(s: Setting, model: str) -> tuple[Solution, Solution]:
+    """Perfect strong scaling at fixed M: the fewest and the most processors."""
     question: dict[str, Any] = {
         "model": model,
         "machine": as_machine(s),
-        "given": {"order": s.n, "memory": M},
+        "given": {"order": s.n, "memory": _middle(s, EXPONENTS[model])[1]},
         "decide": {"processors": {}},
     }
     fewest = ask(question | {"objective": {"minimize": "processors"}})
-    most = ask(question | {"objective": {"maximize": "processors"}})
-    low, high = s.n**2 / M, s.n**exponent / M ** (exponent / 2)
-    item = f"{model}, {s.name}, M = {M:.6g}"
-    ratios = [
-        most.metrics[k] / fewest.metrics[k] if fewest.metrics and most.metrics else math.nan
-        for k in ("energy", "time")
-    ]
-    says = {name: SAYS[f"range_{name}"] for name in ("low", "high", "energy", "time")}
-    return [
-        Row(says["low"], item, low, told(fewest, "objective"), "", tolerance=PINNED),
-        Row(says["high"], item, high, told(most, "objective"), "", tolerance=PINNED),
-        Row(says["energy"], f"{item}, E(p_max)/E(p_min)", 1.0, ratios[0], "", tolerance=EXACT),
-        Row(says["time"], f"{item}, T(p_max)/T(p_min)", low / high, ratios[1], "", tolerance=PINNED),
-    ]
+    return fewest, ask(question | {"objective": {"maximize": "processors"}})
 
 
-def _strassen(s: Setting) -> list[Row]:
-    p, M = _middle(s, STRASSEN)
-    given = {"order": s.n, "processors": p, "memory": M, "exponent": STRASSEN}
-    got = metrics("strassen", as_machine(s), given)
-    corner = s.n**2 / p ** (2 / STRASSEN) * (1.0 - 1e-15)
-    at_limit = metrics("strassen", as_machine(s), given | {"memory": corner})
+def _bounds(s: Setting, model: str) -> tuple[float, float]:
+    """p_min and p_max by the paper."""
+    w, M = EXPONENTS[model], _middle(s, EXPONENTS[model])[1]
+    return s.n**2 / M, s.n**w / M ** (w / 2)
+
+
+def _ratio(s: Setting, model: str, metric: str) -> float:
+    fewest, most = _ends(s, model)
+    return most.metrics[metric] / fewest.metrics[metric] if fewest.metrics and most.metrics else math.nan
+
+
+@answers("range_low")
+def _fewest(s: Setting, model: str) -> Found:
+    ours = told(_ends(s, model)[0], "objective")
+    return Found(ours, _bounds(s, model)[0], told=_at(s, EXPONENTS[model]))
+
+
+@answers("range_high")
+def _most(s: Setting, model: str) -> Found:
+    ours = told(_ends(s, model)[1], "objective")
+    return Found(ours, _bounds(s, model)[1], told=_at(s, EXPONENTS[model]))
+
+
+@answers("range_energy")
+def _same_energy(s: Setting, model: str) -> Found:
+    return Found(_ratio(s, model, "energy"), told=_at(s, EXPONENTS[model]))
+
+
+@answers("range_time")
+def _shorter(s: Setting, model: str) -> Found:
+    low, high = _bounds(s, model)
+    return Found(_ratio(s, model, "time"), low / high, told=_at(s, EXPONENTS[model]))
+
+
+@answers("13")
+def _strassen(s: Setting) -> Found:
+    printed = costs.strassen_energy(s, STRASSEN, _middle(s, STRASSEN)[1])
+    return Found(_run("strassen", s)["energy"], printed, told=_at(s, STRASSEN))
+
+
+@answers("14")
+def _strassen_unlimited(s: Setting) -> Found:
+    p, _ = _middle(s, STRASSEN)
     printed, right = (costs.strassen_energy_unlimited(s, STRASSEN, p, k) for k in (5.0, STRASSEN + 2.0))
-    item = f"{s.name}, n = {s.n:.6g}, p = {p:.6g}"
-    return [
-        Row(
-            SAYS["13"],
-            f"{item}, M = {M:.6g}",
-            costs.strassen_energy(s, STRASSEN, M),
-            got["energy"],
-            "J",
-            tolerance=EXACT,
-        ),
-        Row(SAYS["14"], f"{item}, M = n²/p^(2/ω)", printed, at_limit["energy"], "J", right, EXACT),
-    ]
+    corner = s.n**2 / p ** (2 / STRASSEN) * (1.0 - 1e-15)
+    return Found(_run("strassen", s, memory=corner)["energy"], printed, corrected=right, told={"p": p})
 
 
-def _lu(s: Setting) -> list[Row]:
-    p, M = _middle(s, 3.0)
-    got = metrics("lu", as_machine(s), {"order": s.n, "processors": p, "memory": M})
-    c = p * M / s.n**2
-    item = f"{s.name}, n = {s.n:.6g}, p = {p:.6g}, c = {c:.4g}"
-    return [
-        Row(SAYS["LU_S"], item, costs.lu_messages(s, p, M), got["messages"], "message", tolerance=EXACT),
-        Row(SAYS["LU_cp"], item, math.sqrt(c * p), got["messages"], "message", tolerance=EXACT),
-    ]
+@answers("LU_S")
+def _lu(s: Setting) -> Found:
+    return Found(_run("lu", s)["messages"], costs.lu_messages(s, *_middle(s)), told=_at(s))
 
 
-def _nbody(s: Setting) -> list[Row]:
+@answers("LU_cp")
+def _lu_by_copies(s: Setting) -> Found:
+    p, M = _middle(s)
+    return Found(_run("lu", s)["messages"], math.sqrt(p * M / s.n**2 * p), told=_at(s))
+
+
+def _nbody(s: Setting, metric: str, printed: float) -> Found:
     M = nbody.best_memory(s)
     p = (s.n / M) ** 1.5
-    got = metrics(
-        "nbody", as_machine(s), {"bodies": s.n, "flops_per_pair": s.f, "processors": p, "memory": M}
-    )
-    item = f"{s.name}, p = {p:.6g}, M = {M:.6g}"
-    return [
-        Row(SAYS["15"], item, nbody.time(s, p, M), got["time"], "s", tolerance=EXACT),
-        Row(SAYS["16"], item, nbody.energy(s, M), got["energy"], "J", tolerance=EXACT),
-        Row(
-            SAYS["VE_power"],
-            item,
-            nbody.processor_power(s, M),
-            got["power_per_processor"],
-            "W",
-            tolerance=EXACT,
-        ),
-    ]
+    given = {"bodies": s.n, "flops_per_pair": s.f, "processors": p, "memory": M}
+    return Found(metrics("nbody", as_machine(s), given)[metric], printed, told={"p": p, "M": M})
 
 
-def _two_level() -> list[Row]:
-    s = costs.TwoLevel(**{k: float(v) for k, v in table("demmel2013_two_level")[0].items()})
+@answers("15")
+def _nbody_time(s: Setting) -> Found:
+    M = nbody.best_memory(s)
+    return _nbody(s, "time", nbody.time(s, (s.n / M) ** 1.5, M))
+
+
+@answers("16")
+def _nbody_energy(s: Setting) -> Found:
+    return _nbody(s, "energy", nbody.energy(s, nbody.best_memory(s)))
+
+
+@answers("VE_power")
+def _nbody_power(s: Setting) -> Found:
+    return _nbody(s, "power_per_processor", nbody.processor_power(s, nbody.best_memory(s)))
+
+
+@cache
+def two_level() -> costs.TwoLevel:
+    """Return the two-level machine and problem for which (12) and (17) are compared."""
+    return costs.TwoLevel(**{k: float(v) for k, v in table("demmel2013/two_level")[0].items()})
+
+
+def _two_level(model: str, metric: str, **latency: float) -> float:
+    s = two_level()
     levels = {"nodes": s.p_n, "cores": s.p_l, "node_memory": s.M_n, "core_memory": s.M_l}
-    machine = _machine_two_level(s)
-    multiply = metrics("matmul_two_level", machine, {"order": s.n, **levels})
-    bodies = {"bodies": s.n, "flops_per_pair": s.f, **levels}
-    pairs = metrics("nbody_two_level", machine, bodies)
-    latency = {f"{level}_{k}": v for level in ("node", "core") for k, v in _LATENCY.items()}
-    late = metrics("nbody_two_level", machine | latency, bodies)
-    printed, right = (_with_latency(s, by_message) for by_message in (True, False))
-    return [
-        Row(
-            SAYS["12_T"],
-            "",
-            costs.matmul_time_two_level(s, 2),
-            multiply["time"],
-            "s",
-            costs.matmul_time_two_level(s, 3),
-            EXACT,
-        ),
-        Row(SAYS["12_E"], "", costs.matmul_energy_two_level(s), multiply["energy"], "J", tolerance=EXACT),
-        Row(SAYS["17_T"], "", costs.nbody_time_two_level(s), pairs["time"], "s", tolerance=EXACT),
-        Row(
-            SAYS["17_E"],
-            "",
-            costs.nbody_energy_two_level_printed(s),
-            pairs["energy"],
-            "J",
-            costs.nbody_energy_two_level(s),
-            EXACT,
-        ),
-        Row(
-            SAYS["latency"],
-            f"time beside (17), m = {MESSAGE:.0f}",
-            costs.nbody_time_two_level(printed),
-            late["time"],
-            "s",
-            costs.nbody_time_two_level(right),
-            EXACT,
-        ),
-    ]
-
-
-_LATENCY = {"time_per_message": 1e-7, "energy_per_message": 0.0, "max_message": MESSAGE}
-
-
-def _with_latency(s: costs.TwoLevel, as_printed: bool) -> costs.TwoLevel:
-    """Put latency into the cost per word: beta m + alpha as printed, beta + alpha/m in truth."""
-    alpha = _LATENCY["time_per_message"]
-
-    def word(beta: float) -> float:
-        return beta * MESSAGE + alpha if as_printed else beta + alpha / MESSAGE
-
-    return replace(s, beta_t_n=word(s.beta_t_n), beta_t_l=word(s.beta_t_l))
-
-
-def _machine_two_level(s: costs.TwoLevel) -> dict[str, float]:
-    return {
+    machine = {
         "time_per_flop": s.gamma_t,
         "energy_per_flop": s.gamma_e,
         "leakage_power": s.epsilon_e,
@@ -242,24 +202,51 @@ def _machine_two_level(s: costs.TwoLevel) -> dict[str, float]:
         "node_memory_power_per_word": s.delta_n,
         "core_memory_power_per_word": s.delta_l,
     }
+    machine |= {f"{level}_{k}": v for level in ("node", "core") for k, v in latency.items()}
+    problem = {"order": s.n} if model == "matmul" else {"bodies": s.n, "flops_per_pair": s.f}
+    return metrics(f"{model}_two_level", machine, {**problem, **levels})[metric]
 
 
-def _fft(s: Setting) -> list[Row]:
-    p = 512.0
-    given = {"points": s.n, "processors": p}
-    tree = metrics("fft", as_machine(s), given | {"all_to_all": "tree"})
-    naive = metrics("fft", as_machine(s), given | {"all_to_all": "naive"})
-    item = f"{s.name}, n = {s.n:.6g}, p = {p:.0f}"
-    return [
-        Row(SAYS["FFT_F"], item, s.n * math.log2(s.n) / p, tree["flops"], "flop", tolerance=EXACT),
-        Row(SAYS["FFT_naive"], f"{item}, words", s.n / p, naive["words"], "word", tolerance=EXACT),
-        Row(SAYS["FFT_naive"], f"{item}, messages", p, naive["messages"], "message", tolerance=EXACT),
-        Row(
-            SAYS["FFT_tree"], f"{item}, words", s.n * math.log2(p) / p, tree["words"], "word", tolerance=EXACT
-        ),
-        Row(
-            SAYS["FFT_tree"], f"{item}, messages", math.log2(p), tree["messages"], "message", tolerance=EXACT
-        ),
-        Row(SAYS["FFT_T"], item, costs.fft_time(s, p), tree["time"], "s", tolerance=EXACT),
-        Row(SAYS["FFT_E"], item, costs.fft_energy(s, p), tree["energy"], "J", tolerance=EXACT),
-    ]
+@answers("12_T")
+def _time_12() -> Found:
+    printed, right = (costs.matmul_time_two_level(two_level(), power) for power in (2, 3))
+    return Found(_two_level("matmul", "time"), printed, corrected=right)
+
+
+@answers("17_E")
+def _energy_17() -> Found:
+    printed, right = (
+        costs.nbody_energy_two_level_printed(two_level()),
+        costs.nbody_energy_two_level(two_level()),
+    )
+    return Found(_two_level("nbody", "energy"), printed, corrected=right)
+
+
+answers("12_E")(lambda: Found(_two_level("matmul", "energy"), costs.matmul_energy_two_level(two_level())))
+answers("17_T")(lambda: Found(_two_level("nbody", "time"), costs.nbody_time_two_level(two_level())))
+
+
+@answers("latency")
+def _latency() -> Found:
+    """Put latency into the cost per word: beta m + alpha as printed, beta + alpha/m in truth."""
+    s, alpha = two_level(), 1e-7
+    late = _two_level("nbody", "time", time_per_message=alpha, energy_per_message=0.0, max_message=MESSAGE)
+    printed, right = (
+        replace(s, beta_t_n=factor * s.beta_t_n + added, beta_t_l=factor * s.beta_t_l + added)
+        for factor, added in ((MESSAGE, alpha), (1.0, alpha / MESSAGE))
+    )
+    return Found(late, costs.nbody_time_two_level(printed), corrected=costs.nbody_time_two_level(right))
+
+
+def _fft(s: Setting, p: str, metric: str, printed: float, all_to_all: str = "tree") -> Found:
+    given = {"points": s.n, "processors": float(p), "all_to_all": all_to_all}
+    return Found(metrics("fft", as_machine(s), given)[metric], printed, told={"order": s.n})
+
+
+answers("FFT_F")(lambda s, p: _fft(s, p, "flops", s.n * math.log2(s.n) / float(p)))
+answers("FFT_naive")(lambda s, p: _fft(s, p, "words", s.n / float(p), "naive"))
+answers("FFT_naive:messages")(lambda s, p: _fft(s, p, "messages", float(p), "naive"))
+answers("FFT_tree")(lambda s, p: _fft(s, p, "words", s.n * math.log2(float(p)) / float(p)))
+answers("FFT_tree:messages")(lambda s, p: _fft(s, p, "messages", math.log2(float(p))))
+answers("FFT_T")(lambda s, p: _fft(s, p, "time", costs.fft_time(s, float(p))))
+answers("FFT_E")(lambda s, p: _fft(s, p, "energy", costs.fft_energy(s, float(p))))

@@ -14,13 +14,14 @@ from itertools import pairwise
 
 from dse import machines
 from dse.papers.asking import ask, metrics
+from dse.papers.comparer import Found
 from dse.papers.demmel2013 import costs
+from dse.papers.demmel2013.questions import answers, setting
 from dse.papers.demmel2013.symbols import Setting, as_machine, from_machine
-from dse.papers.report import Row
-from dse.papers.sources import statements
+from dse.papers.sources import table
 from results.solution import Status
 
-ORDER, SOCKETS, TARGET = 35000.0, 2.0, 75e9
+ORDER, SOCKETS, TARGET = setting("jaketown-printed").n, 2.0, 75e9
 GENERATIONS = tuple(range(11))
 SCALED = {
     "energy_per_flop": ("energy_per_flop",),
@@ -39,16 +40,11 @@ class Reading:
     machine: str
 
 
-CHOSEN = Reading("M = 3n²/p", 3.0 * ORDER**2 / SOCKETS, "jaketown-printed")
-TABLE_I = Reading("M = 2^34 (Table I)", 2.0**34, "jaketown-printed")
-READINGS = (
-    Reading("M = n²/p", ORDER**2 / SOCKETS, "jaketown-printed"),
-    CHOSEN,
-    Reading("M = 3n²", 3.0 * ORDER**2, "jaketown-printed"),
-    Reading("M = 2^32", 2.0**32, "jaketown-printed"),
-    TABLE_I,
-    Reading("M = 2^34, δe corrected", 2.0**34, "jaketown-printed, delta_e corrected"),
+READINGS = tuple(
+    Reading(row["reading"], float(row["memory"]), row["machine"]) for row in table("demmel2013/readings")
 )
+_BY_NAME = {reading.name: reading for reading in READINGS}
+CHOSEN, TABLE_I = _BY_NAME["M = 3n²/p"], _BY_NAME["M = 2^34 (Table I)"]
 
 
 @cache
@@ -88,103 +84,70 @@ def first_passing(values: Sequence[float]) -> float:
     )
 
 
-def rows() -> list[Row]:
-    """Return what section VI says, then the table of readings."""
-    return [*_claims(), *(row for reading in READINGS for row in _reading(reading))]
+@answers("VI_outside")
+def _outside(reading: str) -> bool:
+    """The design lies outside the range of replication."""
+    of = _BY_NAME[reading]
+    asked = ask({"model": "matmul", "machine": as_machine(_machine(of.machine)), "given": _design(of)})
+    return asked.status is Status.INFEASIBLE and "replication" in asked.conflict
 
 
-def _claims() -> list[Row]:
-    says, found = statements("demmel2013"), curves()
-    flop, word = found["energy_per_flop"], found["energy_per_word"]
+@answers("VI_together")
+def _generations(reading: str) -> float:
+    return first_passing(curves(_BY_NAME[reading])["together"])
+
+
+@answers("VI_printed")
+def _by_table_i(reading: str) -> Found:
+    return Found(_generations(reading), corrected=6.0)
+
+
+@answers("VI_beta")
+def _by_words(reading: str) -> Found:
+    word = curves(_BY_NAME[reading])["energy_per_word"]
+    return Found(word[-1] / word[0] < 1.0001, told={"gain": word[-1] / word[0] - 1.0})
+
+
+@answers("VI_gamma")
+def _by_flops(reading: str) -> Found:
+    flop = curves(_BY_NAME[reading])["energy_per_flop"]
     gains = [after / before - 1.0 for before, after in pairwise(flop[6:])]
-    machine = as_machine(_machine("jaketown-printed"))
-    inside = ask({"model": "matmul", "machine": machine, "given": _design(CHOSEN)})
-    outside = inside.status is Status.INFEASIBLE and "replication" in inside.conflict
-    message = efficiency(CHOSEN, ("energy_per_message",), 5) / flop[0]
-    memory = found["memory_power_per_word"][5] / flop[0]
-    everything = first_passing(curves(TABLE_I)["together"])
-    return [
-        Row(
-            says["VI_outside"],
-            CHOSEN.name,
-            "yes",
-            "yes" if outside else "no",
-            remark="replication is waived for the curves",
-        ),
-        Row(
-            says["VI_together"],
-            CHOSEN.name,
-            5.0,
-            first_passing(found["together"]),
-            "generation",
-            tolerance=0.0,
-        ),
-        Row(
-            says["VI_printed"],
-            TABLE_I.name,
-            5.0,
-            everything,
-            "generation",
-            corrected=6.0,
-            tolerance=0.0,
-            remark="with the corrected δe 75 is missed by 3 % at generation 5",
-        ),
-        Row(
-            says["VI_beta"],
-            f"{CHOSEN.name}, ten halvings",
-            "yes",
-            "yes" if word[-1] / word[0] < 1.0001 else "no",
-            remark=f"gain {word[-1] / word[0] - 1.0:.1e}",
-        ),
-        Row(
-            says["VI_gamma"],
-            f"{CHOSEN.name}, under 10 % per halving from generation 6 on",
-            "yes",
-            "yes" if max(gains) < 0.1 else "no",
-            remark=f"the next one gains {gains[0]:.1%}",
-        ),
-        Row(
-            says["VI_alpha"],
-            "third parameter that is scaled",
-            "αe",
-            "δe" if message == 1.0 and memory > 1.0 else "αe",
-            corrected="δe",
-            remark=f"five halvings of αe = 0 gain nothing, of δe {memory - 1.0:.0%}",
-        ),
-    ]
+    return Found(max(gains) < 0.1, told={"gain": gains[0]})
 
 
-def _reading(reading: Reading) -> list[Row]:
-    """Start, five joint generations, and how far five halvings of gamma_e go: (10) beside the model."""
-    says, found, s = statements("demmel2013"), curves(reading), _machine(reading.machine)
+@answers("VI_alpha")
+def _third(reading: str) -> Found:
+    of = _BY_NAME[reading]
+    found = curves(of)
+    message = efficiency(of, ("energy_per_message",), 5) / found["energy_per_flop"][0]
+    memory = found["memory_power_per_word"][5] / found["energy_per_flop"][0]
+    ours = "δe" if message == 1.0 and memory > 1.0 else "αe"
+    return Found(ours, corrected="δe", told={"gain": memory - 1.0})
 
-    def formula(gamma: float = 1.0, others: float = 1.0) -> float:
-        """Return flop/J by (10) with gamma_e, and with beta_e and delta_e, times these factors."""
-        scaled = replace(s, gamma_e=gamma * s.gamma_e, beta_e=others * s.beta_e, delta_e=others * s.delta_e)
-        return ORDER**3 / costs.matmul_energy(scaled, reading.memory)
 
-    limit, alone = formula(gamma=0.0), formula(gamma=1.0 / 32.0)
-    together = found["together"]
-    reaches = f"75 GFLOPS/W first reached at generation {first_passing(together):.0f}"
-    exact = 1e-9
-    return [
-        Row(says["VI_start"], reading.name, formula() / 1e9, together[0] / 1e9, "GFLOPS/W", tolerance=exact),
-        Row(
-            says["VI_five"],
-            reading.name,
-            formula(1.0 / 32.0, 1.0 / 32.0) / 1e9,
-            together[5] / 1e9,
-            "GFLOPS/W",
-            None,
-            exact,
-            reaches,
-        ),
-        Row(
-            says["VI_share"],
-            reading.name,
-            100.0 * alone / limit,
-            100.0 * found["energy_per_flop"][5] / limit,
-            "%",
-            tolerance=exact,
-        ),
-    ]
+def _formula(reading: Reading, gamma: float = 1.0, others: float = 1.0) -> float:
+    """Return flop/J by (10) with gamma_e, and with beta_e and delta_e, times these factors."""
+    s = _machine(reading.machine)
+    scaled = replace(s, gamma_e=gamma * s.gamma_e, beta_e=others * s.beta_e, delta_e=others * s.delta_e)
+    return ORDER**3 / costs.matmul_energy(scaled, reading.memory)
+
+
+@answers("VI_start")
+def _start(reading: str) -> Found:
+    of = _BY_NAME[reading]
+    return Found(curves(of)["together"][0] / 1e9, _formula(of) / 1e9)
+
+
+@answers("VI_five")
+def _five(reading: str) -> Found:
+    of = _BY_NAME[reading]
+    ours, printed = curves(of)["together"][5] / 1e9, _formula(of, 1.0 / 32.0, 1.0 / 32.0) / 1e9
+    return Found(ours, printed, told={"generation": _generations(reading)})
+
+
+@answers("VI_share")
+def _share(reading: str) -> Found:
+    of = _BY_NAME[reading]
+    limit = _formula(of, gamma=0.0)
+    alone = curves(of)["energy_per_flop"][5]
+    return Found(100.0 * alone / limit, 100.0 * _formula(of, gamma=1.0 / 32.0) / limit)

@@ -3,159 +3,184 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
-from dse.papers.asking import NO_RUN, ask, told
+from dse.papers.asking import ask, told
+from dse.papers.comparer import Found
 from dse.papers.demmel2013 import nbody
-from dse.papers.demmel2013.questions import cold_memory, flatness, question, settings
+from dse.papers.demmel2013.questions import answers, cold_memory, flatness, question
 from dse.papers.demmel2013.symbols import Setting
-from dse.papers.report import Row
-from dse.papers.sources import statements
+from results.solution import Solution
 
-SAYS = statements("demmel2013")
-SURE = 1e-6  # the gap that an optimal answer promises
 PINNED = 1e-5  # a decided quantity that a limit holds in place
 
 
-def rows() -> list[Row]:
-    """Every closed form of V.A, V.B and V.C beside the solver's answer, for every parameter set."""
-    found = []
-    for s in settings():
-        found += [*_free(s), *_clipped(s), *_deadline(s), *_deadline_edges(s), *_budget(s), *_budget_edges(s)]
+@cache
+def least_energy(s: Setting) -> Solution:
+    """Return the run of least energy, with the range of processors on which it is possible."""
+    return ask(question(s, minimize="energy"))
+
+
+def _flat(s: Setting, times: float) -> float:
+    """Tolerance of what hangs on the memory of least energy."""
+    return max(PINNED, times * flatness(s))
+
+
+@answers("VA_M0")
+def _best_memory(s: Setting) -> Found:
+    ours = told(least_energy(s), "memory")
+    return Found(ours, nbody.best_memory(s), tolerance=_flat(s, 3.0), told={"flat": flatness(s)})
+
+
+@answers("18")
+def _least(s: Setting) -> Found:
+    return Found(told(least_energy(s), "objective"), nbody.least_energy(s))
+
+
+def _end(s: Setting, place: int) -> float:
+    return least_energy(s).ranges.get("processors", (math.nan, math.nan))[place]
+
+
+@answers("VA_low")
+def _fewest(s: Setting) -> Found:
+    return Found(_end(s, 0), s.n / nbody.best_memory(s), tolerance=_flat(s, 6.0))
+
+
+@answers("VA_high")
+def _most(s: Setting) -> Found:
+    return Found(_end(s, 1), (s.n / nbody.best_memory(s)) ** 2, tolerance=_flat(s, 12.0))
+
+
+@answers("VA_time")
+def _fast(s: Setting) -> Found:
+    p_max = 3.0 * s.n**2 / nbody.best_memory(s) ** 2
+    ours = told(ask(question(s, minimize="time", p_max=p_max)), "objective")
+    return Found(ours, nbody.least_time(s, p_max), told={"p": p_max})
+
+
+@answers("VA_reach")
+def _with_few(s: Setting) -> Found:
+    few = 0.5 * s.n / nbody.best_memory(s)
+    ours = told(ask(question(s, minimize="energy", p_max=few)), "objective")
+    return Found(ours, nbody.least_energy(s), corrected=nbody.clipped_energy(s, few), told={"few": few})
+
+
+@answers("VA_reach:small")
+def _with_small(s: Setting) -> Found:
+    small = 0.5 * nbody.best_memory(s)
+    ours = told(ask(question(s, minimize="energy", M_max=small)), "objective")
+    right = nbody.clipped_energy(s, math.inf, small)
+    return Found(ours, nbody.least_energy(s), corrected=right, told={"small": small})
+
+
+@answers("VA_reach:cold")
+def _cold() -> Found:
     s = cold_memory()
-    cold = ask(question(s, minimize="energy", p_max=1e6))
-    item = f"{s.name}: M0 above n, one processor holds all"
-    found.append(
-        Row(
-            SAYS["VA_reach"],
-            item,
-            nbody.least_energy(s),
-            told(cold, "objective"),
-            "J",
-            nbody.clipped_energy(s, 1e6),
-            SURE,
-        )
-    )
-    return found
+    ours = told(ask(question(s, minimize="energy", p_max=1e6)), "objective")
+    right = nbody.clipped_energy(s, 1e6)
+    return Found(ours, nbody.least_energy(s), corrected=right, told={"cold": s.name})
 
 
-def _free(s: Setting) -> list[Row]:
-    M0, E0 = nbody.best_memory(s), nbody.least_energy(s)
-    least = ask(question(s, minimize="energy"))
-    p_max = 3.0 * s.n**2 / M0**2
-    fast = ask(question(s, minimize="time", p_max=p_max))
-    flat = 3.0 * flatness(s)
-    why = f"energy is flat: 1e-9 of it leaves {flatness(s):.1g} of M"
-    low, high = least.ranges.get("processors", (math.nan, math.nan))
-    return [
-        Row(
-            SAYS["VA_M0"], s.name, M0, told(least, "memory"), "word", tolerance=max(PINNED, flat), remark=why
-        ),
-        Row(SAYS["18"], s.name, E0, told(least, "objective"), "J", tolerance=SURE),
-        Row(SAYS["VA_low"], s.name, s.n / M0, low, "", tolerance=max(PINNED, 2 * flat)),
-        Row(SAYS["VA_high"], s.name, (s.n / M0) ** 2, high, "", tolerance=max(PINNED, 4 * flat)),
-        Row(
-            SAYS["VA_time"],
-            f"{s.name}, p <= {p_max:.4g}",
-            nbody.least_time(s, p_max),
-            told(fast, "objective"),
-            "s",
-        ),
-    ]
+@answers("VB_threshold")
+def _threshold(s: Setting) -> Found:
+    ours = ask(question(s, minimize="time", memory=nbody.best_memory(s)))
+    return Found(told(ours, "objective"), nbody.time_threshold(s))
 
 
-def _clipped(s: Setting) -> list[Row]:
-    M0, E0 = nbody.best_memory(s), nbody.least_energy(s)
-    few, small = 0.5 * s.n / M0, 0.5 * M0
-    with_few = ask(question(s, minimize="energy", p_max=few))
-    with_small = ask(question(s, minimize="energy", M_max=small))
-    found = []
-    for item, solution, right in (
-        (f"{s.name}, p <= {few:.4g} < n/M0: M = n/p", with_few, nbody.clipped_energy(s, few)),
-        (f"{s.name}, M <= {small:.4g} < M0", with_small, nbody.clipped_energy(s, math.inf, small)),
-    ):
-        found.append(Row(SAYS["VA_reach"], item, E0, told(solution, "objective"), "J", right, SURE))
-    return found
+@answers("VB_loose")
+def _loose(s: Setting) -> Found:
+    T = 2.0 * nbody.time_threshold(s)
+    ours = ask(question(s, minimize="energy", limits={"time": T}))
+    return Found(told(ours, "objective"), nbody.least_energy(s), told={"T": T})
 
 
-def _deadline(s: Setting) -> list[Row]:
-    M0, E0, T0 = nbody.best_memory(s), nbody.least_energy(s), nbody.time_threshold(s)
-    tight = T0 / 4.0
-    p = nbody.p_min(s, tight)
-    threshold = ask(question(s, minimize="time", memory=M0))
-    loose = ask(question(s, minimize="energy", limits={"time": 2.0 * T0}))
-    held = ask(question(s, minimize="energy", limits={"time": tight}))
-    late = ask(question(s, minimize="energy", limits={"time": tight}, p_max=0.5 * p))
-    item = f"{s.name}, T_max = {tight:.4g} s"
-    return [
-        Row(SAYS["VB_threshold"], s.name, T0, told(threshold, "objective"), "s", tolerance=SURE),
-        Row(
-            SAYS["VB_loose"],
-            f"{s.name}, T_max = {2 * T0:.4g} s",
-            E0,
-            told(loose, "objective"),
-            "J",
-            tolerance=SURE,
-        ),
-        Row(SAYS["VB_pmin"], item, p, told(held, "processors"), "", tolerance=PINNED),
-        Row(
-            SAYS["VB_2d"],
-            item,
-            nbody.energy(s, s.n / math.sqrt(p)),
-            told(held, "objective"),
-            "J",
-            tolerance=SURE,
-        ),
-        Row(SAYS["VB_fewer"], f"{item}, p <= p_min/2", NO_RUN, told(late, "objective")),
-    ]
+def _tight(s: Setting) -> float:
+    """Return a deadline that E* does not meet."""
+    return nbody.time_threshold(s) / 4.0
 
 
-def _deadline_edges(s: Setting) -> list[Row]:
+@cache
+def _held(s: Setting) -> Solution:
+    return ask(question(s, minimize="energy", limits={"time": _tight(s)}))
+
+
+@answers("VB_pmin")
+def _enough(s: Setting) -> Found:
+    return Found(told(_held(s), "processors"), nbody.p_min(s, _tight(s)), told={"T": _tight(s)})
+
+
+@answers("VB_2d")
+def _at_2d_limit(s: Setting) -> Found:
+    printed = nbody.energy(s, s.n / math.sqrt(nbody.p_min(s, _tight(s))))
+    return Found(told(_held(s), "objective"), printed, told={"T": _tight(s)})
+
+
+@answers("VB_fewer")
+def _late(s: Setting) -> Found:
+    p = 0.5 * nbody.p_min(s, _tight(s))
+    late = ask(question(s, minimize="energy", limits={"time": _tight(s)}, p_max=p))
+    return Found(told(late, "objective"), told={"T": _tight(s)})
+
+
+@answers("VB_few")
+def _few(s: Setting) -> Found:
     """T_max above the paper's threshold, yet too few processors for M0 within it: more memory."""
     M0 = nbody.best_memory(s)
     p = 0.25 * (s.n / M0) ** 2
-    T_max = nbody.time(s, p, 1.5 * M0)
-    solution = ask(question(s, minimize="energy", limits={"time": T_max}, p_max=p))
-    right = nbody.energy(s, nbody.memory_for_deadline(s, p, T_max))
-    item = f"{s.name}, p <= {p:.4g}, T_max = {T_max:.6g} s"
-    return [Row(SAYS["VB_few"], item, nbody.least_energy(s), told(solution, "objective"), "J", right, SURE)]
+    T = nbody.time(s, p, 1.5 * M0)
+    ours = told(ask(question(s, minimize="energy", limits={"time": T}, p_max=p)), "objective")
+    right = nbody.energy(s, nbody.memory_for_deadline(s, p, T))
+    return Found(ours, nbody.least_energy(s), corrected=right, told={"p": p, "T": T})
 
 
-def _budget(s: Setting) -> list[Row]:
-    E_max = nbody.energy(s, nbody.best_memory(s) / 3.0)
-    p = nbody.p_for_energy(s, E_max)
-    solution = ask(question(s, minimize="time", limits={"energy": E_max}))
-    none = ask(question(s, minimize="time", limits={"energy": 0.999 * nbody.least_energy(s)}))
-    item = f"{s.name}, E_max = {E_max:.6g} J"
+def _budget(s: Setting) -> float:
+    """Return an energy that allows three times more than E* does."""
+    return nbody.energy(s, nbody.best_memory(s) / 3.0)
+
+
+@cache
+def _fastest(s: Setting) -> Solution:
+    return ask(question(s, minimize="time", limits={"energy": _budget(s)}))
+
+
+def _on_budget(s: Setting) -> float:
     # p hangs on E_max as 1/(dlog E/dlog M): a tolerance of 1e-8 in the limit moves it by that much
-    loose = 1e-8 * nbody.energy(s, nbody.best_memory(s) / 3.0) / (s.n**2 * math.sqrt(s.B * s.c)) + PINNED
-    below = f"{s.name}, E_max = 0.999 E*: imaginary root"
-    return [
-        Row(SAYS["VC_p"], item, p, told(solution, "processors"), "", tolerance=loose),
-        Row(
-            SAYS["VC_T"],
-            item,
-            nbody.least_time(s, p),
-            told(solution, "objective"),
-            "s",
-            tolerance=max(SURE, loose),
-        ),
-        Row(SAYS["VC_below"], below, NO_RUN, told(none, "objective")),
-    ]
+    return 1e-8 * _budget(s) / (s.n**2 * math.sqrt(s.B * s.c)) + PINNED
 
 
-def _budget_edges(s: Setting) -> list[Row]:
-    M0 = nbody.best_memory(s)
-    E_max, found = nbody.energy(s, M0 / 3.0), []
-    for p_max, held in ((2.0 * (s.n / M0) ** 2, "2D limit"), ((s.n / M0) ** 2 / 20.0, "energy")):
-        solution = ask(question(s, minimize="time", limits={"energy": E_max}, p_max=p_max))
-        right = nbody.clipped_time_for_energy(s, E_max, p_max)
-        printed = nbody.least_time(s, nbody.p_for_energy(s, E_max))
-        item = f"{s.name}, E_max = {E_max:.6g} J, p <= {p_max:.4g}: memory held by {held}"
-        found.append(Row(SAYS["VC_few"], item, printed, told(solution, "objective"), "s", right, SURE))
+@answers("VC_p")
+def _most_processors(s: Setting) -> Found:
+    ours, E = told(_fastest(s), "processors"), _budget(s)
+    return Found(ours, nbody.p_for_energy(s, E), tolerance=_on_budget(s), told={"E": E})
+
+
+@answers("VC_T")
+def _least_time(s: Setting) -> Found:
+    ours, E = told(_fastest(s), "objective"), _budget(s)
+    printed = nbody.least_time(s, nbody.p_for_energy(s, E))
+    return Found(ours, printed, tolerance=_on_budget(s), told={"E": E})
+
+
+@answers("VC_below")
+def _too_little(s: Setting) -> float | str:
+    below = 0.999 * nbody.least_energy(s)
+    return told(ask(question(s, minimize="time", limits={"energy": below})), "objective")
+
+
+@answers("VC_few")
+def _few_within(s: Setting, held: str) -> Found:
+    square, E = (s.n / nbody.best_memory(s)) ** 2, _budget(s)
+    p = 2.0 * square if held == "2D limit" else square / 20.0
+    ours = told(ask(question(s, minimize="time", limits={"energy": E}, p_max=p)), "objective")
+    printed = nbody.least_time(s, nbody.p_for_energy(s, E))
+    right = nbody.clipped_time_for_energy(s, E, p)
+    return Found(ours, printed, corrected=right, told={"E": E, "p": p})
+
+
+@answers("VC_far")
+def _far(s: Setting) -> Found | None:
     far = 0.5 * s.n**2 * (s.A - 2.0 * math.sqrt(s.B * s.c))
-    if far > 0:
-        solution = ask(question(s, minimize="time", limits={"energy": far}))
-        item = f"{s.name}, E_max = {far:.6g} J, far below E*: the root is real again, p"
-        printed = nbody.p_for_energy(s, far)
-        found.append(Row(SAYS["VC_far"], item, printed, told(solution, "objective"), "", NO_RUN))
-    return found
+    if far <= 0:
+        return None
+    ours = told(ask(question(s, minimize="time", limits={"energy": far})), "objective")
+    return Found(ours, nbody.p_for_energy(s, far), corrected="no run", told={"E": far})

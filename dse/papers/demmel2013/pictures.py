@@ -73,7 +73,7 @@ def lower_bounds(folder: Path) -> Picture:
     M = np.geomspace(s.n**2 / p, s.n**2 / 4.0, 300)
     F, inout, corner = s.n**3 / p, scaling.MATRICES * s.n**2 / p, s.n**2 / p ** (2 / 3)
     runs = M[corner >= M][::12]
-    words = [scaling.words("matmul", s, p, float(q)) for q in runs]
+    words = [scaling.counts(s, p, float(q))["words"] for q in runs]
     axis.loglog(runs, words, "o", color=BLUE, ms=9, zorder=5, label="2.5D algorithm (model)")
     axis.loglog(M, F / np.sqrt(M), ":", color=BLUE, lw=2, label="F/√M")
     axis.axhline(inout, color=GREEN, ls="--", lw=2, label="I+O")

@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from dse import machines
+from dse.papers.comparer import Answers
 from dse.papers.demmel2013 import nbody
 from dse.papers.demmel2013.symbols import Setting, as_machine, from_machine
 from dse.papers.sources import table
 
+PAPER = "demmel2013"
+# parameter ``s`` of a function is the parameter set that the case names
+answers = Answers(PAPER, s=lambda case: setting(case["name"]))
 
+
+@cache
 def settings(problem: str = "nbody") -> tuple[Setting, ...]:
     """Return the parameter sets for "nbody", "matmul" or "fft": plain numbers, or catalogue machines."""
     found = []
-    for row in table("demmel2013_settings"):
+    for row in table("demmel2013/settings"):
         if row["problem"] != problem:
             continue
         name, n, f = row["name"], float(row["n"]), float(row["f"])
@@ -30,10 +37,15 @@ def settings(problem: str = "nbody") -> tuple[Setting, ...]:
     return tuple(found)
 
 
+def setting(name: str) -> Setting:
+    """Return the parameter set of that name; StopIteration where there is none."""
+    every = (s for problem in ("nbody", "matmul", "fft") for s in settings(problem))
+    return next(s for s in every if s.name == name)
+
+
 def cold_memory() -> Setting:
     """Return a set whose M0 exceeds n: memory power is next to nothing."""
-    base = next(s for s in settings() if s.name == "balanced")
-    return replace(base, name="balanced, δe = 1e-20 W/word", delta_e=1e-20)
+    return replace(setting("balanced"), name="balanced, δe = 1e-20 W/word", delta_e=1e-20)
 
 
 def question(s: Setting, *, limits: Mapping[str, float] | None = None, **parts: Any) -> dict[str, Any]:

@@ -9,14 +9,12 @@ from functools import cache
 import numpy as np
 
 from dse.papers.asking import ask, metrics, told
+from dse.papers.comparer import Found
 from dse.papers.demmel2013 import costs
-from dse.papers.demmel2013.algorithms import EXACT, PINNED, STRASSEN
-from dse.papers.demmel2013.questions import settings
+from dse.papers.demmel2013.algorithms import STRASSEN
+from dse.papers.demmel2013.questions import answers, settings
 from dse.papers.demmel2013.symbols import Setting, as_machine
-from dse.papers.report import Row
-from dse.papers.sources import statements
 
-SAYS = statements("demmel2013")
 MATRICES = 3.0  # two matrices in and one out
 EXPONENTS = {"matmul": 3.0, "strassen": STRASSEN}
 FIGURE_3_P_MIN = 16.0
@@ -33,89 +31,62 @@ class Scaling:
     p_max: float
 
 
-def rows() -> list[Row]:
-    """Return the bounds at work, then Figure 3 point by point."""
-    return [*_bounds(settings("matmul")[0]), *_figure_3()]
-
-
-def _bounds(s: Setting) -> list[Row]:
-    n, p = s.n, 64.0
-    F, inout = n**3 / p, MATRICES * n**2 / p
-    M = n**2 / p ** (5 / 6)
-    got = _counts(s, p, M)
-    one = _counts(s, 1.0, n**2)
-    meeting = _counts(s, 27.0, n**2 / 9.0)
-    messages = costs.parallel_words(F, M, inout) / s.m
-    vector = all(
-        costs.sequential_words(n**2, size, n**2 + 2 * n) == n**2 + 2 * n for size in (1.0, 1e3, 1e6, 1e12)
-    )
-    item = f"n = {n:.0f}, p = {p:.0f}, M = {M:.6g}, I+O = 3n²/p"
-    return [
-        Row(
-            SAYS["3"],
-            f"n = {n:.0f}, M = n²/100, I+O = 3n²: F/√M rules",
-            costs.sequential_words(n**3, n**2 / 100, 3 * n**2),
-            _counts(s, 100.0, n**2 / 100)["words"] * 100.0,
-            "word",
-            tolerance=EXACT,
-            remark="ours: words of all processors together",
-        ),
-        Row(
-            SAYS["3"],
-            f"n = {n:.0f}, one processor, M = n², I+O = 3n²: I+O rules, 2.5D counts stay below",
-            "yes",
-            _yes(costs.sequential_words(n**3, n**2, 3 * n**2) == 3 * n**2 > one["words"]),
-            remark=f"2.5D counts {one['words']:.4g} words: starting and ending in fast memory is free there",
-        ),
-        Row(
-            SAYS["4"],
-            f"n = {n:.0f}, M = n²/100, m = {s.m:.0f}",
-            costs.sequential_messages(n**3, n**2 / 100, 3 * n**2, s.m),
-            _counts(s, 100.0, n**2 / 100)["messages"] * 100.0,
-            "message",
-            tolerance=EXACT,
-        ),
-        Row(
-            SAYS["5_holds"],
-            f"{item}: words",
-            "yes",
-            _yes(got["words"] >= costs.parallel_words(F, M, inout)),
-            remark=f"bound {costs.parallel_words(F, M, inout):.6g}, 2.5D {got['words']:.6g} words",
-        ),
-        Row(
-            SAYS["5_holds"],
-            f"{item}: messages",
-            "yes",
-            _yes(got["messages"] >= messages),
-            remark=f"bound {messages:.6g}, 2.5D {got['messages']:.6g} messages",
-        ),
-        Row(
-            SAYS["5_attained"],
-            item,
-            costs.parallel_words(F, M, inout) + inout,
-            got["words"],
-            "word",
-            tolerance=EXACT,
-        ),
-        Row(
-            SAYS["5_zero"],
-            "3D limit, p = 27: words equal I+O",
-            MATRICES * n**2 / 27.0,
-            meeting["words"],
-            "word",
-            tolerance=1e-9,
-            remark=f"bound (5) there: {costs.parallel_words(n**3 / 27, n**2 / 9, n**2 / 9):.3g}",
-        ),
-        Row(SAYS["blas2"], "matrix-vector product, M = 1 to 1e12 words", "yes", _yes(vector)),
-    ]
-
-
-def _counts(s: Setting, p: float, M: float) -> Mapping[str, float]:
+@cache
+def counts(s: Setting, p: float, M: float) -> Mapping[str, float]:
+    """Metrics of a 2.5D product on p processors with M words each."""
     return metrics("matmul", as_machine(s), {"order": s.n, "processors": p, "memory": M})
 
 
-def _yes(claim: bool) -> str:
-    return "yes" if claim else "no"
+@answers("3")
+def _least_words_of_one(s: Setting) -> Found:
+    printed = costs.sequential_words(s.n**3, s.n**2 / 100, MATRICES * s.n**2)
+    return Found(counts(s, 100.0, s.n**2 / 100)["words"] * 100.0, printed)
+
+
+@answers("3:one")
+def _input_and_output(s: Setting) -> Found:
+    one, inout = counts(s, 1.0, s.n**2)["words"], MATRICES * s.n**2
+    rules = costs.sequential_words(s.n**3, s.n**2, inout) == inout
+    return Found(rules and inout > one, told={"words": one})
+
+
+@answers("4")
+def _least_messages_of_one(s: Setting) -> Found:
+    printed = costs.sequential_messages(s.n**3, s.n**2 / 100, MATRICES * s.n**2, s.m)
+    return Found(counts(s, 100.0, s.n**2 / 100)["messages"] * 100.0, printed)
+
+
+def _parallel(s: Setting, p: float = 64.0) -> tuple[float, float, float]:
+    """Flops, memory, and input and output of a processor, well inside the range."""
+    return s.n**3 / p, s.n**2 / p ** (5 / 6), MATRICES * s.n**2 / p
+
+
+@answers("5_holds")
+def _no_less(s: Setting, what: str) -> Found:
+    F, M, inout = _parallel(s)
+    bound = costs.parallel_words(F, M, inout) / (s.m if what == "messages" else 1.0)
+    ours = counts(s, 64.0, M)[what]
+    return Found(ours >= bound, told={"M": M, "bound": bound, "counted": ours})
+
+
+@answers("5_attained")
+def _attained(s: Setting) -> Found:
+    F, M, inout = _parallel(s)
+    printed = costs.parallel_words(F, M, inout) + inout
+    return Found(counts(s, 64.0, M)["words"], printed, told={"M": M})
+
+
+@answers("5_zero")
+def _vanishes(s: Setting) -> Found:
+    ours = counts(s, 27.0, s.n**2 / 9.0)["words"]
+    bound = costs.parallel_words(s.n**3 / 27, s.n**2 / 9, s.n**2 / 9)
+    return Found(ours, MATRICES * s.n**2 / 27.0, told={"bound": bound})
+
+
+@answers("blas2")
+def _vector(s: Setting) -> bool:
+    inout = s.n**2 + 2 * s.n
+    return all(costs.sequential_words(s.n**2, size, inout) == inout for size in (1.0, 1e3, 1e6, 1e12))
 
 
 @cache
@@ -149,33 +120,36 @@ def _least_words(model: str, s: Setting, p: float, memory: float) -> float:
     return float("nan") if isinstance(words, str) else words
 
 
-def _figure_3() -> list[Row]:
-    found = []
-    for model, w in EXPONENTS.items():
-        s = settings("matmul")[0]
-        scaling = figure_3(model)
-        memory = s.n**2 / FIGURE_3_P_MIN
-        for p in (FIGURE_3_P_MIN, FIGURE_3_P_MIN ** (w / 2), 16.0 * FIGURE_3_P_MIN ** (w / 2)):
-            bound = max(
-                costs.memory_dependent_words(s.n, w, p, memory), costs.memory_independent_words(s.n, w, p)
-            )
-            item = f"{model}, n = {s.n:.0f}, memory n²/16, p = {p:.4g}"
-            found.append(
-                Row(SAYS["fig3"], item, bound, _least_words(model, s, p, memory), "word", tolerance=PINNED)
-            )
-        low, high = FIGURE_3_P_MIN, FIGURE_3_P_MIN ** (w / 2)
-        found.append(Row(SAYS["fig3_end"], f"{model}, p_min = 16", high, scaling.p_max, "", tolerance=EXACT))
-        slope = np.log(_least_words(model, s, 100 * high, memory) / _least_words(model, s, 10 * high, memory))
-        item = f"{model}, exponent of words beyond the range"
-        found.append(Row(SAYS["fig3_slope"], item, -2.0 / w, float(slope / np.log(10.0)), "", tolerance=1e-5))
-        inside = np.log(_least_words(model, s, high, memory) / _least_words(model, s, low, memory))
-        item = f"{model}, exponent of words inside the range"
-        found.append(
-            Row(SAYS["fig3_slope"], item, -1.0, float(inside / np.log(high / low)), "", tolerance=1e-5)
-        )
-    return found
+def _least(model: str, s: Setting, p: float) -> float:
+    return _least_words(model, s, p, s.n**2 / FIGURE_3_P_MIN)
 
 
-def words(model: str, s: Setting, p: float, M: float) -> float:
-    """Words per processor of a run, by the model."""
-    return metrics(model, as_machine(s), {"order": s.n, "processors": p, "memory": M})["words"]
+@answers("fig3")
+def _words(model: str, s: Setting, reach: str) -> Found:
+    w, memory = EXPONENTS[model], s.n**2 / FIGURE_3_P_MIN
+    last = FIGURE_3_P_MIN ** (w / 2)
+    p = {"first": FIGURE_3_P_MIN, "last": last, "beyond": 16.0 * last}[reach]
+    bounds = costs.memory_dependent_words(s.n, w, p, memory), costs.memory_independent_words(s.n, w, p)
+    return Found(_least(model, s, p), max(bounds), told={"p": p})
+
+
+@answers("fig3_end")
+def _end(model: str) -> Found:
+    return Found(figure_3(model).p_max, FIGURE_3_P_MIN ** (EXPONENTS[model] / 2))
+
+
+def _slope(model: str, s: Setting, low: float, high: float) -> float:
+    """Exponent of words over p between two p."""
+    return float(np.log(_least(model, s, high) / _least(model, s, low)) / np.log(high / low))
+
+
+@answers("fig3_slope")
+def _beyond(model: str, s: Setting) -> Found:
+    w = EXPONENTS[model]
+    last = FIGURE_3_P_MIN ** (w / 2)
+    return Found(_slope(model, s, 10 * last, 100 * last), -2.0 / w)
+
+
+@answers("fig3_slope:inside")
+def _inside(model: str, s: Setting) -> float:
+    return _slope(model, s, FIGURE_3_P_MIN, FIGURE_3_P_MIN ** (EXPONENTS[model] / 2))

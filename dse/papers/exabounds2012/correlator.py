@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
 from dse.models.exabounds import workloads
 from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, below
-from dse.papers.exabounds2012.rows import derived, holds, printed
+from dse.papers.comparer import Found
+from dse.papers.exabounds2012.rows import answers, printed
 from dse.papers.exabounds2012.systems import BLUE_GENE_P, PLAIN, SUPPLIED, catalogue, of, plain
-from dse.papers.report import Row
 
 STATIONS, CHANNELS, POLARISATIONS = workloads.ANTENNAS, workloads.CHANNELS, workloads.POLARISATIONS
 SAMPLING, STATION_RATE = workloads.GROUPS_PER_SECOND, workloads.MULTIPLIES_PER_SECOND
-WORKLOAD = 120e12
-
-
-def rows() -> list[Row]:
-    """Counts of section 3, faults of Figure 3, and the division of work."""
-    return [*_counts(), *_listing(), *_work()]
+WORKLOAD = printed("table2_app")["L_sys"]
 
 
 def correlations() -> float:
@@ -38,63 +34,53 @@ def defined(samples: int) -> float:
     return float(np.einsum("tp,tq->pq", ones, ones).max())
 
 
+@cache
 def blue_gene() -> Mapping[str, float]:
     """Return all metrics of the correlator, an instruction each correlation, on a rack of Blue Gene/P."""
     return of(None, dict(PLAIN) | dict(BLUE_GENE_P), {"instructions": correlations()})
 
 
-def _counts() -> list[Row]:
-    group = workloads.samples(STATIONS, CHANNELS, POLARISATIONS)
+@answers("s3_samples")
+def _samples(least: str) -> Found:
+    rate = workloads.samples(STATIONS, CHANNELS, POLARISATIONS) * SAMPLING
+    return Found(rate > float(least), told={"rate": rate})
+
+
+@answers("s3_corr")
+def _correlations() -> Found:
     whole = STATIONS * (STATIONS + 1) // 2 * CHANNELS * POLARISATIONS**2
-    cores = 36_000
+    return Found(correlations(), corrected=whole)
+
+
+answers("s3_group")(lambda: workloads.samples(STATIONS, CHANNELS, POLARISATIONS))
+
+
+@answers("s3_station")
+def _station(cores: str) -> Found:
     second = plain({"frequency": 1e9, "count.system": float(cores)}, instructions=STATION_RATE)
-    return [
-        holds(
-            "s3_samples",
-            "",
-            ours=group * SAMPLING > 1e17,
-            remark=f"{group * SAMPLING:.4g} samples per second",
-        ),
-        derived("s3_corr", "", 112e6, correlations(), "correlation", corrected=float(whole)),
-        printed("s3_group", "", "112e6", float(group), "sample"),
-        derived(
-            "s3_station",
-            f"{cores} cores of 1 GHz, one each cycle",
-            STATION_RATE,
-            second["performance"],
-            "op/s",
-            remark="one instruction each multiply",
-        ),
-    ]
+    return Found(second["performance"], STATION_RATE)
 
 
-def _listing() -> list[Row]:
-    few, samples = 10, 1000
-    order = listed(few)
-    as_printed = {a * (2 * few - a - 1) // 2 for a, _ in order}
-    numbered = {a * (2 * few - a - 1) // 2 + b for a, b in order}
-    chans = float((CHANNELS**2 - CHANNELS) // 2 + CHANNELS)
-    stations = float((STATIONS**2 - STATIONS) // 2 + STATIONS)
-    return [
-        derived(
-            "f3_bl", "3300 stations", chans, float(workloads.pairs(STATIONS)), "baseline", corrected=stations
-        ),
-        derived(
-            "f3_index",
-            "numbers for 10 stations",
-            float(len(as_printed)),
-            float(len(numbered)),
-            corrected=few * (few + 1) / 2,
-        ),
-        derived(
-            "f3_loop",
-            "terms of a visibility of 1000 samples",
-            float(POLARISATIONS),
-            defined(samples),
-            corrected=float(samples),
-        ),
-        derived("s4_levels", "", 7.0, float(len(LEVELS)), corrected=8.0),
-    ]
+@answers("f3_bl")
+def _baselines() -> Found:
+    chans, stations = (float((n**2 - n) // 2 + n) for n in (CHANNELS, STATIONS))
+    return Found(workloads.pairs(STATIONS), chans, corrected=stations)
+
+
+@answers("f3_index")
+def _index(few: str) -> Found:
+    n = int(few)
+    as_printed = {a * (2 * n - a - 1) // 2 for a, _ in listed(n)}
+    numbered = {a * (2 * n - a - 1) // 2 + b for a, b in listed(n)}
+    return Found(len(numbered), len(as_printed), corrected=n * (n + 1) / 2)
+
+
+@answers("f3_loop")
+def _loop(samples: str) -> Found:
+    return Found(defined(int(samples)), POLARISATIONS, corrected=float(samples))
+
+
+answers("s4_levels")(lambda: Found(len(LEVELS), corrected=8.0))
 
 
 def recursion(size: float, counts: Mapping[str, float]) -> Mapping[str, float]:
@@ -106,25 +92,24 @@ def recursion(size: float, counts: Mapping[str, float]) -> Mapping[str, float]:
     return found
 
 
-def _work() -> list[Row]:
-    table3 = of("table3", SUPPLIED, {"instructions": WORKLOAD})
-    spread = recursion(WORKLOAD, catalogue("table3"))
-    rack, divided = blue_gene(), recursion(correlations(), BLUE_GENE_P)
-    few = of("table3", SUPPLIED, {"instructions": WORKLOAD, "parallelism.system": 3.0})
-    unit = "instruction"
-    found = [derived("work", f"one {at}", spread[at], table3[f"work.{at}"], unit) for at in LEVELS[:-1]]
-    found.append(
-        derived(
-            "work",
-            "one aisle, parallelism of 3 among 8",
-            WORKLOAD / min(8, 3),
-            few["work.aisle"],
-            unit,
-            remark="min(n, ALP)",
-        )
-    )
-    remark = "counts of the rack are not in the text: 4 cores, 32 cards, 32 node cards"
-    return found + [
-        derived("f6_work", f"one {at}", divided[at], rack[f"work.{at}"], unit, remark=remark)
-        for at in LEVELS[:-1]
-    ]
+@cache
+def table_3() -> Mapping[str, float]:
+    """Return all metrics of Table 2's work on Table 3's system."""
+    return of("table3", SUPPLIED, {"instructions": WORKLOAD})
+
+
+@answers("work")
+def _work(level: str) -> Found:
+    return Found(table_3()[f"work.{level}"], recursion(WORKLOAD, catalogue("table3"))[level])
+
+
+@answers("work:few")
+def _few(parallelism: str) -> Found:
+    limited = {"instructions": WORKLOAD, "parallelism.system": float(parallelism)}
+    aisles = catalogue("table3")["count.system"]
+    return Found(of("table3", SUPPLIED, limited)["work.aisle"], WORKLOAD / min(aisles, float(parallelism)))
+
+
+@answers("f6_work")
+def _of_blue_gene(level: str) -> Found:
+    return Found(blue_gene()[f"work.{level}"], recursion(correlations(), BLUE_GENE_P)[level])

@@ -3,160 +3,177 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
+from dse.papers.comparer import Found
 from dse.papers.exabounds2012 import formulas as paper
-from dse.papers.exabounds2012.rows import derived
+from dse.papers.exabounds2012.rows import answers, printed
 from dse.papers.exabounds2012.systems import MISSES, POWER7, of, plain, power7
-from dse.papers.report import Row
 
 PARTS = ("base", "icache", "branch", "l1data", "l2data", "bandwidth")
-CONTROL, MOVED, ALP = 0.15, 0.5, 4.0
-# Table 4: cycles to L2 and memory, instructions of front end and reorder buffer, capacity and length of the pipeline
-L2, L3, DRAM, FRONT, ROB, CAPACITY, LENGTH = 8.0, 25.0, 400.0, 54.0, 48.0, 120.0, 20.0
-CLOCK, CORES = 4e9, 8
-RATES = ", ".join(f"{name.removeprefix('miss_rate.')} {rate:g}" for name, rate in MISSES.items())
-CYCLES = "cycle"
+APPLICATION, CHIP = printed("table2_app"), printed("table4_power7")
+CONTROL, MOVED, ALP = (APPLICATION[symbol] for symbol in ("F_0_ctrl", "F_i_dmo", "ALP_0"))
+# cycles to L2, L3 and memory, instructions of front end and reorder buffer, capacity of the pipeline, clock, cores
+_SYMBOLS = ("T_0_dmo", "T_1_dmo", "T_2_dmo", "n_0_front", "n_0_ROB", "n_0_pipe", "f_0", "n_1_cor")
+L2, L3, DRAM, FRONT, ROB, CAPACITY, CLOCK, CORES = (CHIP[symbol] for symbol in _SYMBOLS)
+# cycles: the front end has nine stages
+LENGTH = CAPACITY / (FRONT / 9)
+MISPREDICTED = CONTROL * MISSES["misprediction_rate"]
+MISSED = MISSES["miss_rate.L2"]
 
 
-def rows() -> list[Row]:
-    """The stack, queueing, throughput, and what section 4.4 makes of them."""
-    return [*_stack(), *_second_level(), *_queueing(), *_throughput(), *_scaling(), *_roofline()]
-
-
+@cache
 def parts() -> Mapping[str, float]:
     """Return the printed parts of the stack of the POWER7 as corrected, from Table 4 and the stated miss rates."""
-    branch = paper.mispredicted(LENGTH, FRONT, ROB, ALP) * CONTROL * MISSES["misprediction_rate"]
     return {
         "base": 1.0 / ALP,
         "icache": paper.icache(L2, MISSES["miss_rate.L1I"], DRAM, MISSES["miss_rate.ITLB"]),
-        "branch": branch,
+        "branch": paper.mispredicted(LENGTH, FRONT, ROB, ALP) * MISPREDICTED,
         "l1data": L2 * MISSES["miss_rate.L1D"] * MOVED,
-        "l2data": paper.l2data(DRAM, ROB, ALP, MISSES["miss_rate.L2"]) * MOVED,
+        "l2data": paper.l2data(DRAM, ROB, ALP, MISSED) * MOVED,
     }
 
 
-def _stack() -> list[Row]:
-    ours, said = power7(MISSES), parts()
-    mispredicted = CONTROL * MISSES["misprediction_rate"]
+@cache
+def stack() -> Mapping[str, float]:
+    """Return all metrics of the POWER7 with the stated miss rates."""
+    return power7(MISSES)
+
+
+@answers("e2")
+def _icache() -> Found:
+    rates = ", ".join(f"{name.removeprefix('miss_rate.')} {rate:g}" for name, rate in MISSES.items())
+    return Found(stack()["cpi.icache"], parts()["icache"], told={"rates": rates})
+
+
+answers("e7_base")(lambda: Found(stack()["cpi.base"], parts()["base"]))
+answers("e4")(lambda: Found(stack()["cpi.l1data"], parts()["l1data"]))
+answers("e5")(lambda: Found(stack()["cpi.l2data"], parts()["l2data"]))
+answers("e1")(lambda: Found(stack()["cpi"], sum(parts().values())))
+
+
+@answers("e3")
+def _mispredicted() -> Found:
+    said, right = (paper.mispredicted(length, FRONT, ROB, ALP) for length in (CAPACITY, LENGTH))
+    return Found(stack()["cpi.branch"] / MISPREDICTED, said, corrected=right)
+
+
+@answers("e7")
+def _branches() -> Found:
     event = paper.mispredicted(LENGTH, FRONT, ROB, ALP)
-    share = {part: ours[f"cpi.{part}"] for part in PARTS}
-    return [
-        derived("e7_base", "min(6, 4)", said["base"], share["base"], CYCLES),
-        derived("e2", "", said["icache"], share["icache"], CYCLES, remark=RATES),
-        derived(
-            "e3",
-            "",
-            paper.mispredicted(CAPACITY, FRONT, ROB, ALP),
-            share["branch"] / mispredicted,
-            CYCLES,
-            corrected=event,
-        ),
-        derived("e4", "", said["l1data"], share["l1data"], CYCLES),
-        derived("e5", "without L3", said["l2data"], share["l2data"], CYCLES),
-        derived("e7", "", event * CONTROL, share["branch"], CYCLES, corrected=event * mispredicted),
-        derived("e1", "sum of the parts as corrected", sum(said.values()), ours["cpi"], CYCLES),
-    ]
+    return Found(stack()["cpi.branch"], event * CONTROL, corrected=event * MISPREDICTED)
 
 
-def _second_level() -> list[Row]:
-    near = power7(MISSES, latency__DRAM=10 / CLOCK)["cpi.l2data"]
-    missed, half = MISSES["miss_rate.L2"], 0.5
+@answers("e5_clamp")
+def _hidden(latency: str) -> Found:
+    near = power7(MISSES, latency__DRAM=float(latency) / CLOCK)["cpi.l2data"]
+    return Found(near, paper.l2data(float(latency), ROB, ALP, MISSED) * MOVED, corrected=0.0)
+
+
+@answers("e5_l3")
+def _through_l3() -> Found:
+    half = 0.5
     through = power7(dict(MISSES) | {"miss_rate.L3": half})["cpi.l2data"]
-    both = (1 - half) * paper.l2data(L3, ROB, ALP, missed) + half * paper.l2data(DRAM, ROB, ALP, missed)
-    without = paper.l2data(DRAM, ROB, ALP, missed) * MOVED
-    return [
-        derived(
-            "e5_clamp",
-            "memory after 10 cycles, 12 hidden",
-            paper.l2data(10.0, ROB, ALP, missed) * MOVED,
-            near,
-            CYCLES,
-            corrected=0.0,
-        ),
-        derived("e5_l3", "half of the misses found in L3", without, through, CYCLES, corrected=both * MOVED),
-    ]
+    near, far = (paper.l2data(latency, ROB, ALP, MISSED) * MOVED for latency in (L3, DRAM))
+    return Found(through, far, corrected=(1 - half) * near + half * far)
 
 
-def _queueing() -> list[Row]:
-    rest, supply = sum(parts().values()), 100e9 / CORES / CLOCK
-    found = []
-    for asked in (1.0, supply, 2 * supply, 4 * supply):
-        ours = power7(dict(MISSES) | {"demand.socket": asked})["cpi.bandwidth"]
-        item = f"{asked:g} of {supply:g} byte/cycle asked for"
-        said, right = paper.queueing_printed(asked, supply, MOVED), paper.queueing(rest, asked, supply)
-        found.append(derived("e6", item, said, ours, CYCLES, corrected=right))
-    return found
+@answers("e6")
+def _queueing(share: str) -> Found:
+    rest, supply = sum(parts().values()), CHIP["BW_2"] / CORES / CLOCK
+    asked = float(share) * supply
+    ours = power7(dict(MISSES) | {"demand.socket": asked})["cpi.bandwidth"]
+    said, right = paper.queueing_printed(asked, supply, MOVED), paper.queueing(rest, asked, supply)
+    return Found(ours, said, corrected=right, told={"asked": asked, "supply": supply})
 
 
-def _throughput() -> list[Row]:
-    ours, cpi = power7(MISSES), sum(parts().values())
+@answers("e8")
+def _throughput() -> Found:
+    cpi = sum(parts().values())
+    return Found(stack()["throughput.core"], 1.0 / cpi, corrected=CLOCK / cpi)
+
+
+@answers("e9")
+def _buffer(times: str) -> Found:
+    """A buffer so many times as large as the one at which the demand was measured."""
     alone = power7({"demand.socket": 3.0}, buffer__socket=2.0**20)
-    # four times the buffer at which the demand was measured
-    larger = power7({"demand.socket": 3.0, "measured_buffer.socket": 2.0**18}, buffer__socket=2.0**20)
+    measured = 2.0**20 / float(times)
+    larger = power7({"demand.socket": 3.0, "measured_buffer.socket": measured}, buffer__socket=2.0**20)
     gained = larger["core_limit.socket"] / alone["core_limit.socket"]
-    return [
-        derived(
-            "e8",
-            "one instruction, no overhead",
-            1.0 / cpi,
-            ours["throughput.core"],
-            "instruction/s",
-            corrected=CLOCK / cpi,
-        ),
-        derived("e9", "cores served, as a multiple", 1 / 4**0.5, gained, corrected=4**0.5),
-    ]
+    root = float(times) ** 0.5
+    return Found(gained, 1 / root, corrected=root)
 
 
-def _scaling() -> list[Row]:
-    """A run of 1e9 instructions on 8 cores, each with 1e7 more for dividing it; differences by h on either side."""
-    size, extra, n, h = 1e9, 1e7, 8.0, 1e-4
-
-    def rate(cores: float, work: float) -> float:
-        return work / ((work / cores + extra) / 1e9)
-
-    ours = plain({"count.die": n}, **{"instructions": size, "overhead_work.die": extra})
-    per_core = (rate(n * (1 + h), size) - rate(n * (1 - h), size)) / (2 * h * n)
-    per_work = (rate(n, size * (1 + h)) - rate(n, size * (1 - h))) / (2 * h * size)
-    fraction = paper.amdahl(n, rate(n, size), rate(1.0, size))
-    alone, most = ours["amdahl.die"], {"parallelism.die": 5.0} | {f"parallelism.{i}": 1.0 for i in _OUTER}
-    few = plain({"count.die": n}, **({"instructions": size} | most))
-    close = 1e-6
-    return [
-        derived("e10", "8 cores", per_core, ours["strong_scaling.die"], "instruction/s", tolerance=close),
-        derived("e11", "8 cores", per_work, ours["weak_scaling"], "Hz", tolerance=close),
-        derived(
-            "e12",
-            "8 cores",
-            per_core / per_work,
-            ours["isoefficiency.die"],
-            "instruction",
-            corrected=-per_core / per_work,
-            tolerance=close,
-        ),
-        derived("e14", "8 cores, fraction (14)", fraction, alone),
-        derived(
-            "e14",
-            "8 cores, speed-up (13)",
-            rate(n, size) / rate(1.0, size),
-            paper.speed_up(alone, n),
-        ),
-        derived("laws", "work, 8 cores of 1 GHz", size / n / 1e9, few["work_law"], "s"),
-        derived("laws", "span, parallelism of 5", size / 5 / 1e9, few["span_law"], "s"),
-        derived("laws", "time is the longer", size / 5 / 1e9, few["time"], "s"),
-    ]
+# a run of 1e9 instructions on 8 cores, each with 1e7 more for dividing it; differences by H on either side
+SIZE, EXTRA, MANY, H = 1e9, 1e7, 8.0, 1e-4
 
 
-_OUTER = ("socket", "card", "unit", "rack", "aisle", "system")
+def _rate(cores: float, work: float) -> float:
+    return work / ((work / cores + EXTRA) / 1e9)
 
 
-def _roofline() -> list[Row]:
-    """Return the roofline of a socket of 8 cores on 100 GB/s, for accesses of 8 bytes, and where it bends."""
-    supply, peak, width = 100e9, CLOCK * ALP * CORES, 8.0
-    found = []
-    for moved in (0.05, 0.2, 0.5):
-        ours = of("power7", POWER7, {"data_share.socket": moved})
-        said = min(peak, supply / (width * moved))
-        item = f"{moved:g} accesses of memory an instruction"
-        found.append(derived("e15", item, said, ours["roofline.socket"], "instruction/s"))
-    bend = 1.0 / (ours["ridge.socket"] * width)
-    return [*found, derived("e16", "", peak / supply, bend, corrected=supply / (peak * width))]
+def _per_core() -> float:
+    return (_rate(MANY * (1 + H), SIZE) - _rate(MANY * (1 - H), SIZE)) / (2 * H * MANY)
+
+
+def _per_work() -> float:
+    return (_rate(MANY, SIZE * (1 + H)) - _rate(MANY, SIZE * (1 - H))) / (2 * H * SIZE)
+
+
+@cache
+def _divided() -> Mapping[str, float]:
+    return plain({"count.die": MANY}, **{"instructions": SIZE, "overhead_work.die": EXTRA})
+
+
+answers("e10")(lambda: Found(_divided()["strong_scaling.die"], _per_core()))
+answers("e11")(lambda: Found(_divided()["weak_scaling"], _per_work()))
+
+
+@answers("e12")
+def _isoefficiency() -> Found:
+    said = _per_core() / _per_work()
+    return Found(_divided()["isoefficiency.die"], said, corrected=-said)
+
+
+@answers("e14")
+def _fraction() -> Found:
+    return Found(_divided()["amdahl.die"], paper.amdahl(MANY, _rate(MANY, SIZE), _rate(1.0, SIZE)))
+
+
+@answers("e14:speed_up")
+def _speed_up() -> Found:
+    return Found(paper.speed_up(_divided()["amdahl.die"], MANY), _rate(MANY, SIZE) / _rate(1.0, SIZE))
+
+
+@cache
+def _few() -> Mapping[str, float]:
+    """A run with a parallelism of five on the cores of one die."""
+    outer = ("socket", "card", "unit", "rack", "aisle", "system")
+    most = {"parallelism.die": 5.0} | {f"parallelism.{level}": 1.0 for level in outer}
+    return plain({"count.die": MANY}, **({"instructions": SIZE} | most))
+
+
+answers("laws")(lambda: Found(_few()["work_law"], SIZE / MANY / 1e9))
+answers("laws:span")(lambda: Found(_few()["span_law"], SIZE / 5 / 1e9))
+answers("laws:time")(lambda: Found(_few()["time"], SIZE / 5 / 1e9))
+
+# the roofline of a socket for accesses of eight bytes
+WIDTH = 8.0
+
+
+def _roofline(moved: str) -> Mapping[str, float]:
+    return of("power7", POWER7, {"data_share.socket": float(moved)})
+
+
+@answers("e15")
+def _under_the_roof(moved: str) -> Found:
+    said = min(CLOCK * ALP * CORES, CHIP["BW_2"] / (WIDTH * float(moved)))
+    return Found(_roofline(moved)["roofline.socket"], said)
+
+
+@answers("e16")
+def _ridge() -> Found:
+    """Where the roofline bends."""
+    peak, supply = CLOCK * ALP * CORES, CHIP["BW_2"]
+    bend = 1.0 / (_roofline("0.5")["ridge.socket"] * WIDTH)
+    return Found(bend, peak / supply, corrected=supply / (peak * WIDTH))

@@ -178,7 +178,7 @@ def _pins(folder: Path) -> Picture:
     rates = np.linspace(0.5, 20.0, 60)
     milli = np.array([1e3 * plain({"bit_rate.socket": r * 1e9 / 8})["pin_power.socket"] for r in rates])
     left.plot(rates, milli, color=BLUE, lw=2.4, label="(21), by the model")
-    known = {rate: float(text) for rate, text in power_rows.REFERENCE_6.items()}
+    known = power_rows.REFERENCE_6
     left.plot(*zip(*known.items(), strict=True), "D", ms=9, color=RED, label="its source [6]")
     left.legend(fontsize=13)
     right.plot(rates, milli / rates, color=BLUE, lw=2.4)

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import exp, log
+from math import exp, log, prod
 
+from dse.papers.comparer import Found
 from dse.papers.exabounds2012 import formulas as paper
 from dse.papers.exabounds2012.formulas import Stage
-from dse.papers.exabounds2012.rows import derived, printed
+from dse.papers.exabounds2012.performance_rows import ALP, CLOCK, CONTROL, DRAM, FRONT, LENGTH, MOVED, ROB
+from dse.papers.exabounds2012.rows import answers, printed
 from dse.papers.exabounds2012.systems import SUPPLIED, of, plain, power7
-from dse.papers.report import Row
 
 HOUR = 3600.0
 FIT = 1e-9 / HOUR
-# Table 3's voltages
-VOLTAGE, THRESHOLD = 1.2, 0.4
+CELLS = printed("table3_hw")
+VOLTAGE, THRESHOLD = CELLS["V_0"], CELLS["V_t"]
 K_V, K_ALPHA = 5e9, 1.3
 K_PWR = 4.14e-8
-REFERENCE_6 = {5.0: "14", 15.0: "75"}
-
-
-def rows() -> list[Row]:
-    """Sections 4.5 to 4.8 and 5.1."""
-    return [*_core(), *_tower(), *_pins(), *_failures(), *_money(), *_area(), *_questions()]
+# what the source of (21) measured, mW by Gb/s
+REFERENCE_6 = {5.0: answers.printed("e21_source"), 15.0: answers.printed("e21_source:15")}
 
 
 def at_voltage(voltage: float, exponent: float = K_ALPHA) -> Mapping[str, float]:
@@ -33,63 +30,68 @@ def at_voltage(voltage: float, exponent: float = K_ALPHA) -> Mapping[str, float]
     return plain(technology | {"voltage": voltage, "frequency": fastest * (1 - 1e-12)})
 
 
-def _core() -> list[Row]:
-    leak, kelvin, clock = 1e5, 340.0, 4e9
+@answers("e17")
+def _core(farad: str, activity: str, kelvin: str, leak: str) -> Found:
+    clock, current, temperature = CELLS["f_0"], float(leak), float(kelvin)
     hardware = {
+        "dynamic_capacitance": float(farad),
         "frequency": clock,
         "voltage": VOLTAGE,
         "threshold_voltage": THRESHOLD,
-        "leakage_current": leak,
+        "leakage_current": current,
+        "temperature": temperature,
     }
-    ours = plain(hardware | {"temperature": kelvin}, activity=0.3)
-    found = [
-        derived(
-            "e17",
-            "1 nF, activity 0.3, 1.2 V, 4 GHz, 340 K, 100 kA",
-            paper.core_power(1e-9, VOLTAGE, clock, 0.3, leak, THRESHOLD, kelvin),
-            ours["power.core"],
-            "W",
-            remark="k_leak 1, K_pleak a current",
-        )
-    ]
-    for voltage in (0.6, 0.9, 1.2):
-        said = paper.fastest(K_V, voltage, THRESHOLD, K_ALPHA)
-        item = f"{voltage:g} V over 0.4 V, K_V 5 GHz, K_alpha 1.3"
-        found.append(derived("e18", item, said, at_voltage(voltage)["max_frequency"], "Hz"))
-    slow, fast = plain({"frequency": 1e9}), plain({"frequency": 3e9})
-    found.append(derived("linear", "three times the clock", 3.0, fast["power"] / slow["power"]))
-    for exponent in (1.3, 1.8):
-        low, high = at_voltage(0.8, exponent), at_voltage(VOLTAGE, exponent)
-        ours_exponent = log(high["power"] / low["power"]) / log(high["performance"] / low["performance"])
-        clocks = [paper.fastest(K_V, v, THRESHOLD, exponent) for v in (VOLTAGE, 0.8)]
-        right = log((VOLTAGE / 0.8) ** 2 * clocks[0] / clocks[1]) / log(clocks[0] / clocks[1])
-        item = f"exponent at K_alpha {exponent:g}"
-        found.append(derived("square", item, 2.0, ours_exponent, corrected=right))
-    return found
+    ours = plain(hardware, activity=float(activity))["power.core"]
+    switched = float(farad), VOLTAGE, clock, float(activity)
+    return Found(ours, paper.core_power(*switched, current, THRESHOLD, temperature))
 
 
-def _tower() -> list[Row]:
-    amperes = {"supply_resistance.socket": 0.3, "supply_pins.socket": 600.0, "frequency": 100e9}
-    ours = plain(amperes)
-    socket = of("table3", dict(SUPPLIED) | {"supply_resistance.socket": 0.3, "supply_pins.socket": 600.0}, {})
-    fed = socket["power.die"]
-    pins, rate = 64, 1.0
-    moved = of("table3", SUPPLIED, {})["power_data"] / (2 * 10 * 6 * 16 * 8)
-    each = paper.per_gigabit(rate) * rate * 1e-3
-    return [
-        derived(
-            "e20", "1 V, 100 W", 5.0, ours["power_ohmic"], "W", remark="the paper does not state the current"
-        ),
-        derived(
-            "e20_forms",
-            "a socket of Table 3, 1 nF a core",
-            paper.ohmic(fed / VOLTAGE, 600, 0.3),
-            socket["power_ohmic"] / (2 * 10 * 6 * 16 * 8),
-            "W",
-        ),
-        derived("e19_b", "", each, moved, "W", corrected=pins * each, remark="1 Gb/s a pin"),
-        *_levels(),
-    ]
+@answers("e18")
+def _fastest(voltage: str) -> Found:
+    said = paper.fastest(K_V, float(voltage), THRESHOLD, K_ALPHA)
+    return Found(at_voltage(float(voltage))["max_frequency"], said)
+
+
+@answers("linear")
+def _linear(times: str) -> float:
+    slow, fast = (plain({"frequency": clock})["power"] for clock in (1e9, 1e9 * float(times)))
+    return fast / slow
+
+
+@answers("square")
+def _square(exponent: str) -> Found:
+    each = float(exponent)
+    low, high = at_voltage(0.8, each), at_voltage(VOLTAGE, each)
+    ours = log(high["power"] / low["power"]) / log(high["performance"] / low["performance"])
+    clocks = [paper.fastest(K_V, v, THRESHOLD, each) for v in (VOLTAGE, 0.8)]
+    right = log((VOLTAGE / 0.8) ** 2 * clocks[0] / clocks[1]) / log(clocks[0] / clocks[1])
+    return Found(ours, corrected=right)
+
+
+# sockets of the system of Table 3
+SOCKETS = prod(CELLS[symbol] for symbol in ("n_3", "n_4", "n_5", "n_6", "n_7"))
+
+
+@answers("e20")
+def _ohmic(ohm: str, pins: str, ampere: str) -> float:
+    """A core of 1 nF at 1 V draws an ampere for every gigahertz."""
+    supply = {"supply_resistance.socket": float(ohm), "supply_pins.socket": float(pins)}
+    return plain(supply | {"frequency": float(ampere) * 1e9})["power_ohmic"]
+
+
+@answers("e20_forms")
+def _both_forms(ohm: str, pins: str) -> Found:
+    supply = {"supply_resistance.socket": float(ohm), "supply_pins.socket": float(pins)}
+    socket = of("table3", dict(SUPPLIED) | supply, {})
+    said = paper.ohmic(socket["power.die"] / VOLTAGE, float(pins), float(ohm))
+    return Found(socket["power_ohmic"] / SOCKETS, said)
+
+
+@answers("e19_b")
+def _moving(pins: str, rate: str) -> Found:
+    each = paper.per_gigabit(float(rate)) * float(rate) * 1e-3
+    ours = of("table3", SUPPLIED, {})["power_data"] / SOCKETS
+    return Found(ours, each, corrected=float(pins) * each)
 
 
 # a die of 4 cores, sockets of 2 dies, cards of 2 sockets, a system of 10 cards: all that (19) and (25) name
@@ -120,121 +122,114 @@ SUPPLY_PINS = {1: 0.3 / 600}
 RUN = 1e15
 
 
-def _levels() -> list[Row]:
-    ours, said = plain(SMALL), paper.powers(1.0, STAGES, SUPPLY_PINS)
-    names = ("die", "socket", "card", "system")
-    return [
-        derived("e19", f"one {name}", power, ours[f"power.{name}"], "W")
-        for name, power in zip(names, said[1:], strict=True)
-    ]
-
-
-def _pins() -> list[Row]:
-    found = []
-    for rate in (5.0, 10.0, 15.0, 20.0):
-        pin = {"bit_rate.socket": rate * 1e9 / 8}
-        ours = 1e3 * plain(pin)["pin_power.socket"]
-        found.append(derived("e21", f"{rate:g} Gb/s", paper.per_gigabit(rate) * rate, ours, "mW"))
-        if rate in REFERENCE_6:
-            # a fit to several designs, which meets one of them to 4 %
-            item, text = f"{rate:g} Gb/s", REFERENCE_6[rate]
-            found.append(printed("e21_source", item, text, ours, "mW", slack=0.01, remark="a fit"))
-    return found
-
-
-def _failures() -> list[Row]:
-    one = plain({"failure_rate.system": FIT})
-    found = [derived("e22", "", 1e9, one["mtbf"] / HOUR, "h")]
-    for n in (10, 1000):
-        ours = plain({"failure_rate.card": 100 * FIT, "count.system": float(n)})["mtbf.card"] / HOUR
-        said, right = paper.mtbf_printed(100e-9, n), 1.0 / (n * 100e-9)
-        found.append(derived("e23", f"{n} cards of 100 FIT", said, ours, "h", corrected=right))
-    several = [
-        plain({"failure_rate.card": 100 * FIT, "count.system": n})["mtbf.card"] for n in (1.0, 10.0, 20.0)
-    ]
-    item = "20 against 10 units, over one unit"
-    found.append(
-        derived("e23_exp", item, exp(-10.0), several[2] / several[1], corrected=0.5, remark="printed: e^-n")
+@answers("e19")
+def _levels(level: str) -> Found:
+    said = dict(
+        zip(("die", "socket", "card", "system"), paper.powers(1.0, STAGES, SUPPLY_PINS)[1:], strict=True)
     )
-    rate, repair, cores = 1e-6, 5e4, 100.0
-    hardware = {"failure_rate.core": rate, "repair_time.core": repair, "count.die": cores}
+    return Found(plain(SMALL)[f"power.{level}"], said[level])
+
+
+def pin(rate: float) -> float:
+    """Power of a pin with that many Gb/s, mW."""
+    return 1e3 * plain({"bit_rate.socket": rate * 1e9 / 8})["pin_power.socket"]
+
+
+answers("e21")(lambda rate: Found(pin(float(rate)), paper.per_gigabit(float(rate)) * float(rate)))
+
+
+@answers("e21_source", "e21_source:15")
+def _source(rate: str) -> Found:
+    # a fit to several designs, which meets one of them to 4 %
+    return Found(pin(float(rate)), slack=0.01)
+
+
+answers("e22")(lambda: plain({"failure_rate.system": FIT})["mtbf"] / HOUR)
+
+
+def _mtbf(cards: float) -> float:
+    """Hours between failures of cards of 100 FIT."""
+    return plain({"failure_rate.card": 100 * FIT, "count.system": cards})["mtbf.card"] / HOUR
+
+
+@answers("e23")
+def _failures(n: str) -> Found:
+    return Found(_mtbf(float(n)), paper.mtbf_printed(100e-9, int(n)), corrected=1.0 / (float(n) * 100e-9))
+
+
+answers("e23_exp")(lambda: Found(_mtbf(20.0) / _mtbf(10.0), exp(-10.0), corrected=0.5))
+
+
+@answers("e24")
+def _repaired(cores: str) -> Found:
+    rate, repair, n = 1e-6, 5e4, float(cores)
+    hardware = {"failure_rate.core": rate, "repair_time.core": repair, "count.die": n}
     at_work = 1.0 / plain(hardware)["work.core"]
-    return [
-        *found,
-        derived(
-            "e24",
-            "100 cores, 5 % under repair",
-            cores - rate * repair,
-            at_work,
-            "core",
-            corrected=cores * (1 - rate * repair),
-        ),
-    ]
+    return Found(at_work, n - rate * repair, corrected=n * (1 - rate * repair))
 
 
-def _money() -> list[Row]:
-    ours = plain(dict(SMALL), **({"instructions": RUN} | dict(DESIGN)))
-    power = paper.powers(1.0, STAGES, SUPPLY_PINS)
-    time = RUN / (160 * 1e9)
-    silicon = 8e-19 * 1e9 * 40e6
-    said = paper.cost_printed(silicon, STAGES, power, K_PWR, time)
-    right = paper.cost(silicon, STAGES, power, K_PWR, time)
-    hour = plain({"frequency": 1e12}, lifetime=HOUR)
-    found = [
-        derived("e25", "160 cores, 1e15 instructions", said, ours["cost"], "USD", corrected=right),
-        printed("kpwr", "", "0.15", hour["cost_energy"], "USD/kWh", remark="a kilowatt for an hour"),
-    ]
-    for each in (8e-19, 2e-19):
-        chip = {"frequency": 4e9, "silicon_cost": each, "transistors.core": 40e6}
-        item = f"{each:g} USD/Hz"
-        found.append(
-            derived("ksi", item, each * 4e9, plain(chip)["cost_hardware"], "USD", corrected=each * 4e9 * 40e6)
-        )
-    return found
+@answers("e25")
+def _money() -> Found:
+    ours = plain(dict(SMALL), **({"instructions": RUN} | dict(DESIGN)))["cost"]
+    silicon = SMALL["silicon_cost"] * 1e9 * SMALL["transistors.core"]
+    bill = silicon, STAGES, paper.powers(1.0, STAGES, SUPPLY_PINS), K_PWR, RUN / (160 * 1e9)
+    return Found(ours, paper.cost_printed(*bill), corrected=paper.cost(*bill))
 
 
-def _area() -> list[Row]:
-    stack = {"die_area": 200e-6, "stacked_dies": 4.0, "power_via_share": 0.05, "signal_via_share": 0.03}
-    said = 200e-6 * 4 * (1 - 0.05 - 0.03)
-    item = "4 dies of 200 mm^2, vias 5 % and 3 %"
-    return [derived("e27", item, said, plain(stack)["area_available"], "m^2")]
+answers("kpwr")(lambda: plain({"frequency": 1e12}, lifetime=HOUR)["cost_energy"])
 
 
-def _questions() -> list[Row]:
-    cap, efficiency, cores = 10e3, 0.92, 9200.0
-    full = plain({"count.system": cores, "power_efficiency.system": efficiency})
-    misses = {"miss_rate.L2": 0.01, "misprediction_rate": 0.05}
-    memory = power7(misses)
-    cycles = 1 / 4 + paper.mispredicted(20, 54, 48, 4) * 0.15 * 0.05 + paper.l2data(400, 48, 4, 0.01) * 0.5
-    asked = 0.5
-    limited = of("table3", SUPPLIED, {"demand.socket": asked})["core_limit.socket"]
-    units, transistors = {"INT": 8.0, "SFP": 8.0, "DFP": 8.0}, 1e6
-    chip = {f"functional_units.{k}": n for k, n in units.items()}
-    chip |= {f"unit_transistors.{k}": transistors for k in units} | {"cache.L2": 2.0**18}
-    chip |= {"cache_transistors.L2": 48.0}
-    return [
-        derived("q1", "9200 cores of 1 W", cap * efficiency, full["power_dynamic"], "W"),
-        derived("q1", "drawn", cap, full["power"], "W"),
-        derived(
-            "q2",
-            "POWER7, 1 % of accesses miss L2",
-            4e9 / cycles * 0.01 * 0.5 * 64,
-            memory["memory_traffic"],
-            "byte/s",
-            remark="lines of 64 bytes, half of the instructions access memory",
-        ),
-        derived(
-            "q3",
-            "Table 3: 64 pins of 1 Gb/s, 0.5 byte/cycle a core",
-            64 * 1e9 / 8 / (asked * 4e9),
-            limited,
-            "core",
-            remark="its 8 cores queue",
-        ),
-        derived(
-            "q4",
-            "24 units of 1e6 transistors, 256 KiB of 6 a bit",
-            24 * transistors / (2**18 * 48),
-            plain(chip)["unit_to_cache_area"],
-        ),
-    ]
+@answers("ksi")
+def _silicon(each: str, transistors: str, clock: str) -> Found:
+    chip = {"frequency": float(clock), "silicon_cost": float(each), "transistors.core": float(transistors)}
+    said = float(each) * float(clock)
+    return Found(plain(chip)["cost_hardware"], said, corrected=said * float(transistors))
+
+
+@answers("e27")
+def _area(area: str, dies: str, power: str, signal: str) -> Found:
+    stack = {"die_area": float(area), "stacked_dies": float(dies)}
+    stack |= {"power_via_share": float(power), "signal_via_share": float(signal)}
+    said = float(area) * float(dies) * (1 - float(power) - float(signal))
+    return Found(plain(stack)["area_available"], said)
+
+
+def _full(cap: str, efficiency: str) -> Mapping[str, float]:
+    """Cores of 1 W, as many as a power leaves through supplies of an efficiency."""
+    cores = float(cap) * float(efficiency)
+    return plain({"count.system": cores, "power_efficiency.system": float(efficiency)})
+
+
+@answers("q1")
+def _left(cap: str, efficiency: str) -> Found:
+    return Found(_full(cap, efficiency)["power_dynamic"], float(cap) * float(efficiency))
+
+
+@answers("q1:drawn")
+def _drawn(cap: str, efficiency: str) -> Found:
+    return Found(_full(cap, efficiency)["power"], float(cap))
+
+
+@answers("q2")
+def _traffic(missed: str, line: str) -> Found:
+    misses = {"miss_rate.L2": float(missed), "misprediction_rate": 0.05}
+    branch = paper.mispredicted(LENGTH, FRONT, ROB, ALP) * CONTROL * misses["misprediction_rate"]
+    cycles = 1 / ALP + branch + paper.l2data(DRAM, ROB, ALP, float(missed)) * MOVED
+    return Found(power7(misses)["memory_traffic"], CLOCK / cycles * float(missed) * MOVED * float(line))
+
+
+@answers("q3")
+def _cores(asked: str) -> Found:
+    limited = of("table3", SUPPLIED, {"demand.socket": float(asked)})["core_limit.socket"]
+    supply = CELLS["n_2_io"] * CELLS["B_0_dmo"] / 8
+    return Found(limited, supply / (float(asked) * CELLS["f_0"]))
+
+
+@answers("q4")
+def _to_caches(units: str, transistors: str) -> Found:
+    """Units of three kinds, so many each, and a cache of 256 KiB with six transistors a bit."""
+    kinds, each, size, byte = ("INT", "SFP", "DFP"), float(transistors), 2.0**18, 48.0
+    chip = {f"functional_units.{k}": float(units) for k in kinds}
+    chip |= {f"unit_transistors.{k}": each for k in kinds}
+    chip |= {"cache.L2": size, "cache_transistors.L2": byte}
+    return Found(plain(chip)["unit_to_cache_area"], len(kinds) * float(units) * each / (size * byte))

@@ -1,12 +1,17 @@
-"""Rows of this report beside ours."""
+"""Functions of this report by the lines that they answer."""
 
 from __future__ import annotations
 
-from dse.papers.exabounds2012.systems import PAPER
-from dse.papers.rows import EXACT, Rows
+from functools import cache
 
-__all__ = ["EXACT", "derived", "holds", "printed", "says"]
+from dse.papers.comparer import Answers
+from dse.papers.sources import table
 
-# the model takes its powers and sums in another order than the report's formulas
-_rows = Rows(PAPER, derives=1e-9)
-says, printed, derived, holds = _rows.says, _rows.printed, _rows.derived, _rows.holds
+PAPER = "exabounds2012"
+answers = Answers(PAPER)
+
+
+@cache
+def printed(name: str) -> dict[str, float]:
+    """Return the numbers of Table 2, 3 or 4 ("table2_app", …) by their symbols, SI."""
+    return {row["symbol"]: float(row["value_SI"]) for row in table(f"{PAPER}/{name}") if row["value_SI"]}

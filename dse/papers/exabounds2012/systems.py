@@ -7,12 +7,12 @@ from functools import cache
 
 from dse import machines
 from dse.papers.asking import metrics
+from dse.papers.exabounds2012.rows import PAPER, answers
 from dse.papers.sources import table
 
-PAPER = "exabounds2012"
 YEAR = 8760 * 3600.0
-# Table 1's price of energy, 0.15 USD/kWh
-PRICE = 0.15 / 3.6e6
+# Table 1's price of energy
+PRICE = answers.printed("kpwr") / 3.6e6
 PEAK, IDLE = 0.8, 0.2
 SCALE = 1e18
 
@@ -64,7 +64,7 @@ def catalogue(name: str) -> Mapping[str, float]:
 @cache
 def processors() -> Mapping[str, Mapping[str, str]]:
     """Return the rows of Table 1 by the short names of Figure 1, as printed."""
-    return {row["short"]: row for row in table("exabounds2012_table1_processors")}
+    return {row["short"]: row for row in table(f"{PAPER}/table1_processors")}
 
 
 def cell(short: str, kind: str, column: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from dse.papers.exabounds2012.rows import derived, printed
+from dse.papers.comparer import Found
+from dse.papers.exabounds2012.rows import answers
 from dse.papers.exabounds2012.systems import (
     IDLE,
     PEAK,
@@ -15,114 +17,80 @@ from dse.papers.exabounds2012.systems import (
     idle_cell,
     processors,
 )
-from dse.papers.report import Row
 from dse.papers.sources import rounding
 
 KINDS = {"dpflop": "DP-FLOP", "intop": "INT-OP"}
-MACHINES = {
-    "MSP": "msp430f2274",
-    "PXA": "pxa32x",
-    "SM7": "at91sam7s16",
-    "C55": "tms320c5515",
-    "SM9": "at91sam9m10",
-    "MX5": "imx515",
-    "ATM": "atom-n450",
-    "OMP": "omap3503",
-    "BGL": "bluegene-l",
-    "PEN": "poweren",
-}
-# the catalogue's parameter of every integer column, which it keeps per operation per second
-COLUMNS = {
-    "energy": ("energy_per_integer_operation", 1.0, "J"),
-    "idle": ("idle_energy_per_integer_operation", SCALE, "W"),
-    "cost": ("cost_per_integer_rate", SCALE, "USD"),
-}
-HOURS, USD_PER_KWH = 8760, 0.15
-# worst of the twenty cells, PXA32x: 36.8 where 39 is printed
-WORST = 0.06
 Points = Mapping[str, tuple[float, float]]
 
 
-def rows() -> list[Row]:
-    """Every cell of Table 1, both readings of its energy cost, and the frontier of Figure 1."""
-    return [*_cells(), *_systems(), *_ratios(), *_energy_cost(), *_frontier()]
+@answers("t1_cells")
+def _energy(machine: str) -> float:
+    return catalogue(machine)["energy_per_integer_operation"]
 
 
-def _cells() -> list[Row]:
-    found = []
-    for short, machine in MACHINES.items():
-        for column, (name, scale, unit) in COLUMNS.items():
-            text = cell(short, "intop", column)
-            if not text:
-                continue
-            ours, item = catalogue(machine)[name] * scale, f"{processors()[short]['processor']}, {column}"
-            if text == (idle_cell(short, "intop") if column == "idle" else text):
-                found.append(printed("t1_cells", item, text, ours, unit))
-            else:
-                right = float(idle_cell(short, "intop"))
-                found.append(derived("t1_omap", item, float(text), ours, unit, corrected=right))
-    return found
+@answers("t1_cells:idle")
+def _idle(machine: str) -> float:
+    # the catalogue keeps it per operation per second
+    return catalogue(machine)["idle_energy_per_integer_operation"] * SCALE
 
 
-def _systems() -> list[Row]:
+@answers("t1_cells:cost")
+def _cost(machine: str) -> float:
+    return catalogue(machine)["cost_per_integer_rate"] * SCALE
+
+
+@answers("t1_omap")
+def _idle_of_omap(machine: str, short: str) -> Found:
+    return Found(_idle(machine), corrected=float(idle_cell(short, "intop")))
+
+
+@answers("t1_power")
+def _peak(short: str) -> Found:
     """Peak, idle power and price of the floating-point columns, as the model has them of such a system."""
-    found = []
-    for short, row in processors().items():
-        ours, name = exa(short, "dpflop"), row["processor"]
-        peak = float(cell(short, "dpflop", "energy")) * SCALE
-        found.append(derived("t1_power", f"{name}, at peak", peak, ours["power"], "W"))
-        found.append(
-            printed("t1_power", f"{name}, idle", cell(short, "dpflop", "idle"), ours["idle_power"], "W")
-        )
-        cost = cell(short, "dpflop", "cost")
-        if cost:
-            found.append(printed("t1_power", f"{name}, price", cost, ours["cost_hardware"], "USD"))
-    return found
+    return Found(exa(short, "dpflop")["power"], float(cell(short, "dpflop", "energy")) * SCALE)
 
 
-def _ratios() -> list[Row]:
-    found = []
-    for short, row in processors().items():
-        of_all = [cell(short, kind, column) for kind in KINDS for column in ("energy", "idle")]
-        ours = exa(short, "intop")["idle_power"] / exa(short, "dpflop")["idle_power"]
-        expected = exa(short, "intop")["power"] / exa(short, "dpflop")["power"]
-        as_printed = float(cell(short, "intop", "idle")) / float(cell(short, "dpflop", "idle"))
-        # the rounding of the four cells that the two ratios come from
-        slack = 1.3 * sum(rounding(text) for text in of_all)
-        item = f"{row['processor']}, integer over floating point"
-        if cell(short, "intop", "idle") == idle_cell(short, "intop"):
-            found.append(
-                derived("t1_ratio", item, expected, ours, tolerance=slack, remark="paper: of the energies")
-            )
-        else:
-            found.append(derived("t1_omap", item, as_printed, ours, corrected=expected, tolerance=slack))
-    return found
+answers("t1_power:idle")(lambda short: exa(short, "dpflop")["idle_power"])
+answers("t1_power:price")(lambda short: exa(short, "dpflop")["cost_hardware"])
 
 
-def _energy_cost() -> list[Row]:
-    """Both readings of the twenty cells: as the caption says, and as they were computed."""
-    found = []
-    for kind, what in KINDS.items():
-        for short, row in processors().items():
-            text, item = cell(short, kind, "eopex"), f"{row['processor']}, {what}"
-            idle, energy = float(idle_cell(short, kind)), float(cell(short, kind, "energy"))
-            whole = (PEAK * energy * SCALE + IDLE * idle) / 1e3 * HOURS * USD_PER_KWH
-            remark = f"{whole / float(text):.3g} times the print"
-            found.append(
-                derived(
-                    "t1_eopex",
-                    item,
-                    float(text),
-                    exa(short, kind)["cost_energy"],
-                    "USD",
-                    corrected=whole,
-                    remark=remark,
-                )
-            )
-            ours = exa(short, kind, 0.0)["cost_energy"]
-            remark = "idle power 240 kW" if (short, kind) == ("OMP", "intop") else ""
-            found.append(derived("t1_idle", item, float(text), ours, "USD", tolerance=WORST, remark=remark))
-    return found
+def _ratio(short: str, metric: str) -> float:
+    """Integer over floating point, by the model."""
+    return exa(short, "intop")[metric] / exa(short, "dpflop")[metric]
+
+
+def _slack(short: str) -> float:
+    """Return what the rounding of the four cells that two ratios come from explains."""
+    return 1.3 * sum(rounding(cell(short, kind, column)) for kind in KINDS for column in ("energy", "idle"))
+
+
+@answers("t1_ratio")
+def _ratios(short: str) -> Found:
+    return Found(_ratio(short, "idle_power"), _ratio(short, "power"), tolerance=_slack(short))
+
+
+@answers("t1_omap:ratio")
+def _ratio_of_omap(short: str) -> Found:
+    as_printed = float(cell(short, "intop", "idle")) / float(cell(short, "dpflop", "idle"))
+    ours, right = _ratio(short, "idle_power"), _ratio(short, "power")
+    return Found(ours, as_printed, corrected=right, tolerance=_slack(short))
+
+
+@answers("t1_eopex", "t1_eopex:int")
+def _energy_cost(short: str, kind: str, hours: str) -> Found:
+    """The cells as the caption says."""
+    idle, energy = float(idle_cell(short, kind)), float(cell(short, kind, "energy"))
+    kilowatts = (PEAK * energy * SCALE + IDLE * idle) / 1e3
+    whole = kilowatts * float(hours) * answers.printed("kpwr")
+    times = whole / float(cell(short, kind, "eopex"))
+    return Found(exa(short, kind)["cost_energy"], corrected=whole, told={"times": times})
+
+
+@answers("t1_idle", "t1_idle:int")
+def _idle_cost(short: str, kind: str) -> Found:
+    """The cells as they were computed. The worst of the twenty is PXA32x: 36.8 where 39 is printed."""
+    remark = "idle power 240 kW" if (short, kind) == ("OMP", "intop") else ""
+    return Found(exa(short, kind, 0.0)["cost_energy"], remark=remark)
 
 
 def points(kind: str, peak: float) -> Points:
@@ -153,20 +121,17 @@ def stairs(found: Points) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def _frontier() -> list[Row]:
-    found = []
-    for kind, what in KINDS.items():
-        said = {"MX5", "OMP"}
-        as_printed = {
-            s: (float(cell(s, kind, "cost")), float(cell(s, kind, "eopex"))) for s in points(kind, PEAK)
+def _frontier(peak: float, kind: str) -> Found:
+    """The frontier by the model, and by the cells of the table (``peak`` 0) or what they should be."""
+    found = points(kind, peak)
+    cells = {s: (float(cell(s, kind, "cost")), float(cell(s, kind, "eopex"))) for s in found}
+    if peak:
+        cells = {
+            s: (price, peak * float(cell(s, kind, "energy")) * SCALE + IDLE * float(idle_cell(s, kind)))
+            for s, (price, _) in cells.items()
         }
-        true = {
-            s: (price, PEAK * float(cell(s, kind, "energy")) * SCALE + IDLE * float(idle_cell(s, kind)))
-            for s, (price, _) in as_printed.items()
-        }
-        for statement, peak, cells in (("f1_print", 0.0, as_printed), ("f1_full", PEAK, true)):
-            ours, right = frontier(points(kind, peak)), stairs(cells)
-            found.append(
-                derived(statement, what, ", ".join(sorted(said)), ", ".join(ours), corrected=", ".join(right))
-            )
-    return found
+    return Found(", ".join(frontier(found)), corrected=", ".join(stairs(cells)))
+
+
+answers("f1_print", "f1_print:int")(partial(_frontier, 0.0))
+answers("f1_full", "f1_full:int")(partial(_frontier, PEAK))

@@ -15,6 +15,6 @@ paper = Paper(
     comparison.PAPER,
     title="Measured matrix products: the data sheet beside fitted forms",
     citation="measured by ai-dynamo/aiconfigurator (Apache-2.0); a sample: 2231 of 17 871 runs, 1821 of 4620",
-    sections=(comparison.errors, comparison.intervals, comparison.elsewhere, comparison.questions),
+    answers=comparison.answers,
     draw=pictures.draw,
 )

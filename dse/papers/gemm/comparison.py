@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,14 @@ from dse.fitting.behaviours.logfit import Loss, log_value
 from dse.fitting.held_out import folds
 from dse.models.described.fitted import POSYNOMIAL, SOFTMAX, fit_of
 from dse.papers.asking import ask
-from dse.papers.report import Row
-from dse.papers.rows import Rows
+from dse.papers.comparer import Answers, Found
 from dse.papers.sources import table
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 PAPER = "gemm"
-ROWS = Rows(PAPER)
 NAMES = {"h100": "H100", "a100": "A100"}
+answers = Answers(PAPER, name=lambda case: NAMES[case["machine"]])
 COLUMNS = ("m", "n", "k")
 
 # dense bf16 flops and memory bandwidth by the vendor's data sheets of the SXM modules with 80 GB
@@ -38,15 +37,6 @@ WRITTEN = {
     "e_three": f"a + b * m * n * k + c * {BYTES}",
 }
 FOUND = {"e_sum": ways.Way(POSYNOMIAL, 10), "e_softmax": ways.Way(SOFTMAX, 8)}
-# of mean errors in percent: at most this, by statement and machine
-BOUNDS: Mapping[str, Mapping[str, float]] = {
-    "e_roofline": {"h100": 60.0, "a100": 60.0},
-    "e_launch": {"h100": 14.0, "a100": 16.0},
-    "e_soft": {"h100": 13.0, "a100": 13.0},
-    "e_three": {"h100": 16.0, "a100": 16.0},
-    "e_sum": {"h100": 10.0, "a100": 10.0},
-    "e_softmax": {"h100": 7.0, "a100": 8.2},
-}
 # how often the families are cut in halves at random
 HALVES = 5
 
@@ -147,67 +137,68 @@ def fitted(machine: str, group: str, of: int = 2) -> tuple[Behaviour, float, flo
     return softmax(found, group, apart(found, group, of), machine)
 
 
-def errors() -> list[Row]:
-    """The table of errors: half of the families (n, k) held out, mean of HALVES random halves."""
-    found = []
-    for machine, name in NAMES.items():
-        off = errors_of(machine, "e_sheet")
-        found.append(ROWS.holds("e_sheet", name, ours=off.mean() >= 40.0, remark=_told(off)))
-    for which, bounds in BOUNDS.items():
-        for machine, name in NAMES.items():
-            off = errors_of(machine, which)
-            found.append(ROWS.holds(which, name, ours=off.mean() <= bounds[machine], remark=_told(off)))
-    return found
+def _halves(off: Array) -> dict[str, float]:
+    return {"mean": off.mean(), "low": off.min(), "high": off.max(), "count": off.size}
 
 
-def _told(off: Array) -> str:
-    return f"{off.mean():.1f} %; {off.min():.1f} to {off.max():.1f} % in {off.size} halves"
+@answers("e_sheet")
+def _by_sheet(machine: str, least: str) -> Found:
+    off = errors_of(machine, "e_sheet")
+    return Found(bool(off.mean() >= float(least)), told=_halves(off))
 
 
-def intervals() -> list[Row]:
-    """What the intervals of a softmax hold, of families and of whole k that it has not seen."""
-    found = []
-    for machine, name in NAMES.items():
-        made, _, inside = fitted(machine, "n, k")
-        said = f"{inside:.1f} % lie between {made.held.low:.3f} and {made.held.high:.3f} of the model"
-        found.append(ROWS.holds("i_families", name, ours=84.0 <= inside <= 96.0, remark=said))
-    for machine, name in NAMES.items():
-        _, off, inside = fitted(machine, "k", of=4)
-        said = f"{off:.1f} % off, {inside:.1f} % inside"
-        found.append(ROWS.holds("i_inner", name, ours=off <= 16.0 and inside >= 85.0, remark=said))
-    return found
+def _by_form(which: str, machine: str, most: str) -> Found:
+    off = errors_of(machine, which)
+    return Found(bool(off.mean() <= float(most)), told=_halves(off))
 
 
-def elsewhere() -> list[Row]:
+for form in (*WRITTEN, *FOUND):
+    apart_for_a100 = (f"{form}:a100",) if form in {"e_launch", "e_softmax"} else ()
+    answers(form, *apart_for_a100)(partial(_by_form, form))
+
+
+@answers("i_families")
+def _families(machine: str, least: str, most: str) -> Found:
+    """What the intervals of a softmax hold, of families that it has not seen."""
+    made, _, inside = fitted(machine, "n, k")
+    told = {"inside": inside, "low": made.held.low, "high": made.held.high}
+    return Found(float(least) <= inside <= float(most), told=told)
+
+
+@answers("i_inner")
+def _inner(machine: str, least: str, most: str) -> Found:
+    """The same of whole k."""
+    _, off, inside = fitted(machine, "k", of=4)
+    return Found(off <= float(most) and inside >= float(least), told={"off": off, "inside": inside})
+
+
+@answers("e_elsewhere")
+def _elsewhere(least: str, most: str) -> Found:
     """Ask the measured machine for products that another project measured on such a machine."""
     found = sample_of(table("llmcompass_matmul_a100"), "latency [ms]")
     fit = machines.get("a100-sxm-80gb-measured").parameters
     rates = (1 / fit["time_per_flop"], 1 / fit["time_per_byte"])
     ours = missed(fit["launch_time"] + sheet(found, rates), found.latency)
     theirs = missed(sheet(found, SHEET["a100"]), found.latency)
-    said = f"fitted {ours:.0f} %, data sheet {theirs:.0f} %"
-    holds = all(25.0 <= off <= 35.0 for off in (ours, theirs))
-    return [ROWS.holds("e_elsewhere", "A100", ours=holds, remark=said)]
+    holds = all(float(least) <= off <= float(most) for off in (ours, theirs))
+    return Found(holds, told={"fitted": ours, "sheet": theirs})
 
 
-def questions() -> list[Row]:
+@answers("q_deadline")
+def _deadline(machine: str, size: str, microseconds: str) -> Found:
     """Ask the fitted models that ship: the design is proved, and just keeps the deadline."""
-    found = []
-    for machine, name in NAMES.items():
-        asked = {
-            "model": f"gemm-{machine}",
-            "given": {"n": 4096.0, "k": 4096.0},
-            "decide": {"m": {}},
-            "objective": {"maximize": "m"},
-            "limits": {"latency": {"max": "300 us"}},
-        }
-        answer = ask(asked)
-        at = {"m": answer.variables["m"], "n": 4096.0, "k": 4096.0}
-        fit = fit_of(models.get(f"gemm-{machine}"))
-        assert fit is not None, "the model that ships was fitted"
-        off = abs(float(fit.value(at)) / 300e-6 - 1)
-        said = f"m = {at['m']:.0f}, {answer.status}"
-        found.append(
-            ROWS.holds("q_deadline", name, ours=answer.status == "optimal" and off < 1e-6, remark=said)
-        )
-    return found
+    given = {"n": float(size), "k": float(size)}
+    asked = {
+        "model": f"gemm-{machine}",
+        "given": given,
+        "decide": {"m": {}},
+        "objective": {"maximize": "m"},
+        "limits": {"latency": {"max": f"{microseconds} us"}},
+    }
+    answer = ask(asked)
+    m = float(answer.variables["m"])
+    fit = fit_of(models.get(f"gemm-{machine}"))
+    assert fit is not None, "the model that ships was fitted"
+    off = abs(float(fit.value({"m": m, **given})) / (float(microseconds) * 1e-6) - 1)
+    told = {"m": m, "status": answer.status}
+    return Found(answer.status == "optimal" and off < 1e-6, told=told)

@@ -14,6 +14,6 @@ paper = Paper(
     comparison.PAPER,
     title="Measured operators and layers of a decoder on A100, beside the model of serving",
     citation="measured by LLMCompass (Zhang et al., ISCA 2024; BSD-3-Clause): 84 operators alone, 24 of layers",
-    sections=(comparison.alone, comparison.layers, comparison.each),
+    answers=comparison.answers,
     draw=pictures.draw,
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,20 +15,17 @@ from dse.fitting.behaviours import forms, ways
 from dse.fitting.behaviours.logfit import log_value
 from dse.models.transformers.decoder import decoder
 from dse.models.transformers.transformer_operators import Operator, Processor, Step, Widths, layer
-from dse.papers.report import Row
-from dse.papers.rows import Rows
+from dse.papers.comparer import Answers, Found
 from dse.papers.sources import table
 
 Array = NDArray[np.float64]
 PAPER = "llmcompass"
-ROWS = Rows(PAPER)
 SHEET, MEASURED = "a100-sxm-80gb-bf16", "a100-sxm-80gb-measured"
 # the layer that was measured: GPT-3's, on four processors, numbers of two bytes
 TENSOR, WIDTHS = 4.0, Widths(2.0, 2.0, 2.0)
 STEPS = {"prefill": Step(8.0, 2048.0, 2048.0, 2048.0), "decode": Step(8.0, 1.0, 3072.0, 3072.0)}
 NAMES = {"prefill": "a prompt", "decode": "a token"}
-# of operators not seen, in percent
-BOUNDS = {"product": 4.0, "softmax": 8.0, "layernorm": 15.0, "gelu": 5.0}
+answers = Answers(PAPER, name=lambda case: NAMES[case["phase"]])
 KIND_OF = {"softmax": "softmax", "norm_attention": "layernorm", "norm_mlp": "layernorm", "activation": "gelu"}
 # a form and its columns, of products and of all others
 WRITTEN = {"product": ("a + max(b * flops, c * bytes)", ("flops", "bytes"))}
@@ -102,21 +99,20 @@ def missed(modelled: Array, against: Array) -> float:
     return 100 * float(np.abs(modelled / against - 1).mean())
 
 
-def alone() -> list[Row]:
-    """Operators alone: the data sheet, and constants fitted to every second one, tried on the others, both ways."""
-    found = []
-    for kind in BOUNDS:
-        runs = measured(kind)
-        off = missed(sheet().times(runs), runs.time)
-        right = 27 <= off <= 33 if kind == "product" else 73 <= off <= 79
-        found.append(ROWS.holds("s_sheet", kind, ours=right, remark=f"{off:.1f} %"))
-    for kind, bound in BOUNDS.items():
-        off = unseen(kind)
-        c, base = fitted(kind), sheet()
-        flops = f", {base.flop / c.flop:.0%} of the peak" if kind == "product" else ""
-        said = f"{off:.1f} %; {c.launch * 1e6:.1f} us{flops}, {base.byte / c.byte:.0%} of the bandwidth"
-        found.append(ROWS.holds("s_fitted", kind, ours=off <= bound, remark=said))
-    return found
+@answers("s_sheet", "s_sheet:others")
+def _by_sheet(kind: str, least: str, most: str) -> Found:
+    """Operators alone by the data sheet."""
+    off = missed(sheet().times(measured(kind)), measured(kind).time)
+    return Found(float(least) <= off <= float(most), told={"off": off})
+
+
+@answers("s_fitted", "s_fitted:softmax", "s_fitted:layernorm", "s_fitted:gelu")
+def _by_fit(kind: str, most: str) -> Found:
+    """Operators alone by constants fitted to every second one, tried on the others, both ways."""
+    off, c, base = unseen(kind), fitted(kind), sheet()
+    peak = f", {base.flop / c.flop:.0%} of the peak" if kind == "product" else ""
+    told = {"off": off, "launch": c.launch * 1e6, "peak": peak, "bandwidth": base.byte / c.byte}
+    return Found(off <= float(most), told=told)
 
 
 def unseen(kind: str) -> float:
@@ -176,24 +172,6 @@ def _whole(phase: str, found: Mapping[str, float]) -> float:
     return 100 * (sum(found.values()) / sum(times(phase).values()) - 1)
 
 
-def layers() -> list[Row]:
-    """Whole layers, by four sets of constants, none of which was fitted to them."""
-    bounds = {
-        "l_sheet": {"prefill": (-17, -15), "decode": (-41, -39)},
-        "l_measured": {"prefill": (16, 18), "decode": (-9, -6)},
-        "l_products": {"prefill": (-9, 9), "decode": (-9, 9)},
-        "l_kinds": {"prefill": (-4, 4), "decode": (-4, 4)},
-    }
-    return [
-        ROWS.holds(
-            which, NAMES[phase], ours=low <= off <= high, remark=f"{off:+.1f} %; operators {each:.0f} %"
-        )
-        for which, ends in bounds.items()
-        for phase, (low, high) in ends.items()
-        for off, each in [(_whole(phase, of(which, phase)), _mean(phase, of(which, phase)))]
-    ]
-
-
 def of(which: str, phase: str) -> Mapping[str, float]:
     """Return the model's times of a layer by the constants of a statement."""
     if which == "l_kinds":
@@ -210,14 +188,20 @@ def _mean(phase: str, found: Mapping[str, float]) -> float:
     return missed(np.array([found[n] for n in times(phase)]), np.array(list(times(phase).values())))
 
 
-def each() -> list[Row]:
+def _layer(which: str, phase: str, least: str, most: str) -> Found:
+    """Whole layers, by a set of constants that was not fitted to them."""
+    found = of(which, phase)
+    off = _whole(phase, found)
+    return Found(float(least) <= off <= float(most), told={"off": off, "each": _mean(phase, found)})
+
+
+for constants in ("l_sheet", "l_measured", "l_products", "l_kinds"):
+    answers(constants, f"{constants}:decode")(partial(_layer, constants))
+
+
+@answers("o_each")
+def _each(phase: str, operator: str, least: str, most: str) -> Found:
     """Every operator of the layers by the constants of its kind."""
-    return list(_each())
-
-
-def _each() -> Iterator[Row]:
-    for phase, name in NAMES.items():
-        for operator, real in times(phase).items():
-            ratio = by_kind(phase)[operator] / real
-            said = f"{1e6 * real:.1f} us measured, {ratio:.2f} of it modelled"
-            yield ROWS.holds("o_each", f"{name}: {operator}", ours=0.5 <= ratio <= 2.0, remark=said)
+    real = times(phase)[operator]
+    ratio = by_kind(phase)[operator] / real
+    return Found(float(least) <= ratio <= float(most), told={"microseconds": 1e6 * real, "ratio": ratio})

@@ -14,6 +14,6 @@ paper = Paper(
     batches.PAPER,
     title="Memory and batch times of Megatron-LM",
     citation="Korthikanti et al. 2022, arXiv 2205.05198",
-    sections=(batches.memory, batches.times),
+    answers=batches.answers,
     draw=batches.draw,
 )

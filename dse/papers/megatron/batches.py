@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,18 +11,17 @@ import numpy as np
 from dse import machines
 from dse.papers import drawing
 from dse.papers.asking import metrics
+from dse.papers.comparer import Answers, Found
 from dse.papers.drawing import BLUE, GREEN, ORANGE
-from dse.papers.report import Picture, Row
-from dse.papers.rows import Rows
+from dse.papers.report import Picture
 from dse.papers.sources import table
 
 PAPER = "megatron"
 # the machine of the catalogue that ``dse.papers.megatron.fit`` writes, and the one of the data sheet
 NAME, SHEET = "dgx-a100-measured", "dgx-a100-bf16"
-ROWS = Rows(PAPER)
+# ``line``: a whole row of batch times
+answers = Answers(PAPER, line=dict)
 GIB = 2.0**30
-# at most this error of a batch time and of their mean
-WITHIN = 0.05
 # the paper's vocabulary (Table 3), and the least one: its figure of memory is of layers alone
 VOCABULARY, NO_VOCABULARY = 51200.0, 1.0
 COLUMNS = {
@@ -58,48 +58,53 @@ def told(line: Mapping[str, str], link: float | None = None) -> Mapping[str, flo
     return metrics("transformer_training", machine, plan(line), *WAIVED)
 
 
-def memory() -> Sequence[Row]:
-    """The first stage's memory, by the closed forms."""
-    plans = {line["model"]: plan(line) for line in table("megatron_times")}
-    found = []
-    for line in table("megatron_memory"):
-        split = "on" if line["sequence_parallel"] == "yes" else "off"
-        given = plans[line["model"]] | {"recomputation": line["recompute"], "sequence_parallel": split}
-        at = metrics("transformer_training", NAME, given | {"vocabulary": NO_VOCABULARY}, *WAIVED)
-        item = f"{line['model']}, {line['recompute']}"
-        printed = line["activations_GiB_first_stage"]
-        found.append(ROWS.printed("m_activations", item, printed, at["memory_activations"] / GIB, "GiB"))
-        states = sum(at[f"memory_{part}"] for part in ("parameters", "gradients", "optimiser"))
-        # one entry of vocabulary is left, h/t of 2.7e9 parameters
-        found.append(
-            ROWS.derived("m_states", item, float(line["parameters_GiB"]), states / GIB, "GiB", tolerance=1e-6)
-        )
-    return found
+@cache
+def _stage(model: str, recompute: str, sequence_parallel: str) -> Mapping[str, float]:
+    """Metrics of the first stage's memory, by the closed forms, with one entry of vocabulary left."""
+    given = next(plan(line) for line in table("megatron/times") if line["model"] == model)
+    split = "on" if sequence_parallel == "yes" else "off"
+    given |= {"recomputation": recompute, "sequence_parallel": split, "vocabulary": NO_VOCABULARY}
+    return metrics("transformer_training", NAME, given, *WAIVED)
 
 
-def times() -> Sequence[Row]:
-    """Batch times, their mean error, and what selective recomputation saves."""
-    lines = table("megatron_times")
-    seconds = [float(line["seconds"]) for line in lines]
-    ours = [told(line)["step_time"] for line in lines]
-    off = [ours[i] / seconds[i] - 1.0 for i in range(len(lines))]
-    found = []
-    for line, measured, modelled, wrong in zip(lines, seconds, ours, off, strict=True):
-        item = f"{line['model']}, {line['recompute']}"
-        remark = f"{100 * wrong:+.1f} %"
-        found.append(ROWS.derived("t_row", item, measured, modelled, "s", tolerance=WITHIN, remark=remark))
-    mean = float(np.abs(off).mean())
-    found.append(ROWS.holds("t_mean", "all rows", ours=mean <= WITHIN, remark=f"{100 * mean:.2f} %"))
-    sheet = machines.get(SHEET).parameters["core_time_per_word"]
-    other = [told(line, sheet)["step_time"] / s - 1.0 for line, s in zip(lines, seconds, strict=True)]
-    mean = float(np.abs(other).mean())
-    found.append(ROWS.holds("t_sheet", "all rows", ours=mean <= WITHIN, remark=f"{100 * mean:.2f} %"))
-    for name in dict.fromkeys(line["model"] for line in lines):
-        full, selective = (i for i, line in enumerate(lines) if line["model"] == name)
-        theirs, saved = 1.0 - seconds[selective] / seconds[full], 1.0 - ours[selective] / ours[full]
-        remark = f"{100 * theirs:.1f} % measured, {100 * saved:.1f} % modelled"
-        found.append(ROWS.holds("t_saved", name, ours=abs(saved - theirs) <= WITHIN, remark=remark))
-    return found
+@answers("m_activations")
+def _activations(model: str, recompute: str, sequence_parallel: str) -> float:
+    return _stage(model, recompute, sequence_parallel)["memory_activations"] / GIB
+
+
+@answers("m_states")
+def _states(model: str, recompute: str, sequence_parallel: str) -> float:
+    # the entry of vocabulary is h/t of 2.7e9 parameters
+    at = _stage(model, recompute, sequence_parallel)
+    return sum(at[f"memory_{part}"] for part in ("parameters", "gradients", "optimiser")) / GIB
+
+
+def _off(line: Mapping[str, str], link: float | None = None) -> float:
+    return told(line, link)["step_time"] / float(line["seconds"]) - 1.0
+
+
+@answers("t_row")
+def _time(line: Mapping[str, str]) -> Found:
+    return Found(told(line)["step_time"], told={"off": 100 * _off(line)})
+
+
+def _mean(most: str, link: float | None = None) -> Found:
+    mean = float(np.abs([_off(line, link) for line in table("megatron/times")]).mean())
+    return Found(mean <= float(most), told={"off": 100 * mean})
+
+
+answers("t_mean")(_mean)
+answers("t_sheet")(lambda most: _mean(most, machines.get(SHEET).parameters["core_time_per_word"]))
+
+
+@answers("t_saved")
+def _saved(model: str, most: str) -> Found:
+    """What selective recomputation saves."""
+    full, selective = (line for line in table("megatron/times") if line["model"] == model)
+    theirs = 1.0 - float(selective["seconds"]) / float(full["seconds"])
+    saved = 1.0 - told(selective)["step_time"] / told(full)["step_time"]
+    shown = {"measured": 100 * theirs, "modelled": 100 * saved}
+    return Found(abs(saved - theirs) <= float(most), told=shown)
 
 
 def draw(folder: Path) -> tuple[Picture, ...]:

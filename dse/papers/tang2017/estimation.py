@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from dse.papers.report import Row
-from dse.papers.tang2017.formulas import PLATFORMS, platform, sides
+from dse.papers.comparer import Found
+from dse.papers.tang2017 import formulas
+from dse.papers.tang2017.formulas import PLATFORMS, sides
 from dse.papers.tang2017.platforms import (
-    CASES,
     PAIR,
+    answers,
     catalogue,
     counts,
     estimate,
@@ -19,94 +19,89 @@ from dse.papers.tang2017.platforms import (
     metrics,
     pair,
 )
-from dse.papers.tang2017.rows import derived, holds
 
 # shares tried in looking for a better partition than the one stated
 SHARES = np.linspace(0.0, 1.0, 201)
 TIE = 1e-12
-STATIC, IDLE = "i3+750", "gpu"
 
 
-def rows() -> list[Row]:
-    """What sections 2 to 5 say."""
-    return [*_bounds(), *_estimates(), *_several(), _idle(), *_observations(), *_difference()]
+@answers("m_bound")
+def _bound(platform: str) -> Found:
+    C, ours = formulas.platform(platform).C, metrics(pair(platform), [(1.0, 1.0)], "CO")
+    flop = catalogue(PLATFORMS[platform][0])["time_per_flop"]
+    named = {True: "memory", False: "compute"}
+    as_printed, right = named[C.t_b / C.t_f < 1], named[C.t_f / C.t_b < 1]
+    return Found(named[bool(ours["time.cpu"] > flop)], as_printed, corrected=right)
 
 
-def _bounds() -> list[Row]:
-    found = []
-    for name in ("i7+Titan", "i3+750"):
-        p, ours = platform(name), metrics(pair(name), [(1.0, 1.0)], "CO")
-        bound = "memory" if ours["time.cpu"] > catalogue(PLATFORMS[name][0])["time_per_flop"] else "compute"
-        as_printed = "memory" if p.C.t_b / p.C.t_f < 1 else "compute"
-        right = "memory" if p.C.t_f / p.C.t_b < 1 else "compute"
-        found.append(derived("m_bound", f"CPU of {name} at I = 1", as_printed, bound, corrected=right))
-    return found
-
-
-def _estimates() -> list[Row]:
-    found = []
-    for case, name in product(CASES, PLATFORMS):
-        p, (I, I_C, I_G) = platform(name), intensities(case)
-        speeds = {
-            "CO": p.C.performance_2(I),
-            "GO": p.G.performance_2(I),
-            "DP": p.performance_19(I),
-            "CP": p.performance_20(I, I_C, I_G),
-        }
-        efficiencies = {
-            "CO": p.efficiency_25(I, 1.0, 0.0, 0.0),
-            "GO": p.efficiency_25(0.0, 0.0, I, 1.0),
-            "CP": p.efficiency_25(*sides(I, I_C, I_G)),
-        }
-        for wp, speed in speeds.items():
-            ours, item = estimate(case, name, wp), f"{case}, {name}, {wp}"
-            found.append(derived("m_perf", item, speed, ours["performance"], "flop/s"))
-            if wp in efficiencies:
-                found.append(derived("m_25", item, efficiencies[wp], ours["efficiency"], "flop/J"))
-        mine, item = estimate(case, name, "CP")["efficiency"], f"{case}, {name}"
-        wrong, right = p.efficiency_26(I, I_C, I_G), efficiencies["CP"]
-        found.append(derived("m_26", item, wrong, mine, "flop/J", corrected=right))
-        mine, right = estimate(case, name, "DP")["efficiency"], p.efficiency_of_p_dp(I)
-        found.append(derived("m_pdp", item, "0/0", mine, "flop/J", corrected=right))
-    return found
-
-
-def _several() -> list[Row]:
-    """Two GTX Titan beside an i7: grouped as the paper says, and as three processors."""
-    cpu, gpu, I = catalogue("i7_2600k"), catalogue("gtx_titan"), 7.6
-    three = metrics({"cpu": cpu, "gpu": gpu, "gpu2": gpu}, [(I, 1.0)], "p-DP")
-    halved = {k: v / 2 if k.startswith("time") else v for k, v in gpu.items()}
-    grouped = metrics({"cpu": cpu, "gpu": halved}, [(I, 1.0)], "p-DP")
-    speed = three["performance"]
-    found = [
-        derived("m_group", "i7 and two GTX Titan, p-DP, I = 7.6", grouped["performance"], speed, "flop/s")
-    ]
-    unlike = {
-        "i7": catalogue("i7_2600k"),
-        "i3": catalogue("i3_2100t"),
-        "titan": gpu,
-        "750": catalogue("gtx_750"),
+@answers("m_perf")
+def _performance(case: str, platform: str, partition: str) -> Found:
+    p, (I, I_C, I_G) = formulas.platform(platform), intensities(case)
+    speeds = {
+        "CO": p.C.performance_2(I),
+        "GO": p.G.performance_2(I),
+        "DP": p.performance_19(I),
+        "CP": p.performance_20(I, I_C, I_G),
     }
-    ours = metrics(unlike, [(I, 1.0)], "p-DP")
-    p, q = platform("i7+Titan"), platform("i3+750")
+    return Found(estimate(case, platform, partition)["performance"], speeds[partition])
+
+
+def efficiency(case: str, platform: str, partition: str) -> float:
+    """Flops per joule of a partition by (25), and of p-DP with the shares of its performance."""
+    p, (I, I_C, I_G) = formulas.platform(platform), intensities(case)
+    if partition == "DP":
+        return p.efficiency_of_p_dp(I)
+    numbers = {"CO": (I, 1.0, 0.0, 0.0), "GO": (0.0, 0.0, I, 1.0), "CP": sides(I, I_C, I_G)}
+    return p.efficiency_25(*numbers[partition])
+
+
+@answers("m_25")
+def _efficiency(case: str, platform: str, partition: str) -> Found:
+    ours = estimate(case, platform, partition)["efficiency"]
+    return Found(ours, efficiency(case, platform, partition))
+
+
+@answers("m_26")
+def _of_the_code_partition(case: str, platform: str) -> Found:
+    ours = estimate(case, platform, "CP")["efficiency"]
+    wrong = formulas.platform(platform).efficiency_26(*intensities(case))
+    return Found(ours, wrong, corrected=efficiency(case, platform, "CP"))
+
+
+@answers("m_pdp")
+def _of_the_data_partition(case: str, platform: str) -> Found:
+    ours = estimate(case, platform, "DP")["efficiency"]
+    return Found(ours, corrected=efficiency(case, platform, "DP"))
+
+
+@answers("m_group")
+def _grouped(I: str) -> Found:
+    """Two GTX Titan beside an i7: grouped as the paper says, and as three processors."""
+    cpu, gpu, regions = catalogue("i7_2600k"), catalogue("gtx_titan"), [(float(I), 1.0)]
+    halved = {k: v / 2 if k.startswith("time") else v for k, v in gpu.items()}
+    grouped = metrics({"cpu": cpu, "gpu": halved}, regions, "p-DP")
+    three = metrics({"cpu": cpu, "gpu": gpu, "gpu2": gpu}, regions, "p-DP")
+    return Found(three["performance"], grouped["performance"])
+
+
+@answers("m_group_energy")
+def _unlike(I: str) -> Found:
+    names = ("i7_2600k", "i3_2100t", "gtx_titan", "gtx_750")
+    intensity = float(I)
+    ours = metrics({p: catalogue(p) for p in names}, [(intensity, 1.0)], "p-DP")
+    p, q = formulas.platform("i7+Titan"), formulas.platform("i3+750")
     each = (p.C, q.C, p.G, q.G)
-    rates = [x.performance_2(I) for x in each]
-    moved = sum((x.e_f * I + x.e_b) * rate / sum(rates) for x, rate in zip(each, rates, strict=True))
-    right = I / (moved + sum(x.p_s for x in each) * I / sum(rates))
-    item = "all four processors, p-DP, I = 7.6"
-    found.append(
-        derived("m_group_energy", item, "not handled", ours["efficiency"], "flop/J", corrected=right)
-    )
-    return found
+    rates = [x.performance_2(intensity) for x in each]
+    joules = [(x.e_f * intensity + x.e_b) * rate for x, rate in zip(each, rates, strict=True)]
+    static = sum(x.p_s for x in each) * intensity
+    return Found(ours["efficiency"], corrected=intensity * sum(rates) / (sum(joules) + static))
 
 
-def _idle() -> Row:
-    ours = estimate("SA", STATIC, "CO", "B")
-    p, two = platform(STATIC), counts("SA")
-    if two is None:
-        raise ValueError("SA has counts")
-    time = max(p.C.t_f * (two[0][0] + two[1][0]), p.C.t_b * (two[0][1] + two[1][1]))
-    return derived("m_idle", f"SA, {STATIC}, CO", p.static * time, ours["energy_static"], "J")
+@answers("m_idle")
+def _idle(case: str, platform: str) -> Found:
+    p, ((f_C, b_C), (f_G, b_G)) = formulas.platform(platform), counts(case)
+    time = max(p.C.t_f * (f_C + f_G), p.C.t_b * (b_C + b_G))
+    return Found(estimate(case, platform, "CO", "B")["energy_static"], p.static * time)
 
 
 def _everywhere(machine: dict[str, dict[str, float]], I: float) -> Any:
@@ -114,49 +109,37 @@ def _everywhere(machine: dict[str, dict[str, float]], I: float) -> Any:
     return metrics(machine, [(I, 1.0)], "CP", flops=SHARES[:, None], bytes=SHARES[None, :])
 
 
-def _observations() -> list[Row]:
-    found = []
+@answers("m_51")
+def _balanced(case: str) -> bool:
     machine = {entry: dict(catalogue("i7_2600k")) for entry in PAIR}
     machine["gpu"] |= {k: machine["gpu"][k] / 4 for k in ("time_per_flop", "time_per_byte")}
-    for case in CASES:
-        I = intensities(case)[0]
-        split = metrics(machine, [(I, 1.0)], "p-DP")
-        best = float(np.min(_everywhere(machine, I)["time"]))
-        item = f"{case}, i7 and one four times as fast"
-        found.append(holds("m_51", item, ours=bool(split["time"] <= best * (1 + TIE))))
-    for case, name in product(CASES, ("i3+Titan", "i3+750")):
-        energy = _everywhere(pair(name), intensities(case)[0])["energy"]
-        on_gpu = float(energy[0, 0])
-        found.append(holds("m_52", f"{case}, {name}", ours=bool(on_gpu <= float(np.min(energy)) * (1 + TIE))))
-        gradient = float(estimate(case, name, "GO")["gradient_flop"])
-        static = sum(catalogue(p)["constant_power"] for p in PLATFORMS[name])
-        found.append(
-            derived(
-                "m_52_proof",
-                f"{case}, {name}",
-                "needed",
-                "not needed"
-                if gradient <= static and on_gpu <= float(np.min(energy)) * (1 + TIE)
-                else "needed",
-                corrected="not needed",
-                remark=f"{gradient * 1e12:.1f} pJ and {static:g} W, and GO takes least energy",
-            )
-        )
-    return found
+    I = intensities(case)[0]
+    best = float(np.min(_everywhere(machine, I)["time"]))
+    return bool(metrics(machine, [(I, 1.0)], "p-DP")["time"] <= best * (1 + TIE))
 
 
-def _difference() -> list[Row]:
-    found = []
-    for case, name in product(("SA", "LA"), PLATFORMS):
-        parts = counts(case)
-        if parts is None:
-            raise ValueError(f"{case} has counts")
-        numbers = (*parts[0], *parts[1])
-        wrong, right = (platform(name).above_go_31(*numbers, corrected=c) for c in (False, True))
-        ours = estimate(case, name, "CP", "B")["energy"] - estimate(case, name, "GO", "B")["energy"]
-        item = f"{case}, {name}"
-        found.append(derived("m_31", item, wrong, ours, "J", corrected=right, tolerance=1e-9))
-    return found
+@answers("m_52")
+def _frugal_on_gpu(case: str, platform: str) -> bool:
+    energy = _everywhere(pair(platform), intensities(case)[0])["energy"]
+    return bool(energy[0, 0] <= float(np.min(energy)) * (1 + TIE))
+
+
+@answers("m_52_proof")
+def _needed(case: str, platform: str) -> Found:
+    gradient = float(estimate(case, platform, "GO")["gradient_flop"])
+    static = sum(catalogue(p)["constant_power"] for p in PLATFORMS[platform])
+    ours = "not needed" if gradient <= static and _frugal_on_gpu(case, platform) else "needed"
+    return Found(ours, corrected="not needed", told={"gradient": gradient * 1e12, "static": static})
+
+
+@answers("m_31")
+def _above_go(case: str, platform: str) -> Found:
+    (f_C, b_C), (f_G, b_G) = counts(case)
+    wrong, right = (
+        formulas.platform(platform).above_go_31(f_C, b_C, f_G, b_G, corrected=c) for c in (False, True)
+    )
+    energy = {wp: estimate(case, platform, wp, "B")["energy"] for wp in ("CP", "GO")}
+    return Found(energy["CP"] - energy["GO"], wrong, corrected=right)
 
 
 def best_for_bytes(name: str, case: str) -> tuple[float, float]:

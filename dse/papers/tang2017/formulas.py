@@ -7,12 +7,7 @@ from functools import cache
 
 from dse.papers.sources import table
 
-PLATFORMS = {
-    "i7+Titan": ("i7_2600k", "gtx_titan"),
-    "i7+750": ("i7_2600k", "gtx_750"),
-    "i3+Titan": ("i3_2100t", "gtx_titan"),
-    "i3+750": ("i3_2100t", "gtx_750"),
-}
+PLATFORMS = {row["platform"]: (row["cpu"], row["gpu"]) for row in table("tang2017/platforms")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +102,7 @@ class Platform:
 @cache
 def platform(name: str) -> Platform:
     """Return one of the four platforms from Table IV as printed."""
-    printed = {row["processor_id"]: row for row in table("tang2017_processors")}
+    printed = {row["processor_id"]: row for row in table("tang2017/processors")}
     columns = ("t_flop_s", "t_byte_s", "e_flop_J", "e_byte_J", "p_static_W")
     C, G = (Processor(*(float(printed[p][c]) for c in columns)) for p in PLATFORMS[name])
     return Platform(C, G)

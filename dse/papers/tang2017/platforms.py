@@ -9,10 +9,12 @@ from typing import Any
 from dse import machines, models
 from dse.models.model import Model
 from dse.models.shared.structure import Parts, Row
+from dse.papers.comparer import Answers
 from dse.papers.sources import table
 from dse.papers.tang2017.formulas import PLATFORMS
 
 PAPER = "tang2017"
+answers = Answers(PAPER)
 CASES = ("SA", "LA", "DA")
 PARTITIONS = ("CO", "GO", "DP", "CP")
 PAIR = ("cpu", "gpu")
@@ -25,13 +27,13 @@ WIDTHS = {"CPU": 8.0, "GPU": 1.0}
 @cache
 def processors() -> dict[str, dict[str, str]]:
     """Return the rows of Tables III and IV by processor."""
-    return {row["processor_id"]: row for row in table("tang2017_processors")}
+    return {row["processor_id"]: row for row in table("tang2017/processors")}
 
 
 @cache
 def cases() -> dict[tuple[str, str], dict[str, str]]:
     """Return the case studies' partitions, by case and partition."""
-    return {(row["case"], row["wp"]): row for row in table("tang2017_cases")}
+    return {(row["case"], row["wp"]): row for row in table("tang2017/cases")}
 
 
 def catalogue(processor: str) -> dict[str, float]:
@@ -94,11 +96,17 @@ def intensities(case: str, partition: str = "CP") -> tuple[float, float, float]:
     return I, I_C, I_G
 
 
-def counts(case: str) -> list[tuple[float, float]] | None:
-    """Return exact flops and bytes of CP's two sides; None where the text has none."""
+def counted(case: str) -> bool:
+    """Whether the text tells flops and bytes of a case study from which its intensities follow."""
+    return bool(cases()[case, "CP"]["NfC_flop_exact"])
+
+
+def counts(case: str) -> list[tuple[float, float]]:
+    """Return exact flops and bytes of CP's two sides; ValueError where the text has none."""
     row = cases()[case, "CP"]
-    if not row["NfC_flop_exact"]:
-        return None
+    if not counted(case):
+        msg = f"{case} has no counts"
+        raise ValueError(msg)
     numbers = [float(row[n]) for n in ("NfC_flop_exact", "NbC_B_exact", "NfG_flop_exact", "NbG_B_exact")]
     return [(numbers[0], numbers[1]), (numbers[2], numbers[3])]
 
@@ -113,8 +121,6 @@ def parted(I: Any, I_C: Any, I_G: Any) -> list[tuple[Any, Any]]:
 def estimate(case: str, platform: str, partition: str, numbers: str = "A") -> Mapping[str, Any]:
     """Return every metric of one of the four partitions of a case study on a platform."""
     two = counts(case) if numbers == "B" else parted(*intensities(case))
-    if two is None:
-        raise ValueError(f"{case} has no counts")
     machine = pair(platform, computed=numbers == "C")
     if partition == "CP":
         return metrics(machine, two, "CP", r0=1.0, r1=0.0)

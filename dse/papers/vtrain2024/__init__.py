@@ -15,6 +15,6 @@ paper = Paper(
     comparison.PAPER,
     title="Iteration times of Megatron-DeepSpeed: fitted, held out, and the plans chosen",
     citation="measured by the authors of vTrain (VIA-Research/vTrain, MIT): 900 runs on one node, 73 on many",
-    sections=(comparison.constants, comparison.many_nodes, comparison.one_node),
+    answers=comparison.answers,
     draw=comparison.draw,
 )

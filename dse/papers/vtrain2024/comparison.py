@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dse import machines
 from dse.models.transformers.transformer_measured import FACTORS
 from dse.papers import drawing
+from dse.papers.comparer import Answers, Found
 from dse.papers.drawing import BLUE, ORANGE
-from dse.papers.report import Picture, Row
-from dse.papers.rows import Rows
+from dse.papers.report import Picture
 from dse.papers.vtrain2024 import fit as fits
 from dse.papers.vtrain2024.runs import (
     Array,
@@ -28,7 +28,7 @@ from dse.papers.vtrain2024.runs import (
 )
 
 PAPER = "vtrain2024"
-ROWS = Rows(PAPER)
+answers = Answers(PAPER)
 # groups of at least so many plans count, on one node and on many
 LEAST = {"single_node": 5, "multi_node": 2}
 HALVES = 5
@@ -59,42 +59,57 @@ def _near(lost: Array) -> float:
     return 100.0 * float((lost <= NEAR).mean())
 
 
-def constants() -> Sequence[Row]:
+@cache
+def _fit() -> Mapping[str, float]:
+    return fits.fit(fits.everything())
+
+
+@answers("c_shipped")
+def _constant(constant: str) -> Found:
     """The constants that ship are those of the fit."""
-    found = fits.fit(fits.everything())
-    shipped = machines.get(fits.NAME).parameters
-    rows = [
-        ROWS.derived("c_shipped", name, shipped[name], value, fits.START[name][1], tolerance=ROUNDED)
-        for name, value in found.items()
-    ]
-    again = fits.factors(measured("single_node"), found)
-    same = again.keys() == FACTORS.keys() and max(abs(again[k] - FACTORS[k]) for k in FACTORS) <= ROUNDED
-    return [*rows, ROWS.holds("c_layers", "32 factors", ours=same)]
+    shipped = machines.get(fits.NAME).parameters[constant]
+    return Found(_fit()[constant], shipped, told={"unit": fits.START[constant][1]})
 
 
-def many_nodes() -> Sequence[Row]:
-    """Errors and plans of the runs on 64 and 512 devices."""
+@answers("c_layers")
+def _factors() -> bool:
+    again = fits.factors(measured("single_node"), _fit())
+    return again.keys() == FACTORS.keys() and max(abs(again[k] - FACTORS[k]) for k in FACTORS) <= ROUNDED
+
+
+@answers("m_all")
+def _many(most: str) -> Found:
+    many = measured("multi_node")
+    off = missed(modelled(many, fits.NAME), many.seconds)
+    return Found(off <= float(most), told={"off": off})
+
+
+def _held_out(out: NDArray[np.bool_]) -> float:
+    """Return by how much runs on many nodes are missed when these are held out."""
     one, many = measured("single_node"), measured("multi_node")
-    ours = modelled(many, fits.NAME)
-    off = missed(ours, many.seconds)
-    rows = [ROWS.holds("m_all", "73 runs", ours=off <= 8.0, remark=f"{off:.2f} %")]
-    errors = []
-    for seed in range(HALVES):
-        out = _half(many, seed)
-        found = fits.fit(joined([one, many.only(~out)]))
-        held = many.only(out)
-        errors.append(missed(modelled(held, fits.SHEET, found), held.seconds))
-    told = f"{np.mean(errors):.1f} %; {min(errors):.1f} to {max(errors):.1f} % in {HALVES} halves"
-    rows.append(ROWS.holds("m_rows", "five halves", ours=float(np.mean(errors)) <= 10.0, remark=told))
-    for width in np.unique(many.plans["hidden"]):
-        out = many.plans["hidden"] == width
-        found = fits.fit(joined([one, many.only(~out)]))
-        held = many.only(out)
-        off = missed(modelled(held, fits.SHEET, found), held.seconds)
-        rows.append(ROWS.holds("m_size", f"hidden size {width:.0f}", ours=off <= 12.0, remark=f"{off:.1f} %"))
-    lost = chosen(many, ours, LEAST["multi_node"])
-    told = f"{100 * lost.mean():.2f} % in {lost.size} groups"
-    return [*rows, ROWS.holds("m_plan", "both sizes", ours=lost.mean() <= NEAR, remark=told)]
+    found = fits.fit(joined([one, many.only(~out)]))
+    held = many.only(out)
+    return missed(modelled(held, fits.SHEET, found), held.seconds)
+
+
+@answers("m_rows")
+def _rows(most: str) -> Found:
+    errors = [_held_out(_half(measured("multi_node"), seed)) for seed in range(HALVES)]
+    told = {"mean": np.mean(errors), "low": min(errors), "high": max(errors), "count": HALVES}
+    return Found(float(np.mean(errors)) <= float(most), told=told)
+
+
+@answers("m_size")
+def _size(hidden: str, most: str) -> Found:
+    off = _held_out(measured("multi_node").plans["hidden"] == float(hidden))
+    return Found(off <= float(most), told={"off": off})
+
+
+@answers("m_plan")
+def _plan(most: str) -> Found:
+    many = measured("multi_node")
+    lost = 100.0 * chosen(many, modelled(many, fits.NAME), LEAST["multi_node"])
+    return Found(bool(lost.mean() <= float(most)), told={"lost": lost.mean(), "count": lost.size})
 
 
 def _half(runs: Runs, seed: int) -> NDArray[np.bool_]:
@@ -106,34 +121,56 @@ def _half(runs: Runs, seed: int) -> NDArray[np.bool_]:
     return out
 
 
-def one_node() -> Sequence[Row]:
-    """Errors and plans of the runs on two to eight devices."""
-    one, least = measured("single_node"), LEAST["single_node"]
-    ours, alone = modelled(one, fits.NAME), modelled(one, fits.NAME, ALONE)
-    off, by_constants = missed(ours, one.seconds), missed(alone, one.seconds)
-    told = f"{off:.2f} %; by constants alone {by_constants:.2f} %"
-    rows = [ROWS.holds("s_all", "900 runs", ours=off <= 2.0 and by_constants <= 6.5, remark=told)]
-    lost = []
-    for depth in np.unique(one.plans["layers"]):
-        held, found, constant = without("layers", float(depth))
-        off, by_constants = missed(found, held.seconds), missed(constant, held.seconds)
-        lost.append(chosen(held, found, least))
-        told = f"{off:.1f} %; by constants alone {by_constants:.1f} %"
-        rows.append(ROWS.holds("s_depth", f"{depth:.0f} layers", ours=off <= 9.0, remark=told))
-    for width in np.unique(one.plans["hidden"]):
-        held, found, _ = without("hidden", float(width))
-        off = missed(found, held.seconds)
-        picked = chosen(held, found, least)
-        told = f"{off:.1f} %; plans within 3 % in {_near(picked):.0f} % of groups"
-        rows.append(ROWS.holds("s_width", f"hidden size {width:.0f}", ours=off <= 10.0, remark=told))
-    for which, picked, share in (
-        ("s_plan", chosen(one, ours, least), 80.0),
-        ("s_plan_depth", np.concatenate(lost), 80.0),
-        ("s_plan_constants", chosen(one, alone, least), 70.0),
-    ):
-        told = f"{_near(picked):.1f} % of {picked.size} groups; mean loss {100 * picked.mean():.2f} %"
-        rows.append(ROWS.holds(which, "all groups", ours=_near(picked) >= share, remark=told))
-    return rows
+@cache
+def _one_node() -> tuple[Array, Array]:
+    """Times of the runs on two to eight devices, and by constants alone."""
+    one = measured("single_node")
+    return modelled(one, fits.NAME), modelled(one, fits.NAME, ALONE)
+
+
+@answers("s_all")
+def _one(most: str, most_alone: str) -> Found:
+    off, alone = (missed(times, measured("single_node").seconds) for times in _one_node())
+    return Found(off <= float(most) and alone <= float(most_alone), told={"off": off, "alone": alone})
+
+
+@answers("s_depth")
+def _depth(layers: str, most: str) -> Found:
+    held, found, constant = without("layers", float(layers))
+    off, alone = missed(found, held.seconds), missed(constant, held.seconds)
+    return Found(off <= float(most), told={"off": off, "alone": alone})
+
+
+@answers("s_width")
+def _width(hidden: str, most: str) -> Found:
+    held, found, _ = without("hidden", float(hidden))
+    off = missed(found, held.seconds)
+    near = _near(chosen(held, found, LEAST["single_node"]))
+    return Found(off <= float(most), told={"off": off, "near": near})
+
+
+def _plans(picked: Array, least: str) -> Found:
+    told = {"near": _near(picked), "count": picked.size, "lost": 100 * picked.mean()}
+    return Found(_near(picked) >= float(least), told=told)
+
+
+@answers("s_plan")
+def _plans_of_all(least: str) -> Found:
+    return _plans(chosen(measured("single_node"), _one_node()[0], LEAST["single_node"]), least)
+
+
+@answers("s_plan_depth")
+def _plans_by_depth(least: str) -> Found:
+    depths = np.unique(measured("single_node").plans["layers"])
+    held = [without("layers", float(depth)) for depth in depths]
+    return _plans(
+        np.concatenate([chosen(runs, found, LEAST["single_node"]) for runs, found, _ in held]), least
+    )
+
+
+@answers("s_plan_constants")
+def _plans_by_constants(least: str) -> Found:
+    return _plans(chosen(measured("single_node"), _one_node()[1], LEAST["single_node"]), least)
 
 
 def draw(folder: Path) -> tuple[Picture, ...]:
