@@ -26,7 +26,7 @@ def _count(
 ) -> Quantity:
     return Quantity(
         name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=1e9, default=default, optional=optional,
-        divides=divides,
+        divides=divides, whole=True,
     )  # fmt: skip
 
 
