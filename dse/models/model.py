@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dse.models.shared.spaces import Space
+from dse.models.shared.starts import Start
 from dse.models.shared.structure import Parts, Structure
 from dse.models.shared.sums import Held, Sum
 from dse.quantities import Quantity
@@ -64,6 +65,7 @@ class Model:
     ``hardware``: what a run keeps busy, on which its cost and its carbon rest (``dse.models.shared.economics``);
     empty: not said so. ``valid``: the range in which it was derived, as limits that are in force only where a
     question asks for it (``dse.models.shared.validity``); each is called like a metric that is a ratio <= 1 inside.
+    ``start``: the question of a starter file, where its numbers are not simply the defaults.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Model:
     extend: Callable[[Model, frozenset[str]], Model] | None = None
     hardware: tuple[Held, ...] = ()
     valid: tuple[ModelLimit, ...] = ()
+    start: Start | None = field(default=None, compare=False)
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

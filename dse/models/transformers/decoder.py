@@ -34,7 +34,9 @@ MOST = 1e12
 def count(name: str, symbol: str, meaning: str, source: str = SOURCE, **more: Any) -> Quantity:
     """Declare a count of at least one."""
     whole = more.pop("whole", True)
-    return Quantity(name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=MOST, whole=whole, **more)
+    return Quantity(
+        name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=MOST, whole=whole, **more
+    )
 
 
 OFF, ON = "off", "on"
