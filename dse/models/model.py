@@ -20,7 +20,8 @@ class ModelLimit:
     """A limit that belongs to a model: the equations return a ratio under this name that must be <= 1.
 
     ``always``: it says what a design is (shares come to one), so that it is part of no conflict. ``divides``: one
-    number divides another or does not (``arithmetic.divides``), so that the ratio is no measure of what is missing.
+    number divides another or does not (``arithmetic.divides``), so that the ratio is no measure of what is missing;
+    the names of the number to be divided, then of those whose product divides it.
     """
 
     name: str
@@ -28,7 +29,7 @@ class ModelLimit:
     meaning: str
     source: str
     always: bool = False
-    divides: bool = False
+    divides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

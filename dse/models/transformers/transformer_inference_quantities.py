@@ -123,8 +123,20 @@ LIMITS = (
         "a replica lies within a node; one processor where no links are stated",
         OURS,
     ),
-    ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", TENSOR, divides=True),
-    ModelLimit("layers_split", "P divides L", "pipeline_parallel divides layers", OURS, divides=True),
+    ModelLimit(
+        "heads_split",
+        "t divides a",
+        "tensor_parallel divides heads",
+        TENSOR,
+        divides=("heads", "tensor_parallel"),
+    ),
+    ModelLimit(
+        "layers_split",
+        "P divides L",
+        "pipeline_parallel divides layers",
+        OURS,
+        divides=("layers", "pipeline_parallel"),
+    ),
     ModelLimit("batch_split", "P <= B", "each stage has a sequence at least", OURS),
     ModelLimit("served", "ρ <= c", "there are places for the requests that arrive", QUEUE),
 )

@@ -168,11 +168,12 @@ VALID = (
 )
 LIMITS = (
     ModelLimit("memory_capacity", "M <= Mcap", "the first stage fits its memory", "data sheet"),
-    ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", f"{PIPELINE}, section 2.3", divides=True),
+    ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", f"{PIPELINE}, section 2.3",
+               divides=("heads", "tensor_parallel")),
     ModelLimit("layers_split", "p v divides L", "pipeline_parallel times interleaving divides layers",
-               f"{PIPELINE}, section 2.2", divides=True),
+               f"{PIPELINE}, section 2.2", divides=("layers", "pipeline_parallel", "interleaving")),
     ModelLimit("batch_split", "b d divides B", "micro_batch times data_parallel divides global_batch",
-               f"{PIPELINE}, section 3", divides=True),
+               f"{PIPELINE}, section 3", divides=("global_batch", "micro_batch", "data_parallel")),
     ModelLimit("schedule", "p divides m where v > 1", "stages of an interleaved pipeline divide its micro batches",
-               f"{PIPELINE}, section 2.2", divides=True),
+               f"{PIPELINE}, section 2.2", divides=("micro_batches", "pipeline_parallel")),
 )  # fmt: skip
