@@ -84,9 +84,10 @@ def decision(
         return _halved(reader, key, name, entry, base)
     if q.menu:
         return _picked(reader, key, name, entry, q)
-    asked, entry = entry.integer, _counted(entry, q)
+    asked, counts = entry.integer, q.whole and (entry.integer or "integer" not in entry.model_fields_set)
+    entry = entry.model_copy(update={"integer": True}) if counts else entry
     low, high = bounds(reader, key, entry, q, word_size)
-    made = Decision(name, low, high, entry.integer, base=base if base else None)
+    made = Decision(name, low, high, entry.integer, base=base if base else None, count=counts)
     if entry.values is not None:
         listed = _listed(reader, key, entry.values, q, word_size, made)
         return listed and replace(listed, integer=asked)
@@ -103,12 +104,6 @@ def decision(
         return replace(made, integer=asked, values=every, endless=True)
     # a menu of divisors is whole by itself
     return replace(made, integer=asked) if entry.divides else made
-
-
-def _counted(entry: Decide, q: Quantity) -> Decide:
-    """Return an entry with whole numbers only where it says nothing of them and the quantity counts things."""
-    asked = q.whole and "integer" not in entry.model_fields_set
-    return entry.model_copy(update={"integer": True}) if asked else entry
 
 
 def bounds(

@@ -45,7 +45,7 @@ def test_a_count_is_real_where_the_file_says_so() -> None:
 
 
 def test_lists_and_menus_of_counts_are_whole_by_themselves() -> None:
-    assert decided({"replicas": {"values": [1, 3]}}) == Decision("replicas", values=(1.0, 3.0))
+    assert decided({"replicas": {"values": [1, 3]}}) == Decision("replicas", values=(1.0, 3.0), count=True)
     assert (decided({"tensor_parallel": {"divides": "heads"}}).values or ())[:3] == (1.0, 2.0, 4.0)
     with pytest.raises(ScenarioError, match=r"(?s)2\.5 is no whole number.*list whole numbers only"):
         decided({"replicas": {"values": [1, 2.5]}})
@@ -76,3 +76,43 @@ def test_counts_without_an_end_have_an_answer_and_where_it_changes() -> None:
     limits = SERVING["limits"] | {"time_to_first_token": {"max": state.next_change * (1 + 1e-9)}}
     at = dse.solve(SERVING | {"limits": limits, "objective": {"minimize": "energy"}})
     assert at.objective == pytest.approx(state.next_objective, rel=1e-6)
+
+
+PLANS: dict[str, Any] = {
+    "model": "transformer_training",
+    "machine": "dgx-h100-bf16",
+    "given": {"layers": 40, "hidden": 5120, "heads": 40, "sequence": 4096, "global_batch": 1000}
+    | {"sequence_parallel": "on", "zero": "1"},
+    "decide": {
+        "tensor_parallel": {"min": 11, "max": 19},
+        "pipeline_parallel": {"powers_of": 2, "max": 16},
+        "data_parallel": {"values": [16, 32, 64]},
+        "micro_batch": {"values": [1, 2]},
+    },
+    "objective": {"minimize": "step_time"},
+}
+
+
+def test_conflicts_of_degrees_that_do_not_divide_are_proved() -> None:
+    """By hand: 40 has no divisor from 11 to 19, and 16, 32 or 64 times 1 or 2, a list each, does not divide 1000."""
+    answer = dse.solve(PLANS)
+    assert answer.status == "infeasible"
+    assert {frozenset(c) for c in answer.conflicts} == {
+        frozenset({"tensor_parallel", "heads_split"}),
+        frozenset({"batch_split"}),
+    }
+    assert "as far as" not in answer.certificate
+
+
+def test_the_degree_that_would_do_divides() -> None:
+    answer = dse.solve(PLANS | {"decide": PLANS["decide"] | {"data_parallel": {"values": [20, 40]}}})
+    assert answer.conflict["tensor_parallel"] in (10.0, 20.0)
+    assert "fractions" not in str(answer)
+
+
+def test_a_conflict_asks_for_whole_replicas() -> None:
+    """1.6 replicas would do, so that 2 are asked for."""
+    asked = SERVING | {"decide": {"replicas": {"max": 1}, "batch": {"max": 300}}}
+    answer = dse.solve(asked | {"limits": SERVING["limits"] | {"time_to_first_token": {"max": "20 ms"}}})
+    assert answer.status == "infeasible"
+    assert answer.conflict["replicas"] == 2.0
