@@ -27,7 +27,7 @@ class Quantity:
     the entries 1, 2, 3 ... that a whole number picks from. ``index``: which element of an indexed family this
     is, as (dimension, label) pairs; its name is then the family's with the labels behind, joined by dots.
     A decided quantity whose ``floor`` is 0 may be 0. ``open``: the ``minimum`` itself is outside the domain.
-    ``divides``: the input that a starter file lets it divide.
+    ``whole``: it counts things, so that it is decided in whole numbers unless a question says ``integer = false``.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Quantity:
     flags: tuple[str, ...] = ()
     menu: tuple[str, ...] = ()
     open: bool = False
-    divides: str = ""
+    whole: bool = False
     index: tuple[tuple[str, str], ...] = ()
 
     def at(self, **index: str) -> Quantity:

@@ -84,10 +84,13 @@ def decision(
         return _halved(reader, key, name, entry, base)
     if q.menu:
         return _picked(reader, key, name, entry, q)
+    asked, counts = entry.integer, q.whole and (entry.integer or "integer" not in entry.model_fields_set)
+    entry = entry.model_copy(update={"integer": True}) if counts else entry
     low, high = bounds(reader, key, entry, q, word_size)
-    made = Decision(name, low, high, entry.integer, base=base if base else None)
+    made = Decision(name, low, high, entry.integer, base=base if base else None, count=counts)
     if entry.values is not None:
-        return _listed(reader, key, entry.values, q, word_size, made)
+        listed = _listed(reader, key, entry.values, q, word_size, made)
+        return listed and replace(listed, integer=asked)
     if entry.powers_of is not None:
         least, most = box(q)
         # no power is 0, and a whole one is at least 1
@@ -98,8 +101,9 @@ def decision(
             reader.findings.add(key, wrong, "widen them")
             return None
         every = powers(entry.powers_of, min(low or least, least), max(high or most, most))
-        return replace(made, values=every, endless=True)
-    return made
+        return replace(made, integer=asked, values=every, endless=True)
+    # a menu of divisors is whole by itself
+    return replace(made, integer=asked) if entry.divides else made
 
 
 def bounds(

@@ -43,7 +43,8 @@ class Decision:
     domain, since bounds are limits of their own); ``choices``: names of categorical values; ``base``: the
     machine's own value that halvings count from (machine parameters only); ``endless``: the values go on beyond
     the domain's box (powers); ``menu``: where the values hang on given numbers (see ``scenarios.divisors``), what
-    returns them, by which ``values`` follow once a machine is chosen (None before).
+    returns them, by which ``values`` follow once a machine is chosen (None before). ``count``: it counts things, so
+    that it is whole by what it is; that is nobody's limit.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Decision:
     base: float | None = None
     endless: bool = False
     menu: Menu | None = None
+    count: bool = False
 
 
 @dataclass(frozen=True, slots=True)

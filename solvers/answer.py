@@ -17,6 +17,7 @@ from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
 from results.stores.trouble import StoreError
 from results.telling import families
+from results.telling.division import divisions
 from results.telling.limits import base_name
 from scenarios.question import Question
 from solvers import anchors, choices, designs, judgement
@@ -93,7 +94,9 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         menus=families.menus_of(question.model),
         whole=tuple(d.name for d in question.decide if d.integer),
         meanings={x.name: x.meaning for x in question.model.limits if x.name in solution.conflict},
-        unmeasured=tuple(x.name for x in question.model.limits if x.divides and x.name in solution.conflict),
+        divisions=divisions(
+            question.model.limits, {**question.given, **solution.metrics, **solution.variables}
+        ),
     )
 
 

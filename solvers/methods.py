@@ -110,7 +110,9 @@ def next_change(
         found = enumeration.optimum(asked, every)
         if found.status is not Status.OPTIMAL or found.bound is None:
             return None
-        relaxed = enumeration.optimum(with_limit(question, key, found.bound))
+        moved = with_limit(question, key, found.bound)
+        # with what must be better, without which there may be no end of designs to list
+        relaxed = enumeration.optimum(dataclasses.replace(moved, limits=(*moved.limits, better)))
     except OverflowError:  # a design that the answer does not depend on
         return None
     return None if relaxed.bound is None or not math.isfinite(relaxed.bound) else (found.bound, relaxed.bound)

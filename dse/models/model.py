@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dse.models.shared.spaces import Space
+from dse.models.shared.starts import Start
 from dse.models.shared.structure import Parts, Structure
 from dse.models.shared.sums import Held, Sum
 from dse.quantities import Quantity
@@ -19,7 +20,8 @@ class ModelLimit:
     """A limit that belongs to a model: the equations return a ratio under this name that must be <= 1.
 
     ``always``: it says what a design is (shares come to one), so that it is part of no conflict. ``divides``: one
-    number divides another or does not (``arithmetic.divides``), so that the ratio is no measure of what is missing.
+    number divides another or does not (``arithmetic.divides``), so that the ratio is no measure of what is missing;
+    the names of the number to be divided, then of those whose product divides it.
     """
 
     name: str
@@ -27,7 +29,7 @@ class ModelLimit:
     meaning: str
     source: str
     always: bool = False
-    divides: bool = False
+    divides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class Model:
     ``hardware``: what a run keeps busy, on which its cost and its carbon rest (``dse.models.shared.economics``);
     empty: not said so. ``valid``: the range in which it was derived, as limits that are in force only where a
     question asks for it (``dse.models.shared.validity``); each is called like a metric that is a ratio <= 1 inside.
+    ``start``: the question of a starter file, where its numbers are not simply the defaults.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Model:
     extend: Callable[[Model, frozenset[str]], Model] | None = None
     hardware: tuple[Held, ...] = ()
     valid: tuple[ModelLimit, ...] = ()
+    start: Start | None = field(default=None, compare=False)
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

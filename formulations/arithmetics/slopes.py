@@ -227,11 +227,15 @@ arithmetic.register_maximum(Slope)(maximum)
 arithmetic.register_reaches(Slope)(reaches)
 
 
-def _step(value: Interval, centre: Interval, of: Slope) -> Slope:
-    """A step function: flat where its value is certain, else nothing is known of its slope."""
+def _step(value: Interval, centre: Interval, *of: Slope) -> Slope:
+    """A step function: flat where its value is certain and along inputs that its arguments do not have.
+
+    Of its slope along others nothing is known.
+    """
     sure = value.lo >= value.hi
     slope = Interval(np.where(sure, 0.0, -np.inf), np.where(sure, 0.0, np.inf))
-    return Slope(value, centre, (slope,) * len(of.slopes), of.reach)
+    pairs = zip(*(x.slopes for x in of), strict=True)
+    return Slope(value, centre, tuple(ZERO if all(s is ZERO for s in k) else slope for k in pairs), of[0].reach)
 
 
 @arithmetic.pick.register(Slope)
@@ -254,7 +258,7 @@ def _pick(which: Slope, values: Sequence[Any]) -> Any:
 def _differs(a: Any, b: Any) -> Slope:
     first = a if isinstance(a, Slope) else b
     a, b = first.of(a), first.of(b)
-    return _step(arithmetic.differs(a.value, b.value), arithmetic.differs(a.centre, b.centre), first)
+    return _step(arithmetic.differs(a.value, b.value), arithmetic.differs(a.centre, b.centre), a, b)
 
 
 @arithmetic.uneven.register(Slope)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from results.telling.division import Division
 from results.uncertainty.fresh import Fresh
 
 
@@ -107,8 +108,8 @@ class Facts(ByValue):
     ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
     ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.
     ``menus``: what 1, 2, 3 ... pick in a number that picks from a menu. ``whole``: the variables that were to be
-    whole numbers. ``meanings``: what the model's own limits in a conflict say; ``unmeasured``: those that hold or do
-    not, by no factor.
+    whole numbers. ``meanings``: what the model's own limits in a conflict say; ``divisions``: of those by which
+    one number divides another, which numbers these are.
 
     ``measure``: what the objective is where something is uncertain ("mean of energy over 1024 samples"), and ``worlds``
     over how many worlds, each a ``world``: "sample", or "vertex" or "world" of a box. Over samples ``metrics`` are
@@ -150,7 +151,7 @@ class Facts(ByValue):
     menus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     whole: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
-    unmeasured: tuple[str, ...] = ()
+    divisions: Mapping[str, Division] = field(default_factory=dict)
     measure: str = ""
     worlds: int = 0
     world: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from results.telling import words
+from results.telling import division, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,6 +63,9 @@ def _together(family: str, limits: Mapping[str, LimitState]) -> tuple[str, ...]:
 
 
 def _row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
+    divided = solution.divisions.get(name)
+    if divided is not None and divided.known and words.own(solution, name):
+        return name, OWN, *_divided(state, divided), ""
     if words.own(solution, name):
         asked, reached = OWN, f"{words.percent(100 * state.value)} used"
     else:
@@ -71,3 +74,10 @@ def _row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
             words.value(state.value, state.unit),
         )
     return name, asked, reached, words.slack(state) + words.share(state), words.buys(solution, name, state)
+
+
+def _divided(state: LimitState, d: division.Division) -> tuple[str, str]:
+    """Say what divides what, and whether it does; a limit that says nothing of this design (0 of it) has no slack."""
+    if not state.value:
+        return "does not apply", ""
+    return division.reached(d), "holds" if d.holds else "violated"

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dse.quantities import show
+from results.telling import division
 from results.telling.facts import Status
 from results.telling.limits import base_name
 
@@ -148,8 +149,10 @@ def _would_do(solution: Facts, name: str, needed: float | None) -> str:
     if needed is None:
         return f"{said}{_no_value(solution, name)}{asked}"
     if own(solution, name):
-        factor = "" if name in solution.unmeasured else f", missed by a factor of {needed:.6g}"
-        return f"{said}the model's own limit{factor}"
+        if name in solution.divisions:
+            near = division.would_do(solution.divisions[name])
+            return f"{said}the model's own limit{f': {near}' if near else ''}"
+        return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
     if state is None:
         return _undivided(solution, name, value(needed, unit))
     return f"{SIGNS[state.side]} {_enough(needed, state)}{asked}"

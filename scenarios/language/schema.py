@@ -46,7 +46,8 @@ class Decide(Part):
     max: Number | None = None
     """Greatest value: an SI number or text with a unit."""
     integer: Flag = False
-    """Whole numbers only; with max_halvings, whole halvings only."""
+    """Whole numbers only; with max_halvings, whole halvings only. Unless set, whole for what the model says is a
+    count."""
     values: Values | None = None
     """The only values allowed: numbers, or names where the quantity is a choice among names."""
     powers_of: Count | None = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 
 from dse.models.model import Model
 from dse.models.shared.economics import ACCOUNTS, SHARED, refusal
+from dse.models.shared.starts import Start
 from dse.quantities import Quantity, examples
 
 EXAMPLES = {
@@ -55,6 +57,16 @@ LIMITS = {
 }
 
 
+UNCERTAIN = (
+    "# [uncertain]  # numbers that are not known for sure: what is best in each world, by `dse uncertainty`"
+)
+
+
+def shown_key(name: str) -> str:
+    """Write a name as the key of a table: quoted where it has a dot."""
+    return f'"{name}"' if "." in name else name
+
+
 def line(entry: str, comment: str) -> str:
     """Write an entry with its comment."""
     return f"{entry:<40}  # {comment}"
@@ -65,15 +77,23 @@ def about(q: Quantity) -> str:
     return f"{q.meaning} ({q.unit})" if q.unit else q.meaning
 
 
-def given(m: Model, q: Quantity) -> str:
-    """Write a value of an input; commented out where it may be left out."""
+def given(m: Model, q: Quantity, stated: Mapping[str, str] | None = None) -> str:
+    """Write a value of an input: the one ``stated``, else an example, commented out where it may be left out."""
+    own = (stated or {}).get(q.name)
     if q.choices:
-        value = " or ".join(f'"{c}"' for c in q.choices)
-        return line(f'{q.name} = "{q.default or q.choices[0]}"', f"{value}: {q.meaning}")
+        return line(f"{q.name} = {own or json.dumps(q.default or q.choices[0])}", choices(q))
+    if own is not None:
+        return line(f"{q.name} = {own}", about(q))
     value = EXAMPLES.get(q.name) or example(q)
     first = any(q.name == group[0] for group in m.one_of)
     start = "# " if q.default is not None or (q.optional and not first) else ""
     return line(f"{start}{q.name} = {value}", about(q))
+
+
+def choices(q: Quantity) -> str:
+    """Say what a quantity is, and which texts it may be where it is a choice among such."""
+    names = " or ".join(f'"{c}"' for c in q.choices)
+    return f"{names}: {q.meaning}" if names else about(q)
 
 
 def prices(m: Model) -> list[str]:
@@ -112,9 +132,16 @@ def objective(m: Model) -> str:
 def limits(metrics: Iterable[Quantity]) -> list[str]:
     """Write the limits of a starter: those that keep it where its theory holds, and others as comments."""
     every = list(metrics)
+    ranges = {q.name: f"{{ {RANGES[q.name]} }}" for q in every if q.name in RANGES}
+    return bounded(every, ranges, {q.name: f"{{ {LIMITS[q.name]} }}" for q in every if _limited(q)})
+
+
+def bounded(metrics: Iterable[Quantity], held: Mapping[str, str], kept: Mapping[str, str]) -> list[str]:
+    """Write limits on metrics: those ``held``, and as comments those that the answer keeps anyway."""
+    of = {q.name: q for q in metrics}
     return [
-        *(line(f"{q.name} = {{ {RANGES[q.name]} }}", about(q)) for q in every if q.name in RANGES),
-        *(line(f"# {q.name} = {{ {LIMITS[q.name]} }}", about(q)) for q in every if _limited(q)),
+        *(line(f"{name} = {bounds}", about(of[name])) for name, bounds in held.items()),
+        *(line(f"# {name} = {bounds}", about(of[name])) for name, bounds in kept.items()),
     ]
 
 
@@ -122,32 +149,38 @@ def _limited(q: Quantity) -> bool:
     return q.name in LIMITS and UNITS.get(q.name, q.unit) == q.unit
 
 
-def axis(metrics: Iterable[Quantity]) -> list[str]:
+def axis(metrics: Iterable[Quantity], start: Start | None = None) -> list[str]:
     """Write an axis of a dataset as comments: over a limit on time, or on power where there is no time."""
     timed = any(q.name == "time" for q in metrics)
     name, what, unit = ("deadline", "time", "s") if timed else ("budget", "power", "kW")
+    path, first, last, count = f"limits.{what}.max", f'"1 {unit}"', f'"100 {unit}"', 41
+    if start is not None and start.axis is not None:
+        name, path, first, last, count = start.axis
     return [
         f"# [sweep.{name}]  # an axis of a dataset, for `dse sweep`",
-        f'# path    = "limits.{what}.max"',
-        f'# start   = "1 {unit}"',
-        f'# stop    = "100 {unit}"',
-        "# num     = 41",
+        f'# path    = "{path}"',
+        f"# start   = {first}",
+        f"# stop    = {last}",
+        f"# num     = {count}",
         '# spacing = "log"',
         "# in place of these, several that change together, or the rows of a file:",
-        f'# paths = {{ "limits.{what}.max" = ["1 {unit}", "10 {unit}"] }}',
+        f'# paths = {{ "{path}" = [{first}, {last}] }}',
         '# table = "points.csv"',
-        f'# columns = {{ "limits.{what}.max" = "{what}" }}',
+        f'# columns = {{ "{path}" = "{name}" }}',
     ]
 
 
-def uncertain(given: Iterable[Quantity]) -> list[str]:
+def uncertain(given: Iterable[Quantity], start: Start | None = None) -> list[str]:
     """Write the first given number of a starter that can be uncertain, as comments; nothing without one."""
+    if start is not None:
+        told = [f"# {shown_key(n)} = {spread}" for n, spread in start.uncertain.items()]
+        return told and [UNCERTAIN, *told]
     first = next((q for q in given if q.name in EXAMPLES and EXAMPLES[q.name][:1] != '"'), None)
     if first is None:
         return []
     value = float(EXAMPLES[first.name])
     return [
-        "# [uncertain]  # numbers that are not known for sure: what is best in each world, by `dse uncertainty`",
+        UNCERTAIN,
         line(
             f"# {first.name} = {{ uniform = [{0.8 * value:g}, {1.2 * value:g}] }}",
             "also: normal, lognormal, values",

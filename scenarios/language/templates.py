@@ -16,6 +16,8 @@ from scenarios.language.starters import starter, table_lines
 from scenarios.language.template_lines import (
     about,
     axis,
+    bounded,
+    choices,
     given,
     limits,
     line,
@@ -25,7 +27,9 @@ from scenarios.language.template_lines import (
     uncertain,
 )
 
-_FAVOURITE = "jaketown"
+# the first of the catalogue to try: of the papers, and of those of hierarchies such as can be bought
+_FAVOURITES = ("jaketown", "platform-atom", "platform-cortex-a8", "platform-gpu")
+_WORTH_HALVING = ("energy_per_flop", "time_per_word", "time_per_flop")
 
 
 def json_schema() -> dict[str, Any]:
@@ -75,13 +79,16 @@ def template(model: str) -> str:
         return "\n".join(_fitted(model, m, fit)) + "\n"
     if m.structure is not None and not m.structure.optional:
         return starter(m, m.structure)
-    decided = [q for q in m.inputs if _is_resource(q)]
+    start = m.start
+    decide = start.decide if start else {q.name: _range(q) for q in m.inputs if _is_resource(q)}
+    decided = [q for q in m.inputs if q.name in decide]
     fixed = [q for q in m.inputs if q not in decided]
+    among = decide.get("machine", "") if start or decided else f"{{ values = {_machines(m)} }}"
     waived = ", ".join(f'"{x.name}"' for x in m.limits)
     lines = [
-        f'title   = "Least {objective(m)}: {m.title}"',
+        f'title   = "{start.title if start else f"Least {objective(m)}: {m.title}"}"',
         line(f'model   = "{m.name}"', m.source),
-        *([line(f"machine = {_machine(m)}", _about_machine(m))] if decided else []),
+        *([] if among else [line(f"machine = {start.machine if start else _machine(m)}", _about_machine(m))]),
         *([line(f"# waive = [{waived}]", "the model's own limits, to set aside")] if waived else []),
         *(
             [line("# valid = true", "to stay inside the range in which the model was derived")]
@@ -90,25 +97,25 @@ def template(model: str) -> str:
         ),
         "",
         "[given]   # SI numbers, or text with a unit",
-        *(given(m, q) for q in fixed),
+        *(given(m, q, start.given if start else None) for q in fixed),
         *prices(m),
         *(row for table in (m.structure.tables if m.structure else ()) for row in table_lines(table)),
         "",
         "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of, divides",
-        *(line(f"{q.name} = {_range(q)}", about(q)) for q in decided),
-        *([] if decided else [f"machine = {{ values = {_machines(m)} }}"]),
-        '# "machine.energy_per_flop" = { max_halvings = 10 }',
+        *([line(f"machine = {among}", "`dse machines` lists them")] if among else []),
+        *(line(f"{q.name} = {decide[q.name]}", choices(q)) for q in decided),
+        *(f'# "machine.{n}" = {{ max_halvings = 10 }}' for n in _halved(m)),
         "",
         "[objective]  # or maximize; a list of metrics asks for a Pareto front",
-        f'minimize = "{objective(m)}"',
+        f'minimize = "{start.minimize if start else objective(m)}"',
         ties(m),
         "",
         "[limits]  # min or max of a metric or a decided quantity",
-        *limits(m.metrics),
+        *(bounded(m.metrics, start.limits, start.kept) if start else limits(m.metrics)),
         "",
-        *axis(m.metrics),
+        *axis(m.metrics, start),
         "",
-        *uncertain(fixed),
+        *uncertain(fixed, start),
     ]
     return "\n".join(lines) + "\n"
 
@@ -140,13 +147,16 @@ def _fitted(name: str, m: Model, fit: Fitted) -> Iterator[str]:
 
 
 def _is_resource(q: Quantity) -> bool:
-    return bool(q.divides) or q.name.endswith(("processors", "memory", "nodes", "cores"))
+    return q.name.endswith(("processors", "memory", "nodes", "cores"))
 
 
 def _range(q: Quantity) -> str:
-    if q.divides:
-        return f'{{ divides = "{q.divides}" }}'
     return "{ min = 1, max = 4096 }" if not q.unit else "{}"
+
+
+def _halved(m: Model) -> list[str]:
+    """Return the first parameter of the model's machines that is worth halving, if it has one of these."""
+    return [n for n in _WORTH_HALVING if any(q.name == n for q in m.machine)][:1]
 
 
 def _needed(m: Model) -> list[Quantity]:
@@ -160,7 +170,7 @@ def _fitting(m: Model) -> list[str]:
     """Return the machines of the catalogue that have what the model needs, the favourite first."""
     needed = {q.name for q in _needed(m)}
     found = [x.name for x in machines.every() if needed <= x.parameters.keys()]
-    return sorted(found, key=lambda n: n != _FAVOURITE)
+    return sorted(found, key=lambda n: _FAVOURITES.index(n) if n in _FAVOURITES else len(_FAVOURITES))
 
 
 def _machines(m: Model) -> str:
@@ -175,6 +185,6 @@ def _machine(m: Model) -> str:
     needed, fitting = _needed(m), _fitting(m)
     if fitting:
         return f'"{fitting[0]}"'
-    own = machines.get(_FAVOURITE).parameters
+    own = machines.get(_FAVOURITES[0]).parameters
     lacking = ", ".join(f'{q.name} = "{examples(q.unit)[0]}"' for q in needed if q.name not in own)
-    return f'{{ base = "{_FAVOURITE}", {lacking} }}'
+    return f'{{ base = "{_FAVOURITES[0]}", {lacking} }}'

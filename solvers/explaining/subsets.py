@@ -20,6 +20,7 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.evaluation import RowKey
 from formulations.program import is_linear, program
 from results.solution import Status
+from scenarios import divisors
 from scenarios.question import Decision, Objective, Question
 from solvers import box_search, boxes, designs, enumeration, interval
 from solvers.boxes import FEASIBLE
@@ -116,9 +117,12 @@ def _with_menus(question: Question) -> Question:
 
 
 def _freed(d: Decision) -> Decision:
-    """Return a decision without the bounds that the user gave, and without its gaps; a menu of divisors stays."""
+    """Return a decision without the bounds that the user gave, and without its gaps.
+
+    A menu of divisors stays, and so do whole numbers of what counts things.
+    """
     free = replace(d, minimum=None, maximum=None)
-    return free if d.menu is not None else replace(free, integer=False, values=None)
+    return free if d.menu is not None else replace(free, integer=d.count, values=None)
 
 
 def conflicts(question: Question) -> Conflicts:
@@ -186,9 +190,40 @@ def _known(question: Question, names: tuple[str, ...]) -> Known:
 
 def _searched(question: Question, free: Collection[str]) -> Codes:
     """Whether the other limits of one question can hold together."""
-    relaxed = without(question, free)
+    relaxed = _dividing(without(question, free))
+    every = designs.grid(relaxed)
+    if every is not None and every.size <= designs.OUTRIGHT:
+        found = enumeration.optimum(replace(relaxed, objectives=()), every)
+        return np.array([MET if found.x is not None else CONFLICT], np.int8)
     where = boxes.space(relaxed)
     return box_search.feasible(relaxed, where, where.low[None], where.high[None])
+
+
+def _dividing(question: Question) -> Question:
+    """Return a question whose counts are the divisors of what they have to divide, by limits that are in force.
+
+    Of whole numbers whose product divides another one each divides it.
+    """
+    decided = {d.name: d for d in question.decide}
+
+    def whole(name: str) -> bool:
+        number = question.given.get(name)
+        return decided[name].count if name in decided else isinstance(number, float) and number.is_integer()
+
+    for x in question.model.limits:
+        number = question.given.get(x.divides[0]) if x.divides and x.name not in question.waive else None
+        if not isinstance(number, float) or not number.is_integer() or not 1 <= number <= divisors.LARGEST:
+            continue
+        parts = [n for n in x.divides[1:] if n in decided and decided[n].choices is None]
+        if not all(map(whole, x.divides[1:])):
+            continue
+        menu = divisors.divisors(int(number))
+        for name in parts:
+            d = decided[name]
+            values = menu if d.values is None else tuple(v for v in d.values if v in menu)
+            # without one that divides, its values break the limit as they are
+            decided[name] = replace(d, integer=False, values=values, endless=False) if values else d
+    return replace(question, decide=tuple(decided[d.name] for d in question.decide))
 
 
 def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int, int]) -> NDArray[np.int64]:
@@ -212,7 +247,8 @@ def _not_allowed(t: Table, names: Sequence[str]) -> NDArray[np.int64]:
         if not d.integer or d.menu is not None:
             values = np.array(d.values)
             allowed = values[np.abs(x[:, None] - values).argmin(1)]
-        free = d.name in names and d.menu is None
+        # half a replica is no design
+        free = d.name in names and d.menu is None and not d.count
         bit = 1 << names.index(d.name) if free else (1 << len(names)) - 1
         masks |= np.where(np.abs(allowed - x) <= 1e-9 * np.abs(allowed), 0, bit)
     return masks
@@ -220,7 +256,7 @@ def _not_allowed(t: Table, names: Sequence[str]) -> NDArray[np.int64]:
 
 def _gaps(d: Decision) -> bool:
     """Whether its gaps are what the user asked for: a menu of divisors says what the number is."""
-    return d.menu is None and (d.integer or d.values is not None)
+    return d.menu is None and (d.values is not None or (d.integer and not d.count))
 
 
 def value_that_would_do(question: Question, name: str) -> float | None:
@@ -229,7 +265,8 @@ def value_that_would_do(question: Question, name: str) -> float | None:
     For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
     numbers, powers or listed values kept; only where none of them does, to the least value of any kind.
     """
-    for relaxed, goal in relaxations(question, name):
+    for freed, goal in relaxations(question, name):
+        relaxed = _dividing(freed)
         found = solve(replace(relaxed, objectives=(goal,)))
         if found.x is not None:
             x = {d.name: np.array(found.x[d.name]) for d in question.decide}
@@ -268,7 +305,7 @@ def _moved(d: Decision) -> list[tuple[Decision, Objective]]:
     if d.minimum is not None:
         out.append((replace(d, minimum=None), up))
     if _gaps(d):
-        out.append((replace(d, integer=False, values=None, minimum=None, maximum=None), down))
+        out.append((replace(d, integer=d.count, values=None, minimum=None, maximum=None), down))
     return out
 
 

@@ -164,7 +164,7 @@ def test_a_number_of_the_file_s_own_may_divide() -> None:
 
 def test_a_starter_file_lets_degrees_divide() -> None:
     text = template("transformer_training")
-    assert 'tensor_parallel = { divides = "heads" }' in text
+    assert 'pipeline_parallel = { divides = "layers" }' in text
     assert dse.solve(tomllib.loads(text)).status == "optimal"
 
 

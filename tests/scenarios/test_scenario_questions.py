@@ -2,6 +2,7 @@
 
 import math
 import re
+import tomllib
 from typing import Any
 
 import pytest
@@ -194,6 +195,33 @@ def test_every_commented_limit_of_a_template_may_be_uncommented(model: str) -> N
         (limit,) = [x for x in asked.limits if x.name == line.split()[0]]
         value = answer.metrics[limit.name]
         assert (limit.minimum or 0) <= value <= (limit.maximum or math.inf), line
+
+
+@pytest.mark.parametrize("model", models.names())
+def test_the_halving_of_a_template_may_be_uncommented(model: str) -> None:
+    """It names a parameter that the model and its machines have; a model without such a one has no such line."""
+    text = template(model)
+    line = re.search(r'^# ("machine\.\w+" = \{ max_halvings = 10 \})$', text, re.MULTILINE)
+    if line is None:
+        return
+    bought = re.sub(r"^machine = \{ values = \[(.*?),.*$", "", text, count=1, flags=re.MULTILINE)
+    first = re.search(r"^machine = \{ values = \[(.*?),", text, re.MULTILINE)
+    text = text if first is None else bought.replace("[given]", f"machine = {first[1]}\n\n[given]", 1)
+    assert question(from_text(text.replace("[decide]", f"[decide]\n{line[1]}", 1))).decide
+
+
+@pytest.mark.parametrize("model", ["transformer_training", "transformer_inference"])
+def test_starters_about_decoders_are_worth_asking(model: str) -> None:
+    """A public decoder in two bytes a number, a plan of several parts that a limit holds, and a next best."""
+    text = template(model)
+    answer = dse.solve(from_text(text))
+    assert answer.status == "optimal"
+    assert answer.next_best is not None
+    assert len(answer.variables) >= 4
+    assert 6e9 < answer.metrics["parameters"] < 8e10
+    assert any(x.binding for x in answer.limits.values())
+    chosen = answer.variables.get("machine") or tomllib.loads(text)["machine"]
+    assert machines.get(str(chosen)).parameters["word_size"] == 2
 
 
 PRICED = re.compile(

@@ -134,6 +134,8 @@ def domain(q: Quantity, unknown: Unknown | None = None) -> str:
         text = f"{'above' if q.open else 'at least'} {q.minimum:g}"
     if q.default is not None:
         text += f"; default {q.default if isinstance(q.default, str) else format(q.default, '.6g')}"
+    if q.whole:
+        text += "; whole where decided"
     if unknown is not None:
         return f"{text}; decided unless given{', in whole numbers' if unknown.integer else ''}"
     return text + ("; may be absent" if q.optional else "")

@@ -150,7 +150,7 @@ AREA = (
         ceiling=1e6,
     ),
     _q("die_area", "n_apd", "m^2", "area of one die of a stack", f"{SOURCE} (27)", optional=True),
-    _count("stacked_dies", "n_stack", "layers of a stack of dies", f"{SOURCE} (27)", default=1.0),
+    _count("stacked_dies", "n_stack", "layers of a stack of dies", f"{SOURCE} (27)", default=1.0, whole=True),
     _share("power_via_share", "F_PwrTSV", "share of the area that vias for power take", f"{SOURCE} (27)"),
     _share("signal_via_share", "F_IoTSV", "share of the area that vias for signals take", f"{SOURCE} (27)"),
 )
@@ -185,7 +185,7 @@ IO_MODEL = (
     ),
     _q("io_rate_unit", "", "byte/s", "unit of the bit rate in (21)", f"{SOURCE} (21)", 1e9 / 8),
 )
-_COUNT = _count("count", "n", "", f"{SOURCE}, 4.1", default=1.0)
+_COUNT = _count("count", "n", "", f"{SOURCE}, 4.1", default=1.0, whole=True)
 _COUNTED = {
     "core": "instructions that one core issues per cycle",
     "die": "cores of one die",
@@ -214,7 +214,7 @@ EVERY_LEVEL = (
         _TABLE3,
         optional=True,
     ),
-    _q("io_pins", "n_io", "", "signal pins of one unit of the level", _TABLE3, optional=True),
+    _q("io_pins", "n_io", "", "signal pins of one unit of the level", _TABLE3, optional=True, whole=True),
     _q(
         "data_energy",
         "K_dmoPwr",
@@ -259,7 +259,7 @@ UPPER_LEVELS = (
     ),
     _q("glue_power", "P_glu", "W", "power of one unit besides all else", f"{SOURCE} (19)", 0.0),
     _q("supply_resistance", "R_supply", "ohm", "resistance of one supply pin", f"{SOURCE} (20)", 0.0),
-    _count("supply_pins", "n_supply", "supply pins of one unit", f"{SOURCE} (20)", default=1.0),
+    _count("supply_pins", "n_supply", "supply pins of one unit", f"{SOURCE} (20)", default=1.0, whole=True),
     _q(
         "supply_voltage",
         "V",

@@ -33,7 +33,10 @@ MOST = 1e12
 
 def count(name: str, symbol: str, meaning: str, source: str = SOURCE, **more: Any) -> Quantity:
     """Declare a count of at least one."""
-    return Quantity(name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=MOST, **more)
+    whole = more.pop("whole", True)
+    return Quantity(
+        name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=MOST, whole=whole, **more
+    )
 
 
 OFF, ON = "off", "on"

@@ -73,6 +73,7 @@ from dse.models.transformers.transformer_operators import (
     own_cache,
     together,
 )
+from dse.models.transformers.transformer_starts import SERVING
 
 # what keeps a wait finite where all places are taken, and a logarithm where none is
 LEAST_FREE, TINY = 1e-6, 1e-15
@@ -214,5 +215,6 @@ TRANSFORMER_INFERENCE = Model(
     notes=__doc__ or "",
     sums=SUMS,
     hardware=(held("processors", "devices"),),
+    start=SERVING,
     valid=VALID,
 )

@@ -27,8 +27,9 @@ def _bytes(name: str, symbol: str, meaning: str) -> Quantity:
 
 INPUTS = (
     *DECODER,
-    count("prompt", "S", "tokens of a request's prompt"),
-    count("output", "O", "tokens that a request generates"),
+    # means over requests, which need not be whole
+    count("prompt", "S", "tokens of a request's prompt", whole=False),
+    count("output", "O", "tokens that a request generates", whole=False),
     count("batch", "B", "sequences that a replica works on at the same time", OURS),
     count("tensor_parallel", "t", "processors that share each layer", TENSOR, default=1.0),
     count("pipeline_parallel", "P", "stages of layers, one after the other", OURS, default=1.0),
@@ -46,7 +47,7 @@ INPUTS = (
     Quantity("request_rate", "λ", "1/s", "requests that arrive; absent: as many as can be served", QUEUE,
              floor=1e-9, ceiling=1e12, optional=True, open=True),
     count("tokens", "D", "generated tokens of the run, to which time, energy, cost and carbon belong", OURS,
-          default=1e6),
+          default=1e6, whole=False),
 )  # fmt: skip
 
 _OF = {q.name: q for q in (*two_level.MACHINE, *distributed.MACHINE, *roofline.MACHINE)}
@@ -122,8 +123,20 @@ LIMITS = (
         "a replica lies within a node; one processor where no links are stated",
         OURS,
     ),
-    ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", TENSOR, divides=True),
-    ModelLimit("layers_split", "P divides L", "pipeline_parallel divides layers", OURS, divides=True),
+    ModelLimit(
+        "heads_split",
+        "t divides a",
+        "tensor_parallel divides heads",
+        TENSOR,
+        divides=("heads", "tensor_parallel"),
+    ),
+    ModelLimit(
+        "layers_split",
+        "P divides L",
+        "pipeline_parallel divides layers",
+        OURS,
+        divides=("layers", "pipeline_parallel"),
+    ),
     ModelLimit("batch_split", "P <= B", "each stage has a sequence at least", OURS),
     ModelLimit("served", "ρ <= c", "there are places for the requests that arrive", QUEUE),
 )

@@ -22,11 +22,10 @@ def _count(
     default: float | None = None,
     *,
     optional: bool = False,
-    divides: str = "",
 ) -> Quantity:
     return Quantity(
         name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=1e9, default=default, optional=optional,
-        divides=divides,
+        whole=True,
     )  # fmt: skip
 
 
@@ -52,9 +51,9 @@ INPUTS = (
     Quantity("tokens", "D", "", "tokens of the run; absent: the run is one step", OURS, minimum=1.0, floor=1.0,
              ceiling=1e18, optional=True),
     _count("micro_batch", "b", "sequences of a micro batch", f"{ACTIVATIONS}, Table 1", 1.0),
-    _count("data_parallel", "d", "replicas of the model", f"{PIPELINE}, section 2", 1.0, divides="global_batch"),
-    _count("tensor_parallel", "t", "devices that share each layer", f"{ACTIVATIONS}, Table 1", 1.0, divides="heads"),
-    _count("pipeline_parallel", "p", "stages of the pipeline", f"{ACTIVATIONS}, Table 1", 1.0, divides="layers"),
+    _count("data_parallel", "d", "replicas of the model", f"{PIPELINE}, section 2", 1.0),
+    _count("tensor_parallel", "t", "devices that share each layer", f"{ACTIVATIONS}, Table 1", 1.0),
+    _count("pipeline_parallel", "p", "stages of the pipeline", f"{ACTIVATIONS}, Table 1", 1.0),
     _count("interleaving", "v", "parts of the model on each stage", f"{PIPELINE}, section 2.2", 1.0),
     _text("sequence_parallel", "whether what is not in tensor parallelism is split along the sequence",
           f"{ACTIVATIONS}, section 4.2.2", (OFF, ON), OFF),
@@ -169,11 +168,12 @@ VALID = (
 )
 LIMITS = (
     ModelLimit("memory_capacity", "M <= Mcap", "the first stage fits its memory", "data sheet"),
-    ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", f"{PIPELINE}, section 2.3", divides=True),
+    ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", f"{PIPELINE}, section 2.3",
+               divides=("heads", "tensor_parallel")),
     ModelLimit("layers_split", "p v divides L", "pipeline_parallel times interleaving divides layers",
-               f"{PIPELINE}, section 2.2", divides=True),
+               f"{PIPELINE}, section 2.2", divides=("layers", "pipeline_parallel", "interleaving")),
     ModelLimit("batch_split", "b d divides B", "micro_batch times data_parallel divides global_batch",
-               f"{PIPELINE}, section 3", divides=True),
+               f"{PIPELINE}, section 3", divides=("global_batch", "micro_batch", "data_parallel")),
     ModelLimit("schedule", "p divides m where v > 1", "stages of an interleaved pipeline divide its micro batches",
-               f"{PIPELINE}, section 2.2", divides=True),
+               f"{PIPELINE}, section 2.2", divides=("micro_batches", "pipeline_parallel")),
 )  # fmt: skip

@@ -69,6 +69,7 @@ from dse.models.transformers.transformer_quantities import (
     SELECTIVE,
     VALID,
 )
+from dse.models.transformers.transformer_starts import TRAINING
 
 # kernels that a layer's forward pass launches: products, norms, sums, masks, casts
 KERNELS = 30.0
@@ -270,5 +271,6 @@ TRANSFORMER_TRAINING = Model(
     sums=SUMS,
     work=("flops", "steps"),
     hardware=(held("devices", "devices"),),
+    start=TRAINING,
     notes=f"{__doc__}\n## A layer\n\n{layer.__doc__}",
 )

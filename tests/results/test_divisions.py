@@ -1,0 +1,80 @@
+"""Limits by which one number divides another say which numbers these are, not a percentage."""
+
+from typing import Any
+
+import pytest
+
+import dse
+from dse.models.model import ModelLimit
+from results.telling import division
+from results.telling.division import Division
+
+PLAN: dict[str, Any] = {
+    "model": "transformer_training",
+    "machine": "dgx-h100-bf16",
+    "given": {"layers": 40, "hidden": 5120, "heads": 40, "sequence": 4096, "global_batch": 96, "zero": "1"}
+    | {"recomputation": "selective", "sequence_parallel": "on", "tensor_parallel": 8, "pipeline_parallel": 2},
+}
+
+
+def told(**given: Any) -> str:
+    return str(dse.solve(PLAN | {"given": PLAN["given"] | given}))
+
+
+def cells(text: str, name: str) -> list[str]:
+    """The line of a limit in the table of limits, blanks put together."""
+    line = next(x for x in reversed(text.splitlines()) if x.split()[:1] == [name])
+    return line.split("model's own")[1].split()
+
+
+def test_what_divides_is_said_with_its_numbers() -> None:
+    text = told(data_parallel=4, micro_batch=2)
+    assert cells(text, "heads_split") == ["8", "divides", "40", "holds"]
+    assert cells(text, "layers_split") == ["2", "divides", "40", "holds"]
+    assert cells(text, "batch_split") == ["8", "divides", "96", "holds"]
+    assert cells(text, "schedule") == ["does", "not", "apply"]
+
+
+def test_what_does_not_divide_is_said_with_what_would_do() -> None:
+    text = told(tensor_parallel=16)
+    assert "40 is not divisible by 16; 10 and 20 would do" in " ".join(text.split())
+    assert cells(text, "heads_split") == ["16", "does", "not", "divide", "40", "violated"]
+
+
+def test_of_a_product_the_product_is_said() -> None:
+    text = told(interleaving=3)
+    assert cells(text, "layers_split") == ["6", "does", "not", "divide", "40", "violated"]
+    assert "40 is not divisible by 6; 5 and 8 would do" in " ".join(text.split())
+
+
+def test_where_degrees_are_decided_the_divisors_are_listed() -> None:
+    asked = PLAN | {
+        "given": {n: v for n, v in PLAN["given"].items() if n != "tensor_parallel"},
+        "decide": {"tensor_parallel": {"values": [3, 6, 12]}},
+        "objective": {"minimize": "step_time"},
+    }
+    answer = dse.solve(asked)
+    assert answer.status == "infeasible"
+    assert "40 has the divisors 1, 2, 4, 5, 8, 10, 20, 40" in " ".join(str(answer).split())
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "holds", "text"),
+    [
+        (64.0, 16.0, True, ""),
+        (64.0, 12.0, False, "64 is not divisible by 12; 8 and 16 would do"),
+        (8.0, 16.0, False, "8 is not divisible by 16; 8 would do"),
+        (40.5, 8.0, False, ""),
+        (None, 8.0, False, ""),
+    ],
+)
+def test_next_to_what_does_not_divide(whole: float | None, part: float, holds: bool, text: str) -> None:
+    found = Division(whole, part)
+    assert found.holds == holds
+    assert holds or division.would_do(found) == text
+
+
+def test_only_limits_that_divide_have_numbers() -> None:
+    limits = (ModelLimit("a", "", "", ""), ModelLimit("b", "", "", "", divides=("n", "k", "l")))
+    assert division.divisions(limits, {"n": 24.0, "k": 2.0, "l": 3.0}) == {"b": Division(24.0, 6.0)}
+    assert division.divisions(limits, {"n": "many", "k": 2.0}) == {"b": Division(None, None)}
