@@ -19,8 +19,9 @@ the caches of all B sequences at their full length, S + O tokens and at most a p
 activations of one prompt, S (2 h + (matrices) f/t) ba. All of it fits ``memory_share`` of the capacity.
 
 **Energy.** Flops, bytes and what links carry cost as the machine says, constant power is drawn by all processors
-all the time. Where fewer requests arrive than could be served, batches are taken to be full and steps to follow each
-other all the same, which is an upper bound.
+all the time. Flops are those of the tokens that are served. Where fewer requests arrive than could be served, bytes
+and messages are counted as if replicas made step after step in full batches all the same. That is an estimate, no
+bound: steps of smaller batches move fewer bytes each, but follow each other faster.
 
 **Queue.** Requests arrive at random (Poisson) with the rate λ, and take any free place of any replica, each for
 O TPOT on average: M/M/c with the load ρ = λ O TPOT and its share u = ρ/c of the places. Erlang's probability to wait
@@ -52,7 +53,8 @@ from dse.models.arithmetic import divides, exp, log, maximum
 from dse.models.model import Model
 from dse.models.shared.sums import held
 from dse.models.shared.totals import totals
-from dse.models.transformers.decoder import Decoder, decoder, linked
+from dse.models.transformers.collectives import linked
+from dse.models.transformers.decoder import Decoder, decoder
 from dse.models.transformers.transformer_inference_quantities import (
     INPUTS,
     LIMITS,
@@ -70,7 +72,6 @@ from dse.models.transformers.transformer_operators import (
     Widths,
     head,
     layer,
-    own_cache,
     together,
 )
 
@@ -118,6 +119,7 @@ def equations(g: Any) -> Mapping[str, Any]:
         "checked_tensor": t / MEASURED_TENSOR,
         "within_node": t * stages / (g.machine.processors_per_node if linked(g) else 1.0),
         "heads_split": divides(t, d.heads),
+        **d.kv_split(t),
         "layers_split": divides(stages, d.layers),
         "batch_split": stages / batch,
     }
@@ -145,8 +147,10 @@ def _rates(g: Any, service: Any, cycle: Cost, prefill_time: Any) -> dict[str, An
         cycles = g.tokens / (g.batch * g.output)
         queue = {"wait": 0.0 * service, "wait_probability": 0.0 * places / places}
     constant = devices * g.machine.constant_power * time
-    spent = [cycles * cycle.flop_energy, cycles * cycle.data_energy, cycles * cycle.link_energy]
-    energy, flops = spent[0] + spent[1] + spent[2] + constant, cycles * cycle.flops
+    # each sequence has its flops, in whatever batch; a cycle is of g.batch sequences
+    served = g.tokens / (g.batch * g.output)
+    spent = [served * cycle.flop_energy, cycles * cycle.data_energy, cycles * cycle.link_energy]
+    energy, flops = spent[0] + spent[1] + spent[2] + constant, served * cycle.flops
     found = totals(time, energy, flops)
     return {
         **found,
@@ -187,9 +191,11 @@ def _memory(g: Any, d: Decoder) -> dict[str, Any]:
     t, stages = g.tensor_parallel, g.pipeline_parallel
     # one stage has embedding and head, of several the first has the one, the last the other
     words = d.word_weights if d.tied else maximum(1.0, 3.0 - stages) * d.word_weights
-    weights = (d.layers / stages * d.layer_weights + words) / t * g.parameter_bytes
+    # norms are split as matrices are: they do not count
+    layers = d.layers / stages * (d.own_matrices(t) + 2.0 * d.hidden / t)
+    weights = (layers + words / t) * g.parameter_bytes
     tokens = g.prompt + g.output + (g.page - 1.0)
-    cache = g.batch * tokens * own_cache(d, t) * (d.layers / stages) * g.cache_bytes
+    cache = g.batch * tokens * d.own_cache(t) * (d.layers / stages) * g.cache_bytes
     activations = g.prompt * (2.0 * d.hidden + d.matrices * d.ffn / t) * g.activation_bytes
     memory = weights + cache + activations
     capacity = g.machine.memory_capacity / g.word * g.machine.word_size

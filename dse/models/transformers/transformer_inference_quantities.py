@@ -9,7 +9,8 @@ from dse.models.algorithms import distributed, two_level
 from dse.models.model import ModelLimit
 from dse.models.platforms import roofline
 from dse.models.shared.sums import sum_of
-from dse.models.transformers.decoder import DECODER, count
+from dse.models.transformers.decoder import KV_SPLIT, OFF, count
+from dse.models.transformers.decoder import inputs as decoder_inputs
 from dse.quantities import Quantity
 
 OURS = "our addition"
@@ -26,7 +27,7 @@ def _bytes(name: str, symbol: str, meaning: str) -> Quantity:
 
 
 INPUTS = (
-    *DECODER,
+    *decoder_inputs(tied=OFF),
     count("prompt", "S", "tokens of a request's prompt"),
     count("output", "O", "tokens that a request generates"),
     count("batch", "B", "sequences that a replica works on at the same time", OURS),
@@ -123,6 +124,7 @@ LIMITS = (
         OURS,
     ),
     ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", TENSOR, divides=True),
+    KV_SPLIT,
     ModelLimit("layers_split", "P divides L", "pipeline_parallel divides layers", OURS, divides=True),
     ModelLimit("batch_split", "P <= B", "each stage has a sequence at least", OURS),
     ModelLimit("served", "ρ <= c", "there are places for the requests that arrive", QUEUE),
