@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dse.models.arithmetic import divides, maximum, minimum
+from dse.models.arithmetic import maximum, minimum, uneven
 from dse.models.model import ModelLimit
 from dse.quantities import Quantity
 
@@ -116,11 +116,11 @@ class Decoder:
         return self.hidden * (2.0 * queries + cache) + self.matrices * self.hidden * ffn
 
     def kv_split(self, tensor: Any) -> dict[str, Any]:
-        """Return the ratio of ``KV_SPLIT`` by its name, nothing where kv_heads was not stated."""
+        """Return the ratio of ``KV_SPLIT`` by its name, 0 where it holds; nothing where kv_heads was not stated."""
         if not self.grouped:
             return {}
         few, many = minimum(self.kv_heads, tensor), maximum(self.kv_heads, tensor)
-        return {KV_SPLIT.name: maximum(divides(self.kv_heads, self.heads), divides(few, many))}
+        return {KV_SPLIT.name: 2.0 * (uneven(self.heads / self.kv_heads) + uneven(many / few))}
 
     @property
     def word_weights(self) -> Any:
