@@ -64,6 +64,8 @@ class Model:
     ``hardware``: what a run keeps busy, on which its cost and its carbon rest (``dse.models.shared.economics``);
     empty: not said so. ``valid``: the range in which it was derived, as limits that are in force only where a
     question asks for it (``dse.models.shared.validity``); each is called like a metric that is a ratio <= 1 inside.
+    ``checked``: the metric that says whether answers were checked near a design; where it is named, answers also say
+    where the numbers of their machine come from.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Model:
     extend: Callable[[Model, frozenset[str]], Model] | None = None
     hardware: tuple[Held, ...] = ()
     valid: tuple[ModelLimit, ...] = ()
+    checked: str = ""
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

@@ -309,6 +309,7 @@ TRANSFORMER_TRAINING = Model(
     valid=VALID,
     equations=equations,
     sums=SUMS,
+    checked="checked",
     work=("flops", "steps"),
     hardware=(held("devices", "devices"),),
     notes=f"{__doc__}\n## A layer\n\n{layer.__doc__}",
