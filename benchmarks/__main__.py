@@ -23,6 +23,7 @@ PARTS = (
     "batching",
     "designs",
     "planning",
+    "calculon",
     "scattering",
     "at_scale",
     "searching",
@@ -47,6 +48,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "batching": {"points": 22_500, "whole": 2500, "searched": 400},
     "designs": {"points": 100},
     "planning": {"machines": 1},
+    "calculon": {"most": 16},
     "scattering": {"points": 22_500},
     "at_scale": {"side": 2000, "sides": (316, 1000), "points": 1500},
 }

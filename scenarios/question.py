@@ -123,6 +123,8 @@ class Question:
     ``uncertain``: the numbers of ``given`` that have a distribution; what stands in ``given`` is then their nominal
     value. ``measure``: by what of the objective's distribution a design is judged; ``joint``: limits that hold
     together. ``measures``: metrics that stand for a measure of another one: limits on them are on that measure.
+    ``sources``: where the machine's numbers come from, a kind by parameter; under "", or the ``machine_key`` of each
+    machine to be chosen.
     """
 
     model: Model
@@ -144,6 +146,7 @@ class Question:
     measure: Measure | None = None
     joint: Joint | None = None
     measures: Mapping[str, Measure] = field(default_factory=dict)
+    sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def tie_order(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from results.stores.trouble import StoreError
 from results.telling import families
 from results.telling.division import divisions
 from results.telling.limits import base_name
-from scenarios.question import Question
+from scenarios.question import Question, machine_key
 from solvers import anchors, choices, designs, judgement
 from solvers.explaining import explanation, ties, wider
 from solvers.explaining.wider import Tried
@@ -88,6 +88,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         maximize=bool(question.objectives) and question.objectives[0].maximize,
         waived=tuple(sorted(question.waive)),
         outside=validity.outside(question.model, solution.metrics, HOLDS),
+        sources=sources_of(question, solution.variables),
         flags={q.name: q.flags for q in question.model.metrics if q.flags},
         index=families.index_of(question.model),
         given=families.given_of(question),
@@ -98,6 +99,13 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
             question.model.limits, {**question.given, **solution.metrics, **solution.variables}
         ),
     )
+
+
+def sources_of(question: Question, variables: Mapping[str, float | str]) -> Mapping[str, str]:
+    """Return where the numbers of the machine come from, of several that of the chosen one."""
+    chosen = variables.get("machine")
+    key = machine_key("machine", chosen) if isinstance(chosen, str) else ""
+    return question.sources.get(key, {})
 
 
 def _answer(

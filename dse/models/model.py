@@ -21,7 +21,7 @@ class ModelLimit:
 
     ``always``: it says what a design is (shares come to one), so that it is part of no conflict. ``divides``: one
     number divides another or does not (``arithmetic.divides``), so that the ratio is no measure of what is missing;
-    the names of the number to be divided, then of those whose product divides it.
+    the names of the number to be divided, then of those whose product divides it. ``either``: or the other way round.
     """
 
     name: str
@@ -30,6 +30,7 @@ class ModelLimit:
     source: str
     always: bool = False
     divides: tuple[str, ...] = ()
+    either: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class Model:
     empty: not said so. ``valid``: the range in which it was derived, as limits that are in force only where a
     question asks for it (``dse.models.shared.validity``); each is called like a metric that is a ratio <= 1 inside.
     ``start``: the question of a starter file, where its numbers are not simply the defaults.
+    ``checked``: the metric that says whether answers were checked near a design; where it is named, answers also say
+    where the numbers of their machine come from.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Model:
     hardware: tuple[Held, ...] = ()
     valid: tuple[ModelLimit, ...] = ()
     start: Start | None = field(default=None, compare=False)
+    checked: str = ""
 
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""

@@ -70,6 +70,7 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         held={n: _text(v) for n, v in record.get("held", {}).items()},
         waived=tuple(map(_text, record.get("waived", ()))),
         outside={n: _number(v) for n, v in record.get("outside", {}).items()},
+        sources={n: _text(v) for n, v in record.get("sources", {}).items()},
         measure=_text(record.get("measure", "")),
         sampling=_text(record.get("sampling", "")),
         worlds=int(_number(record.get("worlds", 0))),

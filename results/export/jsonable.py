@@ -45,6 +45,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "held": dict(solution.held),
         "waived": list(solution.waived),
         "outside": dict(solution.outside),
+        **({"sources": dict(solution.sources)} if solution.sources else {}),
         "units": _units(solution),
         "names": _names(solution),
         "scenario": solution.scenario,

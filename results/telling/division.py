@@ -16,17 +16,23 @@ FEW = 12
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A number that is to be divided, and what is to divide it; None where it is not known, as of many designs."""
+    """A number that is to be divided, and what is to divide it; None where it is not known, as of many designs.
+
+    ``either``: the second may also be a multiple of the first.
+    """
 
     whole: float | None
     part: float | None
+    either: bool = False
 
     @property
     def holds(self) -> bool:
         """Whether both are known and the one divides the other."""
-        if self.whole is None or not self.part:
+        if not self.whole or not self.part:
             return False
         times = self.whole / self.part
+        if self.either:
+            times = max(times, 1 / times)
         return times >= 1 - WHOLE and abs(times - round(times)) <= WHOLE * times
 
     @property
@@ -38,7 +44,7 @@ class Division:
 def divisions(limits: Iterable[ModelLimit], values: Mapping[str, Any]) -> dict[str, Division]:
     """Return what divides what, by the names of those limits of a model that ask for it."""
     return {
-        x.name: Division(_product(values, x.divides[:1]), _product(values, x.divides[1:]))
+        x.name: Division(_product(values, x.divides[:1]), _product(values, x.divides[1:]), x.either)
         for x in limits
         if x.divides
     }
@@ -46,6 +52,9 @@ def divisions(limits: Iterable[ModelLimit], values: Mapping[str, Any]) -> dict[s
 
 def reached(d: Division) -> str:
     """Say of a design whether its number divides the other one: "12 does not divide 64"."""
+    if d.either and d.whole is not None and d.part is not None and d.part > d.whole:
+        verb = "is a multiple of" if d.holds else "is no multiple of"
+        return f"{d.part:.12g} {verb} {d.whole:.12g}"
     verb = "divides" if d.holds else "does not divide"
     return f"{d.part:.12g} {verb} {d.whole:.12g}"
 
@@ -56,6 +65,9 @@ def would_do(d: Division) -> str:
     if whole is None or not 1 <= whole <= LARGEST or not whole.is_integer():
         return ""
     every = divisors(int(whole))
+    if d.either and d.part is not None and d.part > whole:
+        less = math.floor(d.part / whole) * whole
+        return f"{d.part:.12g} is no multiple of {whole:.12g}; {less:.12g} and {less + whole:.12g} would do"
     if d.part is None:
         shown = ", ".join(f"{v:.12g}" for v in every[:FEW]) + (", …" if len(every) > FEW else "")
         return f"{whole:.12g} has the divisors {shown}"

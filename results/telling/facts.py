@@ -102,8 +102,9 @@ class Facts(ByValue):
     betters the objective. ``runaway``: the variable that an unbounded question sends to
     infinity or zero. ``held``: the variables that nothing but an end of what the model knows of them holds (p >= 1),
     each with the side of that end. ``outside``: the ratios that are at most 1 in the range in which the
-    model was derived, and above it here. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ...
-    mean in a metric that says which case holds.
+    model was derived, and above it here. ``sources``: where numbers of the machine come from, a kind
+    by name. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ... mean in a metric that says which
+    case holds.
 
     ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
     ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.
@@ -145,6 +146,7 @@ class Facts(ByValue):
     held: Mapping[str, str] = field(default_factory=dict)
     waived: tuple[str, ...] = ()
     outside: Mapping[str, float] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     index: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=dict)
     given: Mapping[str, float] = field(default_factory=dict)

@@ -83,6 +83,7 @@ def parts(solution: Facts) -> list[Part]:
         _of_metrics(solution),
         *family_tables.reported(solution),
         Part("in words", ("name", "text"), _sentences(solution)),
+        Part("where the machine's numbers come from", ("kind", "numbers"), _sources(solution)),
         Part("limits", ("limit", "asked", "value", "slack", "sensitivity"), _limits(solution)),
         *_fresh(solution),
         Part(
@@ -188,6 +189,17 @@ def _sentences(solution: Facts) -> tuple[tuple[str, ...], ...]:
 
 def _in_words(solution: Facts, name: str) -> bool:
     return any(" " in flag for flag in solution.flags.get(name, ()))
+
+
+def _sources(solution: Facts) -> tuple[tuple[str, ...], ...]:
+    """Return the kinds of the machine's numbers, each with its parameters; metrics follow from them."""
+    if not solution.sources or not solution.metrics:
+        return ()
+    of: dict[str, list[str]] = {}
+    for name, kind in solution.sources.items():
+        of.setdefault(kind, []).append(name.removeprefix("machine."))
+    told = ((kind, ", ".join(names)) for kind, names in sorted(of.items()))
+    return (*told, ("by the model, from these", "all metrics"))
 
 
 def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:

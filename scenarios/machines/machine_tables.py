@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from dse import machines
+from dse.machines import origins
+from dse.models.model import MACHINE_PREFIX
 from dse.names import UnknownName
 from dse.quantities import examples
 from scenarios.define.composed import optional_users
@@ -13,6 +16,7 @@ from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.reading import Reader
 
 MachineSpec = str | Mapping[str, Any]
+STATED, DEFAULT = "stated in the question", "the model's default"
 
 
 def known(findings: Findings, key: str, name: Any) -> bool:
@@ -64,6 +68,23 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
         else:
             reader.findings.broken.add(f"{key}.{name}")
     return merged if base_known else None
+
+
+def sources(reader: Reader, spec: MachineSpec | None) -> dict[str, str]:
+    """Return where the machine's parameters that the model knows come from, by their names in a question.
+
+    Nothing for models whose answers do not say so. Machines that cannot be read are told of by ``parameters``.
+    """
+    if not reader.model.checked:
+        return {}
+    own = {} if isinstance(spec, str) or spec is None else dict(spec)
+    base = spec if isinstance(spec, str) else own.pop("base", None)
+    found = {n: DEFAULT for n, q in reader.machine.items() if q.default is not None}
+    if isinstance(base, str):
+        with contextlib.suppress(UnknownName, machines.MachineError):
+            found |= origins.kinds(machines.get(base))
+    found |= dict.fromkeys(own, STATED)
+    return {MACHINE_PREFIX + n: kind for n, kind in found.items() if n in reader.machine}
 
 
 def _is_map(reader: Reader, spec: Mapping[str, Any]) -> bool:

@@ -25,13 +25,15 @@ class Place:
     """One machine (or map of machines) with one word size.
 
     ``parameters``: what they state, and ``defaults`` what holds where they do not, by the model's names;
-    ``machines``: where machines are decided, each choice's parameters under the names of a question.
+    ``machines``: where machines are decided, each choice's parameters under the names of a question. ``sources``: as
+    ``Question.sources``.
     """
 
     parameters: Mapping[str, float]
     word_size: float | None
     defaults: Mapping[str, float] = field(default_factory=dict)
     machines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,9 @@ def read(shape: Shape, roles: Roles, outer: Mapping[Slot, AxisValues], at: Mappi
         return _map(shape, roles, asked, values, keys)
     if roles.machines.get("machine"):
         found = _choices(roles, "machine", roles.reader, asked)
-        return Place({}, _shared(found.values()), machines=found)
+        named = {machine_key("machine", name): name for name in roles.machines["machine"]}
+        origins = {key: machine_tables.sources(roles.reader, named[key]) for key in found}
+        return Place({}, _shared(found.values()), machines=found, sources=origins)
     key = next((k for n, k in keys.items() if n != WORD_SIZE), "machine")
     return _single(shape, roles, asked, _spec(shape, values), key)
 
@@ -83,7 +87,8 @@ def _single(shape: Shape, roles: Roles, asked: _Asked, spec: MachineSpec | None,
         return _unreadable(reader)
     found = {**_settings(reader), **found}
     machine_tables.complete(reader, key, spec, found, asked.elsewhere, asked.chosen)
-    return Place(found, found.get("word_size"), _defaults(reader))
+    origins = {"": machine_tables.sources(reader, spec)}
+    return Place(found, found.get("word_size"), _defaults(reader), sources=origins)
 
 
 def _settings(reader: Reader) -> dict[str, float]:

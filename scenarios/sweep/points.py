@@ -165,8 +165,17 @@ def _question(shape: Shape, roles: Roles, place: Place, told: Mapping[str, float
         title=shape.title,
         search=search(shape),
         ties=roles.ties,
+        sources=_sources(roles, place),
     )
     return chances.with_chances(shape, roles, place, question)
+
+
+def _sources(roles: Roles, place: Place) -> dict[str, dict[str, str]]:
+    """Return where the machine's numbers come from, but for those that are decided or swept."""
+    asked = {*roles.decide, *roles.swept}
+    return {
+        key: {n: k for n, k in own.items() if n not in asked} for key, own in place.sources.items() if own
+    }
 
 
 def _given(shape: Shape, roles: Roles, place: Place) -> dict[str, float | str]:

@@ -212,7 +212,12 @@ def _dividing(question: Question) -> Question:
 
     for x in question.model.limits:
         number = question.given.get(x.divides[0]) if x.divides and x.name not in question.waive else None
-        if not isinstance(number, float) or not number.is_integer() or not 1 <= number <= divisors.LARGEST:
+        if (
+            x.either
+            or not isinstance(number, float)
+            or not number.is_integer()
+            or not 1 <= number <= divisors.LARGEST
+        ):
             continue
         parts = [n for n in x.divides[1:] if n in decided and decided[n].choices is None]
         if not all(map(whole, x.divides[1:])):

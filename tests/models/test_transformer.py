@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dse.models.transformers import collectives as c
 from dse.models.transformers import decoder as t
 
 
@@ -42,7 +43,40 @@ def test_heads_of_their_own_size() -> None:
 
 def test_collectives_by_hand() -> None:
     """Four processors, 1 MB, 300 GB/s, 8 us; nothing on one processor."""
-    over = t.Link(8e-6, 1 / 300e9)
-    assert t.all_reduce_time(1e6, 4.0, over) == pytest.approx(4 * 8e-6 + 1.5e6 / 300e9)
-    assert t.gather_time(1e6, 4.0, over) == pytest.approx(2 * 8e-6 + 0.75e6 / 300e9)
-    assert t.all_reduce_time(1e6, 1.0, over) == 0
+    over = c.Link(8e-6, 1 / 300e9)
+    assert c.halving_all_reduce(1e6, 4.0, over) == pytest.approx(4 * 8e-6 + 1.5e6 / 300e9)
+    assert c.halving_gather(1e6, 4.0, over) == pytest.approx(2 * 8e-6 + 0.75e6 / 300e9)
+    assert c.halving_all_reduce(1e6, 1.0, over) == 0
+    # a ring moves as much in more messages
+    assert c.ring_all_reduce(1e6, 4.0, 4.0, over, over) == pytest.approx(6 * 8e-6 + 1.5e6 / 300e9)
+
+
+def test_a_ring_over_two_nodes_by_hand() -> None:
+    """Eight processors, four in each of two nodes: three steps of a quarter inside, one of an eighth between them."""
+    inside, between = c.Link(2e-6, 1 / 300e9), c.Link(9e-6, 1 / 25e9)
+    time = 3 * (2e-6 + 0.25e6 / 300e9) + 1 * (9e-6 + 0.125e6 / 25e9)
+    assert c.ring_gather(1e6, 8.0, 4.0, inside, between) == pytest.approx(time)
+    assert c.ring_all_reduce(1e6, 8.0, 4.0, inside, between) == pytest.approx(2 * time)
+    assert c.ring_gather(1e6, 1.0, 1.0, inside, between) == 0
+
+
+def test_devices_beyond_the_heads_of_keys_hold_copies() -> None:
+    """Two heads of keys and values over eight devices: each holds one, and the copies are weights as well."""
+    shape = _decoder(layers=1, hidden=64, heads=8, kv_heads=2, ffn=256, vocabulary=1, gated="off")
+    assert shape.own_cache(2.0) == 2 * 8
+    assert shape.own_cache(8.0) == 2 * 8
+    assert shape.own_matrices(2.0) == shape.matrix_weights / 2
+    assert shape.own_matrices(8.0) == 64 * (2 * 8 + 2 * 8) + 2 * 64 * 32
+    assert 8 * shape.own_matrices(8.0) - shape.matrix_weights == 64 * 2 * 8 * (8 - 2)
+
+
+@pytest.mark.parametrize(
+    ("kv_heads", "tensor", "fits"),
+    [(8, 4, True), (8, 8, True), (8, 16, True), (8, 32, True), (8, 3, False), (6, 4, False), (5, 5, False),
+     (1, 32, True), (32, 8, True)],
+)  # fmt: skip
+def test_heads_of_keys_divide_heads_and_fit_the_devices(kv_heads: int, tensor: int, fits: bool) -> None:
+    """32 heads; 6 of keys on 4 devices and 5 at all are refused."""
+    shape = _decoder(layers=1, hidden=64, heads=32, kv_heads=kv_heads, ffn=256, vocabulary=1)
+    assert (shape.kv_split(float(tensor))["kv_heads_split"] <= 1) == fits
+    assert _decoder(layers=1, hidden=64, heads=32, ffn=256, vocabulary=1).kv_split(3.0) == {}

@@ -167,3 +167,16 @@ def test_why_a_plan_does_not_serve_is_a_limit_by_name(changed: dict[str, Any], l
     found = dse.solve(asked(**changed))
     assert found.status == "infeasible"
     assert any(limit in names for names in [*found.conflicts, list(found.conflict)]), found.conflicts
+
+
+def test_flops_are_those_of_the_tokens_that_are_served() -> None:
+    """At a tenth of the rate the flops of a token stay, and with them its energy of flops."""
+    own = {"prompt": 500.0, "output": 100.0, "batch": 8.0, "replicas": 4.0}
+    full = at("h100-sxm-bf16", **own)
+    rate = full["requests_per_second"]
+    few = at("h100-sxm-bf16", **own, request_rate=0.1 * rate)
+    assert few["performance"] == pytest.approx(0.1 * full["performance"], rel=1e-9)
+    assert few["utilisation_of_flops"] == pytest.approx(0.1 * full["utilisation_of_flops"], rel=1e-9)
+    assert few["energy_flop"] == pytest.approx(full["energy_flop"], rel=1e-9)
+    # bytes are counted as of full batches, one after the other
+    assert few["energy_data"] == pytest.approx(10 * full["energy_data"], rel=1e-9)

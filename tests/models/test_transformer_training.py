@@ -6,7 +6,7 @@ import itertools
 import random
 from typing import Any
 
-import oracle_training
+import oracle_plans
 import pytest
 
 import dse
@@ -114,7 +114,14 @@ def plans(many: int) -> list[tuple[str, dict[str, Any]]]:
             "sequence_parallel": chance.choice(("off", "on")),
             "zero": chance.choice(("0", "1", "2", "3")),
             "gradient_bytes": chance.choice((2.0, 4.0)),
+            "gated": chance.choice(("off", "on")),
+            "tied": chance.choice(("off", "on")),
+            "attention": chance.choice(("separate", "fused")),
+            "overlap": chance.choice(("off", "on")),
         }
+        given |= {"kv_heads": heads / chance.choice((1, 4, 8, 16))} if chance.random() < 0.5 else {}
+        given |= {"ffn": 3.5 * given["hidden"]} if chance.random() < 0.5 else {}
+        given |= {"head_size": 96.0} if chance.random() < 0.2 else {}
         given["global_batch"] = given["micro_batch"] * given["data_parallel"] * chance.randint(1, 64)
         found.append((chance.choice(MACHINES), given))
     return found
@@ -124,7 +131,8 @@ def test_200_random_plans_are_those_of_the_equations_typed_a_second_time():
     for name, given in plans(200):
         known = {q.name: q.default for q in (*MODEL.inputs, *MODEL.machine) if q.default is not None}
         known |= machines.get(name).parameters | given
-        expected = oracle_training.step(known)
+        expected = oracle_plans.metrics(known, known)
+        expected = {n: float(v) for n, v in expected.items() if not n.startswith("#")}
         found = at(name, **given, **{"machine.measured_layers": 0.0})
         # the same sums in another order
         assert {n: found[n] for n in expected} == pytest.approx(expected, rel=1e-10), (name, given)
@@ -284,3 +292,73 @@ def test_the_last_stage_counts_where_its_logits_are_more():
     logits = 4.0 * few["micro_batch"] * few["sequence"] * few["vocabulary"] / few["tensor_parallel"]
     assert both["device_memory"] > logits
     assert at(**(few | {"vocabulary": 1000.0}))["memory_working"] < both["memory_working"]
+
+
+def test_stages_in_different_nodes_pass_messages_over_the_network():
+    """Tensor, data, pipeline: four stages of 2 x 2 devices fill two nodes of eight, two stages one."""
+    given = M22 | {
+        "tensor_parallel": 2.0,
+        "data_parallel": 2.0,
+        "global_batch": 64.0,
+        "sequence_parallel": "on",
+    }
+    sent = 2.0 * 2048 * 4 * 6144 / 2
+    m = machines.get("dgx-a100-bf16").parameters
+
+    def message(stages: float) -> float:
+        found = at(**given, pipeline_parallel=stages)
+        return found["step_pipeline"] / (2.0 * found["micro_batches"])
+
+    words = sent / m["word_size"]
+    assert message(1.0) == 0
+    assert message(2.0) == pytest.approx(words * m["core_time_per_word"] + m.get("core_time_per_message", 0))
+    assert message(4.0) == pytest.approx(words * m["time_per_word"] + m.get("time_per_message", 0))
+
+
+def test_what_zero_splits_is_whole_while_a_layer_is_worked_on():
+    given = M22 | {"data_parallel": 8.0, "global_batch": 64.0, "vocabulary": 1000.0}
+    # parameters of a layer on each of the eight devices that share it
+    layer = 12 * 6144**2 / 8
+    plain, two, three = (at(**given, zero=z)["memory_working"] for z in ("1", "2", "3"))
+    assert two - plain == pytest.approx(4 * layer)
+    assert three - plain == pytest.approx((4 + 2 * 2) * layer)
+    words = at(**(given | {"vocabulary": 256000.0}), zero="3")["memory_working"]
+    least = at(**(given | {"vocabulary": 256000.0}), zero="1")["memory_working"]
+    assert words - least == pytest.approx((4 + 2) * 256000 * 6144 / 8 + 2 * layer)
+    assert at(**M22, zero="3")["memory_working"] == at(**M22)["memory_working"]
+
+
+def test_an_exchange_hides_behind_a_pass_but_for_the_last_layers_part():
+    given = M22 | {"data_parallel": 8.0, "global_batch": 256.0}
+    fast = {"machine.time_per_word": 1e-11}
+    alone, hidden = at(**given, **fast), at(**given, **fast, overlap="on")
+    assert hidden["step_data"] == pytest.approx(alone["step_data"] / 48)
+    # too slow a network hides no more than the backward pass
+    slow = {"machine.time_per_word": 1e-7}
+    left = at(**given, **slow)["step_data"] - at(**given, **slow, overlap="on")["step_data"]
+    assert 0.6 < left / (48 * alone["layer_time"]) < 0.7
+    assert at(**given, zero="3", overlap="on")["step_data"] < at(**given, zero="3")["step_data"]
+
+
+def test_fused_attention_stores_no_scores_and_is_no_slower():
+    separate, fused = at(**M22), at(**M22, attention="fused")
+    scores = 5 * 64 * 2048**2 * 4 / 8
+    assert separate["memory_activations"] - fused["memory_activations"] == pytest.approx(
+        48 * (scores - 4 * 64 * 2048 * 4 / 8)
+    )
+    assert fused["flops"] == separate["flops"]
+    assert fused["step_compute"] < separate["step_compute"]
+    selective = at(**M22, attention="fused", recomputation="selective")
+    # its two products, computed again
+    assert selective["step_recompute"] == pytest.approx(
+        48 * 4.0 * 4 * 2048**2 * 6144 / 8 * machines.get("dgx-a100-bf16").parameters["time_per_flop"]
+    )
+
+
+def test_a_head_of_its_own_counts_where_it_lies():
+    tied, own = at(**M22), at(**M22, tied="off")
+    words = 51200.0 * 6144
+    assert own["parameters"] - tied["parameters"] == words
+    assert own["memory_parameters"] - tied["memory_parameters"] == pytest.approx(2 * words / 8)
+    staged = M22 | {"pipeline_parallel": 2.0}
+    assert at(**staged, tied="off")["memory_parameters"] == at(**staged)["memory_parameters"]

@@ -1,4 +1,7 @@
-"""Brute force for questions over training plans: every plan, by equations typed again from the model's page in NumPy.
+"""Brute force for questions over training plans: every plan, by equations typed again from papers and page in NumPy.
+
+This is the one oracle of training; it shares nothing with dse. Activations: arXiv 2205.05198, (1)-(6). Pipeline:
+arXiv 2104.04473, 2.2 and 4.1. All-reduce: a ring of 2 (n-1) steps. ZeRO: Rajbhandari et al. 2020.
 
 All plans of a combination of names stand in flat arrays, one entry for each; divisors are found by trial.
 """
@@ -18,16 +21,18 @@ import oracle_reading as reading
 FRONTS = ("training_energy_time_front",)
 HOW = "every plan, by equations typed again"
 TEXTS = {"gated": "off", "sequence_parallel": "off", "zero": "0", "recomputation": "none"}
+TEXTS |= {"tied": "on", "attention": "separate", "overlap": "off"}
 PLAIN = {"vocabulary": 51200.0, "micro_batch": 1.0, "data_parallel": 1.0, "tensor_parallel": 1.0}
 PLAIN |= {"pipeline_parallel": 1.0, "interleaving": 1.0, "parameter_bytes": 2.0, "gradient_bytes": 4.0}
 PLAIN |= {"optimiser_bytes": 12.0, "activation_bytes": 2.0}
 MENUS = {"zero": ["0", "1", "2", "3"], "recomputation": ["none", "selective", "full"]}
-MENUS |= {"sequence_parallel": ["off", "on"], "gated": ["off", "on"]}
+MENUS |= {"sequence_parallel": ["off", "on"], "gated": ["off", "on"], "tied": ["off", "on"]}
+MENUS |= {"attention": ["separate", "fused"], "overlap": ["off", "on"]}
 MACHINE = {"launch_time": 0.0, "matrix_efficiency": 1.0, "matrix_padding": 0.0, "memory_efficiency": 1.0}
 MACHINE |= {"launch_spread": 0.0}
 MACHINE |= {"micro_batch_time": 0.0, "overhead_power": 0.0, "processors_per_node": 8.0}
 MACHINE |= {"core_time_per_message": 0.0, "time_per_message": 0.0}
-OWN = ("memory_capacity", "heads_split", "layers_split", "batch_split", "schedule")
+OWN = ("memory_capacity", "heads_split", "layers_split", "batch_split", "schedule", "kv_heads_split")
 GRAMS_PER_KWH = {"world": 481.0, "europe": 300.0}
 DEFINED = {
     "rent_of_cluster": lambda at: at["rent"] * at["devices"] * at["time"],
@@ -194,48 +199,67 @@ def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
     b, d, t, p, v = (
         x[n] for n in ("micro_batch", "data_parallel", "tensor_parallel", "pipeline_parallel", "interleaving")
     )
-    ak, f, w = x.get("kv_heads", a), x.get("ffn", 4 * h), x["activation_bytes"]
-    gate = x["gated"] == "on"
+    f, w, gate, fused = (
+        x.get("ffn", 4 * h),
+        x["activation_bytes"],
+        x["gated"] == "on",
+        x["attention"] == "fused",
+    )
+    side = x.get("head_size", h / a)
+    # of queries, and of keys and values: on a device, and of all in the model
+    q, q_all = a / t * side, a * side
+    ak = x.get("kv_heads", a)
+    kv, kv_all = 2 * side * (np.maximum(ak / t, 1) if "kv_heads" in x else a / t), 2 * side * ak
     sp = t if x["sequence_parallel"] == "on" else 1.0
     zero, redo = int(x["zero"]), x["recomputation"]
-    n, mb = d * t * p, B / (b * d)
-    layer_parameters = h * (h + 2 * h / a * ak) + h * h + (3 if gate else 2) * h * f
-    mine = (L * layer_parameters / p + V * h) / t
-    # memory
-    bsh, scores = b * s * h, b * a * s * s / t
-    plain = 5 * w * bsh / sp + w * b * s * (2 * h + 2 * h * ak / a + (3 if gate else 2) * f) / t
-    whole = plain + 2.5 * w * scores
-    kept = {"none": whole, "selective": plain, "full": w * bsh / sp}[redo]
+    n, mb, rows = d * t * p, B / (b * d), b * s
+    up = 2 if gate else 1
+    layer_parameters = h * (q_all + kv_all) + q_all * h + (up + 1) * h * f
+    mine_layer = h * (q + kv) + q * h + (up + 1) * h * f / t
+    copies = np.where(p == 1, 2, 1) if x["tied"] == "off" else 1
+    mine = L / p * mine_layer + copies * V * h / t
+    # memory, in bytes of inputs of norms and products; a mask has half
+    bsh, scores = rows * h, b * a * s * s / t
+    plain = 5 * w * bsh / sp + w * rows * (2 * q + kv + (up + 1) * f / t)
+    square = 4 * b * a * s / t if fused else (w + w / 2 + w) * scores
+    kept = {"none": plain + square, "selective": plain, "full": w * bsh / sp}[redo]
     held = np.where(v >= 2, L * (1 + (p - 1) / (p * v)), L)
     stored = kept * np.minimum(held, mb * L / p)
-    work = {"none": 0.0, "selective": 2.5 * w * scores, "full": whole}[redo]
-    states = x["parameter_bytes"] * mine / (d if zero == 3 else 1)
-    states = states + x["gradient_bytes"] * mine / (d if zero >= 2 else 1)
-    states = states + x["optimiser_bytes"] * mine / (d if zero >= 1 else 1)
+    work = {"none": 0.0, "selective": square, "full": plain + square}[redo]
+    most = np.maximum(mine_layer, V * h / t)
+    gathered = x["gradient_bytes"] * most if zero >= 2 else 0.0
+    gathered = gathered + (x["parameter_bytes"] * (most + mine_layer) if zero == 3 else 0.0)
+    gathered = np.where(d > 1, gathered, 0.0)
+    parts = {"parameters": x["parameter_bytes"] * mine / (d if zero == 3 else 1)}
+    parts["gradients"] = x["gradient_bytes"] * mine / (d if zero >= 2 else 1)
+    parts["optimiser"] = x["optimiser_bytes"] * mine / (d if zero >= 1 else 1)
     # the last stage: what is in flight there, in turns of v parts, and the logits in 4 bytes
     turns = np.minimum((v - 1) * p + 1, mb * v)
-    end = kept * L / (p * v) * turns + 4 * b * s * V / t
-    memory = states + work + np.maximum(stored, end)
+    end = kept * L / (p * v) * turns + 2 * w * rows * V / t
+    memory = sum(parts.values()) + work + gathered + np.maximum(stored, end)
     # one layer
     tau = m["time_per_byte"] / m["memory_efficiency"]
 
-    def gemm(count: Any, r: Any, c: Any, k: Any) -> Any:
+    def arithmetic(count: Any, r: Any, c: Any, k: Any) -> Any:
         pad = m["matrix_padding"]
-        arithmetic = (
-            2 * count * (r + pad) * (c + pad) * (k + pad) * m["time_per_flop"] / m["matrix_efficiency"]
-        )
-        return np.maximum(arithmetic, w * count * (r * c + r * k + c * k) * tau)
+        return 2 * count * (r + pad) * (c + pad) * (k + pad) * m["time_per_flop"] / m["matrix_efficiency"]
 
-    attention = gemm(b * a / t, s, s, h / a) + gemm(b * a / t, s, h / a, s)
-    mlp = gemm(2 if gate else 1, b * s, f / t, h) + gemm(1, b * s, h, f / t)
-    linear = gemm(1, b * s, (h + 2 * h * ak / a) / t, h) + gemm(1, b * s, h, h / t) + mlp
-    core = attention + 9 / 2 * w * scores * tau
-    moved = [
-        22 * bsh / sp + (6 if gate else 4) * b * s * f / t,
-        22 * bsh / sp + (10 if gate else 6) * b * s * f / t,
-    ]
-    forward = core + linear + w / 2 * moved[0] * tau
-    backward = 2 * (attention + linear) + (11 / 2 * w * scores + w / 2 * moved[1]) * tau
+    def gemm(count: Any, r: Any, c: Any, k: Any) -> Any:
+        return np.maximum(arithmetic(count, r, c, k), w * count * (r * c + r * k + c * k) * tau)
+
+    linear = (
+        gemm(1, rows, q + kv, h) + gemm(1, rows, h, q) + gemm(up, rows, f / t, h) + gemm(1, rows, h, f / t)
+    )
+    if fused:
+        flash, io = arithmetic(b * a / t, s, s, side), w * rows * (q + kv + q) * tau
+        core, core_back = np.maximum(2 * flash, io), np.maximum(5 * flash, 2 * io)
+    else:
+        attention = gemm(b * a / t, s, s, side) + gemm(b * a / t, s, side, s)
+        # bytes of softmax 4, of its dropout 5; backward 11
+        core, core_back = attention + 9 / 2 * w * scores * tau, 2 * attention + 11 / 2 * w * scores * tau
+    # bytes of norms 8, of dropout and sum 14; the activation function reads each matrix's result, writes one
+    forward = core + linear + w / 2 * (22 * bsh / sp + (2 + 2 * up) * rows * f / t) * tau
+    backward = core_back + 2 * linear + w / 2 * (22 * bsh / sp + (2 + 4 * up) * rows * f / t) * tau
     again = {"none": 0.0, "selective": core, "full": forward}[redo]
 
     def half(count: Any, inside: Any, data: Any) -> Any:
@@ -245,16 +269,14 @@ def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
 
     ring = 2 * half(t, np.minimum(t, m["processors_per_node"]), w * bsh)
     working = forward + backward + again
-    launches = (
-        (3 + {"none": 0, "selective": 1 / 6, "full": 1}[redo])
-        * 30
-        * m["launch_time"]
-        * (1 + m["launch_spread"] * (t - 1))
-    )
+    kernels = 26 if fused else 30
+    relaunched = {"none": 0, "selective": 1 if fused else 5, "full": kernels}[redo]
+    launches = (3 * kernels + relaunched) * m["launch_time"] * (1 + m["launch_spread"] * (t - 1))
     of_stage = L / p * np.maximum(working + (6 if redo == "full" else 4) * ring, launches)
-    logits = 3 * gemm(1, b * s, V / t, h) + 26 * w * b * s * V / t * tau
+    logits = 3 * gemm(1, rows, V / t, h) + 26 * w * rows * V / t * tau
     each = logits + 2 * x["gradient_bytes"] * mine * tau + m["micro_batch_time"]
-    far = t * d >= m["processors_per_node"]
+    # tensor, data, pipeline: the last stage's first device is t d (p - 1), in node 0 only if all are
+    far = t * d * p > m["processors_per_node"]
     hop = np.where(far, m["time_per_word"], m["core_time_per_word"]) * w * bsh / t / m["word_size"]
     hop = hop + np.where(far, m["time_per_message"], m["core_time_per_message"])
     if x["sequence_parallel"] == "off":
@@ -263,35 +285,50 @@ def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
     near = np.minimum(d, np.maximum(m["processors_per_node"] / t, 1))
     gradients = half(d, near, x["gradient_bytes"] * mine)
     weights = half(d, near, x["parameter_bytes"] * mine)
-    replicas = [2 * gradients, gradients + weights, mb * gradients + weights, mb * (gradients + 2 * weights)][
-        zero
-    ]
-    touched = (
-        (7 * x["gradient_bytes"] + 7 / 3 * x["optimiser_bytes"] + x["parameter_bytes"])
-        * mine
-        / (d if zero else 1)
-    )
+    ahead, back = of_stage * forward / working, of_stage * (backward + again) / working
+
+    def exposed(exchange: Any, behind: Any) -> Any:
+        if x["overlap"] == "off":
+            return exchange
+        last = exchange / (L / p)
+        return last + np.maximum(exchange - last - behind, 0.0)
+
+    replicas = [
+        exposed(2 * gradients, back),
+        exposed(gradients, back) + exposed(weights, ahead),
+        mb * exposed(gradients, back) + exposed(weights, ahead),
+        mb * (exposed(gradients + weights, back) + exposed(weights, ahead)),
+    ][zero]
+    touched = 7 * x["gradient_bytes"] + 7 / 3 * x["optimiser_bytes"] + x["parameter_bytes"]
+    touched = touched * mine / (d if zero else 1)
     step = mb * (of_stage + each) + (p - 1) / v * (of_stage + m["micro_batch_time"])
     step = step + 2 * v * mb * hop + replicas + touched * tau
     busy = mb * (L / p * working + each)
     joules = n * ((m["constant_power"] + m["overhead_power"]) * step + m["usable_power"] * busy)
     steps = x["tokens"] / (B * s) if "tokens" in x else 1.0
-    flops = 3 * (L * (2 * B * s * layer_parameters + 4 * B * s * s * h) + 2 * B * s * h * V)
+    flops = 3 * (L * (2 * B * s * layer_parameters + 4 * B * s * s * q_all) + 2 * B * s * h * V)
     found = {"time": steps * step, "energy": steps * joules, "power": joules / step, "step_time": step}
-    found |= {"devices": n, "device_memory": memory, "energy_per_token": joules / (B * s)}
+    found |= {"devices": n, "device_memory": memory, "energy_per_token": joules / (B * s), "flops": flops}
+    found |= {f"memory_{name}": value for name, value in parts.items()}
     if "lifetime" in x:
         embodied = m["embodied_carbon"] * n * found["time"] / number(x["lifetime"])
         grams = GRAMS_PER_KWH[x["grid"]]
         found["carbon"] = found["energy"] * x["power_usage_effectiveness"] * grams / 3.6e9 + embodied
     found |= {"tokens_per_second": B * s / step, "efficiency": flops / joules}
-    found |= {"model_flops_utilisation": flops * m["time_per_flop"] / (n * step)}
     found |= {
+        "model_flops_utilisation": flops * m["time_per_flop"] / (n * step),
         "memory_activations": stored,
-        "#memory_capacity": memory <= m["memory_capacity"] * m["word_size"] * (1 + 1e-8),
     }
-    found |= {"#heads_split": whole_number(a / t), "#layers_split": whole_number(L / (p * v))}
-    found |= {"#batch_split": whole_number(B / (b * d)), "#schedule": (v < 2) | whole_number(mb / p)}
-    return found
+    fits = memory <= m["memory_capacity"] * m["word_size"] * (1 + 1e-8)
+    whole_kv = whole_number(a / ak) & (whole_number(ak / t) | whole_number(t / ak))
+    return found | {
+        "#memory_capacity": fits,
+        "#heads_split": whole_number(a / t),
+        "#layers_split": whole_number(L / (p * v)),
+        "#batch_split": whole_number(B / (b * d)),
+        "#schedule": (v < 2) | whole_number(mb / p),
+        "#kv_heads_split": whole_kv if "kv_heads" in x else np.full(np.shape(t), True),
+    }
 
 
 def whole_number(quotient: Any) -> Any:

@@ -40,7 +40,8 @@ L70 = {"layers": 80, "hidden": 8192, "heads": 64, "kv": 8, "ffn": 28672, "words"
 EVERY = "every design in NumPy, the model typed by hand"
 BISECTED = "the only number bisected, the model typed by hand"
 H100 = {"launch_time": 4.66e-6}
-Pair = tuple[Any, Any]
+# time, energy of bytes and messages, energy of flops
+Costs = tuple[Any, ...]
 # kilograms per joule
 EUROPE = 0.3 / 3.6e6
 # metrics may miss a limit by this much
@@ -53,14 +54,14 @@ def answer(name: str, _source: Any, index: tuple[int, ...]) -> Found:
     return globals()[f"_{short}"](*index)
 
 
-def both(*costs: Pair) -> Pair:
+def both(*costs: Costs) -> Costs:
     """Add up costs."""
-    return sum(c[0] for c in costs), sum(c[1] for c in costs)
+    return tuple(sum(parts) for parts in zip(*costs, strict=True))
 
 
-def times(n: Any, cost: Pair) -> Pair:
+def times(n: Any, cost: Costs) -> Costs:
     """Return a cost n times over."""
-    return n * cost[0], n * cost[1]
+    return tuple(n * part for part in cost)
 
 
 def machine(name: str, **more: float) -> SimpleNamespace:
@@ -79,19 +80,20 @@ def serve(
     queries, kv = h / t, 2 * d * np.maximum(shape["kv"] / t, 1.0)
     usable, link = m.usable_power / o["k"], m.time_per_word / word
 
-    # costs are pairs of time and energy
-    def op(flops: Any, data: Any) -> Pair:
-        energy = flops * m.energy_per_flop + data * m.energy_per_byte
-        busy = np.maximum(np.maximum(flops * m.time_per_flop, data * m.time_per_byte), energy / usable)
-        return m.launch_time + busy, energy
+    def op(flops: Any, data: Any) -> Costs:
+        spent, moved = flops * m.energy_per_flop, data * m.energy_per_byte
+        busy = np.maximum(
+            np.maximum(flops * m.time_per_flop, data * m.time_per_byte), (spent + moved) / usable
+        )
+        return m.launch_time + busy, moved, spent
 
-    def product(rows: Any, columns: Any, inner: Any) -> Pair:
+    def product(rows: Any, columns: Any, inner: Any) -> Costs:
         return op(2 * rows * columns * inner, columns * inner * o["weight"] + 2 * rows * (columns + inner))
 
-    def layers(sequences: Any, new: Any, keys: Any, cached: Any) -> Pair:
+    def layers(sequences: Any, new: Any, keys: Any, cached: Any) -> Costs:
         rows = sequences * new
         sent = 2 * (t - 1) / t * 2 * rows * h
-        reduced = 2 * np.log2(t) * m.time_per_message + sent * link, sent * m.energy_per_word / word
+        reduced = 2 * np.log2(t) * m.time_per_message + sent * link, sent * m.energy_per_word / word, 0.0
         norm = op(0.0, 4 * rows * h)
         return times(shape["layers"], both(
             product(rows, queries + kv, h), product(rows, h, queries), product(rows, 2 * f / t, h),
@@ -100,9 +102,9 @@ def serve(
             norm, norm, op(0.0, 6 * rows * f / t), reduced, reduced,
         ))  # fmt: skip
 
-    def message(rows: Any) -> Pair:
+    def message(rows: Any) -> Costs:
         size = 2 * rows * h
-        return times(stages - 1, (m.time_per_message + size * link, size * m.energy_per_word / word))
+        return times(stages - 1, (m.time_per_message + size * link, size * m.energy_per_word / word, 0.0))
 
     context, inside = prompt + output / 2, batch / stages
     reads = [
@@ -115,17 +117,20 @@ def serve(
     first = sum(x[0] for x in reads)
     token = step + batch / output * slot / stages
     service, places = output * token, o["replicas"] * batch
-    spent = t * (batch * sum(x[1] for x in reads) + output * stages * sum(x[1] for x in writes))
+    moved, spent = (t * (batch * sum(x[i] for x in reads) + output * stages * sum(x[i] for x in writes))
+                    for i in (1, 2))  # fmt: skip
     devices = o["replicas"] * t * stages
-    power = o["replicas"] * spent / service + devices * m.constant_power
     rate, wait, load = places / service, 0.0, places
     if o["rate"] is not None:
         rate, load = o["rate"], o["rate"] * service
         wait = waiting(places, load / places) * service / np.maximum(places - load, 1e-6 * places)
-    heavy = shape["layers"] / stages * (h * (2 * h + 2 * d * shape["kv"]) + 3 * h * f + 2 * h)
-    heavy = heavy + np.where(stages == 1, 2, 1) * shape["words"] * h
+    # bytes as in full batches all the time, flops of what is served
+    power = o["replicas"] * moved / service + spent / batch * rate + devices * m.constant_power
+    # on a device; keys and values of fewer heads than devices have copies
+    heavy = shape["layers"] / stages * (h * (2 * h / t + kv) + 3 * h * f / t + 2 * h / t)
+    heavy = heavy + np.where(stages == 1, 2, 1) * shape["words"] * h / t
     kept = batch * (prompt + output + 15) * kv * shape["layers"] / stages * o["cache"]
-    memory = heavy / t * o["weight"] + kept + 2 * prompt * (2 * h + 3 * f / t)
+    memory = heavy * o["weight"] + kept + 2 * prompt * (2 * h + 3 * f / t)
     fits = (memory <= 0.9 * m.memory_capacity * word * SLACK) & (t * stages <= (8 if m.time_per_word else 1))
     fits = fits & (stages <= batch) & (load <= places * SLACK)
     return SimpleNamespace(token=token, first=first + wait, power=power, devices=devices, memory=memory, fits=fits,

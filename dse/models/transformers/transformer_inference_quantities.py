@@ -9,7 +9,8 @@ from dse.models.algorithms import distributed, two_level
 from dse.models.model import ModelLimit
 from dse.models.platforms import roofline
 from dse.models.shared.sums import sum_of
-from dse.models.transformers.decoder import DECODER, count
+from dse.models.transformers.decoder import KV_HEADS, KV_SPLIT, OFF, count
+from dse.models.transformers.decoder import inputs as decoder_inputs
 from dse.quantities import Quantity
 
 OURS = "our addition"
@@ -17,8 +18,6 @@ TENSOR = "Shoeybi et al. 2019 (arXiv 1909.08053)"
 PAGES = "Kwon et al. 2023 (arXiv 2309.06180)"
 QUEUE = "M/M/c; Janssen et al. 2011"
 MEASURED = "LLMCompass (Zhang et al. 2024)"
-# what was measured of a whole layer: tokens of a sequence, processors that share it
-MEASURED_CONTEXT, MEASURED_TENSOR = 3072.0, 4.0
 
 
 def _bytes(name: str, symbol: str, meaning: str) -> Quantity:
@@ -26,7 +25,7 @@ def _bytes(name: str, symbol: str, meaning: str) -> Quantity:
 
 
 INPUTS = (
-    *DECODER,
+    *decoder_inputs(tied=OFF),
     # means over requests, which need not be whole
     count("prompt", "S", "tokens of a request's prompt", whole=False),
     count("output", "O", "tokens that a request generates", whole=False),
@@ -69,6 +68,10 @@ MACHINE = (
     *(_known(n, optional=True) for n in ("core_time_per_word", "core_time_per_message", "core_energy_per_word")),
     Quantity("processors_per_node", "nn", "", "processors of a node", OURS, minimum=1.0, floor=1.0, ceiling=1e6,
              default=8.0),
+    Quantity("checked_context", "", "", "tokens of a sequence in the longest layer that times were checked on; 0: none",
+             MEASURED, default=0.0),
+    Quantity("checked_tensor", "", "", "most processors that shared a layer that times were checked on; 0: none",
+             MEASURED, default=0.0),
     _share("matrix_efficiency", "ηf", "share of the peak rate that large matrix products reach"),
     _share("memory_efficiency", "ηm", "share of the memory bandwidth that kernels reach"),
     _share("link_efficiency", "ηl", "share of the bandwidth of its links that a collective reaches"),
@@ -111,8 +114,10 @@ METRICS = (
     _metric("energy_data", "", "J", "energy of the bytes from memory", roofline.SOURCE),
     _metric("energy_link", "", "J", "energy of what goes over links"),
     _metric("energy_constant", "", "J", "energy of the constant power of all processors", roofline.SOURCE),
-    _metric("checked_context", "", "", "tokens of a sequence over those of the longest layer measured", MEASURED),
-    _metric("checked_tensor", "", "", "tensor parallelism over that of the layers measured", MEASURED),
+    _metric("checked", "", "", "whether times were checked on layers measured near this design", MEASURED, maximum=2.0,
+            floor=0.0, ceiling=2.0, flags=("not on this machine", "beyond the layers", "within the layers")),
+    _metric("checked_range", "", "", "tokens and tensor parallelism over those of the layers measured; 0: none",
+            MEASURED),
 )  # fmt: skip
 
 LIMITS = (
@@ -130,6 +135,8 @@ LIMITS = (
         TENSOR,
         divides=("heads", "tensor_parallel"),
     ),
+    KV_HEADS,
+    KV_SPLIT,
     ModelLimit(
         "layers_split",
         "P divides L",
@@ -142,9 +149,8 @@ LIMITS = (
 )
 VALID = (
     ModelLimit(
-        "checked_context", "S + O <= 3072", "sequences are as long as those of measured layers", MEASURED
+        "checked_range", "S + O <= Smax, t <= tmax", "within the layers that times were checked on", MEASURED
     ),
-    ModelLimit("checked_tensor", "t <= 4", "layers are shared as those measured", MEASURED),
 )
 
 SUMS = (

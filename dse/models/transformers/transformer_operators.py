@@ -28,15 +28,8 @@ from operator import add
 from typing import Any, NamedTuple
 
 from dse.models.arithmetic import maximum
-from dse.models.transformers.decoder import (
-    Decoder,
-    Link,
-    all_reduce_time,
-    linked,
-    node_link,
-    product_flops,
-    shared,
-)
+from dse.models.transformers.collectives import Link, halving_all_reduce, linked, node_link, shared
+from dse.models.transformers.decoder import Decoder, product_flops
 
 
 class Operator(NamedTuple):
@@ -70,14 +63,9 @@ class Step(NamedTuple):
         return self.sequences * self.new
 
 
-def own_cache(d: Decoder, tensor: Any) -> Any:
-    """Return the numbers of a token's keys and values in one layer that a processor holds, 2 d max(k/t, 1)."""
-    return 2.0 * d.head_size * maximum(d.kv_heads / tensor, 1.0)
-
-
 def layer(d: Decoder, step: Step, tensor: Any, width: Widths, flop: Any, *, fused: bool) -> list[Operator]:
     """Return the operators of a layer on one of ``tensor`` processors, in their order; ``flop``: the label."""
-    rows, queries, cache = step.rows, d.query_width / tensor, own_cache(d, tensor)
+    rows, queries, cache = step.rows, d.query_width / tensor, d.own_cache(tensor)
     mlp, gates = d.ffn / tensor, d.matrices - 1.0
 
     def product(name: str, columns: Any, inner: Any, *, reduced: bool = False) -> Operator:
@@ -177,7 +165,7 @@ class Processor:
         if self.link is None:
             return self._nothing()
         sent = 2.0 * shared(amount, tensor) * self.energy_per_sent_byte
-        time = all_reduce_time(amount, tensor, self.link)
+        time = halving_all_reduce(amount, tensor, self.link)
         return Cost(time, self.no_flops, self.no_energy, self.no_energy, sent)
 
     def sent(self, amount: Any) -> Cost:

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from dse.models.model import ModelLimit
+from dse.models.transformers.decoder import KV_HEADS, KV_SPLIT, OFF, ON, count
+from dse.models.transformers.decoder import inputs as decoder_inputs
 from dse.quantities import Quantity
 
 ACTIVATIONS = "Korthikanti et al. 2022 (arXiv 2205.05198)"
 PIPELINE = "Narayanan et al. 2021 (arXiv 2104.04473)"
 ZERO = "Rajbhandari et al. 2020 (arXiv 1910.02054)"
-RING = "Patarasuk and Yuan 2009"
 OURS = "our addition"
-OFF, ON = "off", "on"
 NONE, SELECTIVE, FULL = "none", "selective", "full"
-
-
-def _count(
-    name: str,
-    symbol: str,
-    meaning: str,
-    source: str,
-    default: float | None = None,
-    *,
-    optional: bool = False,
-) -> Quantity:
-    return Quantity(
-        name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=1e9, default=default, optional=optional,
-        whole=True,
-    )  # fmt: skip
+SEPARATE, FUSED = "separate", "fused"
 
 
 def _bytes(name: str, symbol: str, meaning: str, default: float, source: str) -> Quantity:
@@ -38,34 +24,33 @@ def _text(name: str, meaning: str, source: str, choices: tuple[str, ...], defaul
 
 
 INPUTS = (
-    _count("layers", "L", "layers of the decoder", f"{ACTIVATIONS}, Table 1"),
-    _count("hidden", "h", "hidden size", f"{ACTIVATIONS}, Table 1"),
-    _count("heads", "a", "attention heads", f"{ACTIVATIONS}, Table 1"),
-    _count("kv_heads", "ak", "heads of keys and values (grouped queries); absent: as many as heads",
-           "Ainslie et al. 2023 (arXiv 2305.13245)", optional=True),
-    _count("ffn", "f", "width of the MLP; absent: 4 hidden", f"{ACTIVATIONS}, section 3", optional=True),
-    _text("gated", "whether the MLP has a third matrix, as a gate", "Shazeer 2020 (arXiv 2002.05202)", (OFF, ON), OFF),
-    _count("vocabulary", "V", "entries of the vocabulary", f"{ACTIVATIONS}, Table 1", 51200.0),
-    _count("sequence", "s", "tokens of a sequence", f"{ACTIVATIONS}, Table 1"),
-    _count("global_batch", "B", "sequences of a step", f"{PIPELINE}, section 2"),
+    # Megatron-LM's head shares the embedding's weights
+    *decoder_inputs(tied=ON),
+    count("sequence", "s", "tokens of a sequence", f"{ACTIVATIONS}, Table 1"),
+    count("global_batch", "B", "sequences of a step", f"{PIPELINE}, section 2"),
     Quantity("tokens", "D", "", "tokens of the run; absent: the run is one step", OURS, minimum=1.0, floor=1.0,
              ceiling=1e18, optional=True),
-    _count("micro_batch", "b", "sequences of a micro batch", f"{ACTIVATIONS}, Table 1", 1.0),
-    _count("data_parallel", "d", "replicas of the model", f"{PIPELINE}, section 2", 1.0),
-    _count("tensor_parallel", "t", "devices that share each layer", f"{ACTIVATIONS}, Table 1", 1.0),
-    _count("pipeline_parallel", "p", "stages of the pipeline", f"{ACTIVATIONS}, Table 1", 1.0),
-    _count("interleaving", "v", "parts of the model on each stage", f"{PIPELINE}, section 2.2", 1.0),
+    count("micro_batch", "b", "sequences of a micro batch", f"{ACTIVATIONS}, Table 1", default=1.0),
+    count("data_parallel", "d", "replicas of the model", f"{PIPELINE}, section 2", default=1.0),
+    count("tensor_parallel", "t", "devices that share each layer", f"{ACTIVATIONS}, Table 1", default=1.0),
+    count("pipeline_parallel", "p", "stages of the pipeline", f"{ACTIVATIONS}, Table 1", default=1.0),
+    count("interleaving", "v", "parts of the model on each stage", f"{PIPELINE}, section 2.2", default=1.0),
     _text("sequence_parallel", "whether what is not in tensor parallelism is split along the sequence",
           f"{ACTIVATIONS}, section 4.2.2", (OFF, ON), OFF),
     _text("zero", "what replicas split among them: 0 nothing, 1 the optimiser, 2 gradients too, 3 parameters too",
           ZERO, ("0", "1", "2", "3"), "0"),
     _text("recomputation", "activations that are computed again in the backward pass, not stored",
           f"{ACTIVATIONS}, section 5", (NONE, SELECTIVE, FULL), NONE),
+    _text("attention", "whether scores are written to memory and read again, or stay on the chip",
+          "Dao et al. 2022 (arXiv 2205.14135)", (SEPARATE, FUSED), SEPARATE),
+    _text("overlap", "whether replicas exchange gradients during the backward pass and parameters during the forward "
+          "pass, or after it", "Li et al. 2020 (arXiv 2006.15704)", (OFF, ON), OFF),
     _bytes("parameter_bytes", "", "bytes of a parameter", 2.0, f"{ACTIVATIONS}, section 6"),
     _bytes("gradient_bytes", "", "bytes of a gradient", 4.0, f"{ACTIVATIONS}, section 6"),
     _bytes("optimiser_bytes", "", "bytes of the optimiser for a parameter: a copy and two moments in 4 bytes each",
            12.0, f"{ACTIVATIONS}, section 6"),
-    _bytes("activation_bytes", "", "bytes of an activation; masks have half", 2.0, f"{ACTIVATIONS}, section 4"),
+    _bytes("activation_bytes", "", "bytes of an activation, and of what products read; masks have half", 2.0,
+           f"{ACTIVATIONS}, section 4"),
 )  # fmt: skip
 
 
@@ -157,8 +142,8 @@ METRICS = (
     _memory("memory_optimiser", "", "part of it: the optimiser", ZERO),
     _memory("memory_activations", "", "part of it: stored activations of all micro batches in flight",
             f"{ACTIVATIONS}, sections 4 and 5"),
-    _memory("memory_working", "", "part of it: a layer computed again, and what the last stage has beyond the first",
-            OURS),
+    _memory("memory_working", "", "part of it: a layer computed again, what ZeRO gathers, and what the last stage has "
+            "beyond the first", OURS),
 )  # fmt: skip
 
 VALID = (
@@ -170,6 +155,8 @@ LIMITS = (
     ModelLimit("memory_capacity", "M <= Mcap", "the first stage fits its memory", "data sheet"),
     ModelLimit("heads_split", "t divides a", "tensor_parallel divides heads", f"{PIPELINE}, section 2.3",
                divides=("heads", "tensor_parallel")),
+    KV_HEADS,
+    KV_SPLIT,
     ModelLimit("layers_split", "p v divides L", "pipeline_parallel times interleaving divides layers",
                f"{PIPELINE}, section 2.2", divides=("layers", "pipeline_parallel", "interleaving")),
     ModelLimit("batch_split", "b d divides B", "micro_batch times data_parallel divides global_batch",

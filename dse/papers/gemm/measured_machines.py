@@ -27,6 +27,11 @@ YEARS = {"h100": 2022, "a100": 2020}
 ENTRY, FLOPS = 2.0, 2.0
 DRAWS, ENDS = 200, (0.025, 0.975)
 PARAMETERS = {"time_per_flop": "s/flop", "time_per_byte": "s/byte", "launch_time": "s"}
+# layers of decoders that times were checked on with this machine (``dse.papers.llmcompass``)
+CHECKED = {"a100": {"checked_context": 3072, "checked_tensor": 4}}
+LAYERS = (
+    "LLMCompass, layers of GPT-3 on four A100: ends of what times were checked on; nothing is fitted to them"
+)
 # launch time, products, entries read and written
 _FORM = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 
@@ -123,6 +128,14 @@ def file(machine: str) -> str:
             lines.append(
                 f'doubt = "a mean over shapes: the fastest run has {found.fastest / 1e12:.0f} TFLOPS"'
             )
+    for parameter, most in CHECKED.get(machine, {}).items():
+        lines += [
+            "",
+            f"[parameters.{parameter}]",
+            f'value = "{most}"',
+            'evidence = "measured"',
+            f'source = "{LAYERS}"',
+        ]
     return writing.completed("\n".join([*lines, "", writing.MARK, ""]), FILES[machine][0])
 
 
