@@ -6,7 +6,9 @@ A question in N worlds (``formulations.uncertainty.worlds``) is answered by the 
 - geometric programs: a master problem and cuts (``solvers.robust.robust_geometric``);
 - a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
 - sums over shares, counts and menus: a linear or mixed-integer master and cuts (``solvers.robust.robust_program``);
-- else a search without proof, with the bound of knowing the world beforehand (``solvers.robust.robust_search``).
+- else boxes of designs, bounded in every world (``solvers.robust.robust_boxes``);
+- where equations have no slopes a search without proof (``solvers.robust.robust_search``), with the bound of knowing
+  the world beforehand.
 
 Whatever answers, the design is judged by the model's equations in plain floats in every world.
 """

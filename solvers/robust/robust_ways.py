@@ -49,7 +49,7 @@ def found_by(
     linear = is_linear(question)
     ways: list[Callable[[], Found]] = (
         [
-            lambda: robust_program.minimise(worlds, measure, kept=kept),
+            lambda: robust_program.minimise(worlds, measure, kept=kept, weigh=tied, tied=tied),
             lambda: robust_scan.minimise(worlds, measure, kept=kept),
         ]
         if linear
