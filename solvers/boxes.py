@@ -7,7 +7,7 @@ certain: they come from intervals rounded outwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,9 @@ SMALL = 1e-6
 """Of a quantity that may be 0: what part of one, or of its whole range, is next to nothing."""
 LIFT = 5.0
 """How much denser samples of a quantity that may be 0 are near 0: about e to this power."""
+
+
+Numbers = Callable[[Question, Mapping[str, Any]], tuple[dict[RowKey, Any], Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +197,13 @@ def measured(question: Question, x: Array) -> tuple[Array, Array]:
 def enclose(question: Question, low: Array, high: Array) -> Enclosure:
     """Bound every limit and the objective over boxes, by plain intervals and by their slopes."""
     inputs = Slope.inputs(low, centres(low, high), high)
-    keys, found = _rows(question, inputs)
-    count, k = low.shape
-    reach = inputs[0].reach
+    return enclosure(*_rows(question, inputs), low.shape)
+
+
+def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ...]) -> Enclosure:
+    """Return rows that were worked out over ``shape`` (boxes, variables) as arrays, the first of them limits."""
+    count, k = shape
+    reach = found[0].reach if found else ()
     return _sharpened(
         Enclosure(
             keys,
@@ -206,7 +213,7 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
             _stack([s.centre.hi for s in found], (count,)),
             _stack([_stack([g.lo for g in s.slopes], (count,)) for s in found], (k, count)),
             _stack([_stack([g.hi for g in s.slopes], (count,)) for s in found], (k, count)),
-            np.stack([np.stack([r.lo for r in reach]), np.stack([r.hi for r in reach])]),
+            np.stack([_stack([r.lo for r in reach], (count,)), _stack([r.hi for r in reach], (count,))]),
         )
     )
 
@@ -220,8 +227,10 @@ def steepness(e: Enclosure) -> Array:
     return np.asarray(np.clip(np.nan_to_num(most, nan=1.0, posinf=1e3), 1e-12, 1e3))
 
 
-def tangent(question: Question, x: Array) -> tuple[Array, Array]:
+def tangent(question: Question, x: Array, numbers: Numbers = numbers) -> tuple[Array, Array]:
     """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes.
+
+    ``numbers``: how ratios and objective are worked out, where not by the model's equations alone.
 
     Slopes by central differences in the logarithms of the variables, the mean of both sides at a kink; 0 along a
     variable that is 0, and where a step leaves nothing to say.

@@ -115,7 +115,7 @@ def _search(question: Question, where: Space, work: int, deadline: float) -> _Se
             polish_at = 2 * s.work + BATCH
             _settle(s)
         order = np.argsort(s.keys, kind="stable")[:BATCH]
-        parts = _halves(where, s.low[order], s.high[order], s.steep[order])
+        parts = halves(where, s.low[order], s.high[order], s.steep[order])
         rest = np.ones(s.keys.size, dtype=bool)
         rest[order] = False
         _keep(s, rest)
@@ -152,8 +152,8 @@ def _keep(s: _Search, which: NDArray[np.bool_]) -> None:
     s.low, s.high, s.keys, s.steep = s.low[which], s.high[which], s.keys[which], s.steep[which]
 
 
-def _halves(where: Space, low: Array, high: Array, steep: Array) -> tuple[Array, Array]:
-    """Both halves of every box, cut along the variable that moves its numbers most."""
+def halves(where: Space, low: Array, high: Array, steep: Array) -> tuple[Array, Array]:
+    """Return both halves of every box, cut along the variable that moves its numbers most."""
     j = np.argmax(steep * where.width(low, high), axis=1)
     every = np.arange(len(low))
     left, right = high.copy(), low.copy()

@@ -11,7 +11,7 @@ make programs of other columns there: such worlds are parts of their own.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,19 +99,46 @@ class Posed:
     def losses(self, u: Array) -> Array:
         """Cuts of the losses in the worlds that count, at ``u``: (n, S + 1)."""
         forms = [(part, part.losses) for part in self.parts if part.losses is not None]
-        return self._together(forms, u)[: self.worlds.measured]
+        return self.together(forms, u)[: self.worlds.measured]
 
     def limit(self, key: RowKey, u: Array) -> Array:
         """Cuts of a limit in the worlds in which it counts, at ``u``; 0 where a world does not have it."""
         forms = [(part, part.rows[key]) for part in self.parts if key in part.rows]
         count = self.worlds.size if key.name in self.worlds.wide else self.worlds.measured
-        return self._together(forms, u)[:count]
+        return self.together(forms, u)[:count]
 
-    def _together(self, forms: list[tuple[Part, Array]], u: Array) -> Array:
+    def together(self, forms: list[tuple[Part, Array]], u: Array) -> Array:
+        """Cuts at ``u`` of what each part has a form of, world by world: (N, S + 1)."""
         found = np.zeros((self.worlds.size, u.size))
         for part, form in forms:
             found[part.places] = part.over_shared(form, u)
         return found
+
+
+def ties(asked: Posed) -> list[Callable[[Array], Array]]:
+    """Return what settles ties, in the question's order: cuts of each metric in the worlds that count, at a design.
+
+    A metric that divides by what is decided, or that a maximum makes smaller, settles none here.
+    """
+    found: list[Callable[[Array], Array]] = []
+    for name, *_ in asked.program.ties:
+        forms = [(part, _tie(part, name)) for part in asked.parts]
+        there = [(part, form) for part, form in forms if form is not None]
+        if len(there) == len(forms):
+            found.append(lambda u, there=there: asked.together(there, u)[: asked.worlds.measured])  # type: ignore[misc]
+    return found
+
+
+def _tie(part: Part, name: str) -> Array | None:
+    """A metric in the worlds of a part, (n, C + 1); None where it settles nothing."""
+    pair = next((pair for n, *pair in part.program.ties if n == name), None)
+    if pair is None:
+        return None
+    count = part.places.size
+    top, under = (np.broadcast_to(v, (count, v.shape[-1])) for v in pair)
+    if under[:, :-1].any() or not (under[:, -1] > 0).all() or (top[:, list(part.defines)] < 0).any():
+        return None
+    return np.asarray(top / under[:, -1:])
 
 
 def posed(worlds: Worlds) -> Posed:

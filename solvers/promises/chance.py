@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from formulations import batch
 from formulations.arithmetics.maxima import SIDE, is_maximum
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
@@ -35,12 +36,18 @@ from solvers.robust import robust_caps
 
 Array = NDArray[np.float64]
 LEVEL = "level"
+EASY = 300
+"""Optima that a search may be expected to meet which is made before any other."""
 MOST_CHOICES = 64
 """Ways to put an argument in the place of each maximum of a limit."""
 FAR = 690.0
 LEVEL_KEY = RowKey(LEVEL, SIDE)
 SOLVER = "dse removal of support samples"
 TOGETHER = "a probability or quantile together with a mean or CVaR that is no posynomial of its own"
+
+
+class Hard(CannotTake):
+    """The sets of samples that matter are more than a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +72,22 @@ class Chosen:
 
 
 def minimise(
-    asked: Posed, chances: Sequence[Chance], measure: Weighing | None, kept: frozenset[str] | None = None
+    asked: Posed,
+    chances: Sequence[Chance],
+    measure: Weighing | None,
+    kept: frozenset[str] | None = None,
+    *,
+    easily: bool = False,
 ) -> Chosen:
     """Find the best design of which each of ``chances`` fails in no more samples than it may.
 
-    ``measure``: of the objective where no chance has its level; ``kept``: names of the limits that count. Raises
-    NotPosynomial where a limit or the measure is no posynomial.
+    ``measure``: of the objective where no chance has its level; ``kept``: names of the limits that count; ``easily``:
+    in few programs or not at all. Raises NotPosynomial where a limit or the measure is no posynomial, Hard where the
+    sets of samples are not so few.
     """
     asked = _kept(asked, kept)
     problem = sampled(asked, chances, measure)
-    found = _best(asked, problem)
+    found = _best(asked, problem, _easily if easily else _searched)
     words = _words(found, asked.worlds.measured, chances, asked.worlds.word)
     if found.y is None:
         if not found.infeasible:
@@ -98,7 +111,7 @@ def least_limit(asked: Posed, chances: Sequence[Chance], name: str, kept: frozen
     None where the others leave none, or a whole number keeps it open.
     """
     asked = dataclasses.replace(_kept(asked, kept | {name}), goal=None)
-    found = _best(asked, sampled(asked, chances, None, eased=name))
+    found = _best(asked, sampled(asked, chances, None, eased=name), _searched)
     return math.exp(found.value) if found.y is not None and found.value - found.bound <= 1e-6 else None
 
 
@@ -110,9 +123,9 @@ def _kept(asked: Posed, kept: frozenset[str] | None) -> Posed:
     return dataclasses.replace(asked, worlds=worlds, rows=rows)
 
 
-def _best(asked: Posed, problem: Sampled) -> Removed:
+def _best(asked: Posed, problem: Sampled, searched: removal_whole.Search) -> Removed:
     discrete = [(i, v) for i, v in enumerate(asked.variables) if v.discrete]
-    return removal_whole.search(problem, discrete, _searched) if discrete else _searched(problem)
+    return removal_whole.search(problem, discrete, searched) if discrete else searched(problem, None)
 
 
 def _words(found: Removed, size: int, chances: Sequence[Chance], word: str) -> str:
@@ -253,7 +266,14 @@ def _raised(p: Posynomial, power: float) -> Posynomial:
     return product
 
 
-def _searched(problem: Sampled, near: Array | None = None) -> Removed:
+def _easily(problem: Sampled, near: Array | None) -> Removed:
+    """Search as ``_searched`` does where that takes few programs; else raise Hard."""
+    if removal.in_order(problem)[0].expected > EASY:
+        raise Hard(f"{problem.expected:.0f} sets of samples")
+    return _searched(problem, near)
+
+
+def _searched(problem: Sampled, near: Array | None) -> Removed:
     """Search which samples fail: the obvious ones where these are proved best, else as far as it takes."""
     quick = removal_bounds.closed(problem, near)
     if quick is not None:

@@ -25,15 +25,19 @@ from formulations.uncertainty.measures import WORST, Measured, Quantile, Weighin
 from formulations.uncertainty.worlds import Worlds, judged, of_values
 from results.solution import Status
 from results.uncertainty import estimates
-from scenarios.question import Decision, Question, combinations
+from scenarios.question import Decision, Objective, Question, combinations
 from scenarios.uncertainty.chances import JOINT
 from scenarios.uncertainty.drawing import draw
+from solvers import designs
 from solvers.promises import chance, chance_scan
 from solvers.promises.chance import Chance
-from solvers.robust import robust_geometric
+from solvers.robust import robust_boxes, robust_geometric
+from solvers.robust.box_lines import Wanted
 from solvers.robust.robust_geometric import DISCRETE, Found
 
 MOST_NAMES = 64
+FEW_DECIDED = 3
+"""Decided quantities up to which boxes of designs are faster than sets of samples, unless these are few."""
 FEW = 16
 """Samples that tell whether an objective is the same in all of them."""
 UNPROVED = (
@@ -53,6 +57,10 @@ class Promise:
 
 Counted = tuple[Promise, int]
 """A promise with the number of samples in which it may fail."""
+
+
+class Undecided(CannotTake):
+    """No method here takes a question; the message says what of it, and what would be possible."""
 
 
 class TooFew(ValueError):
@@ -176,27 +184,57 @@ def _whole(question: Question, d: Decision) -> int:
 def found(worlds: Worlds, measure: Measured, asked: Sequence[Counted], kept: frozenset[str] | None) -> Found:
     """Find the best design; ``asked``: each promise with the number of samples in which it may fail.
 
-    ``kept``: names of the limits that count (None: all). Raises NotPosynomial where no method here takes it.
+    ``kept``: names of the limits that count (None: all). Raises Undecided where no method here takes it.
     """
     chances = _chances(worlds, measure, asked)
-    few = chance_scan.few(worlds)
-    if few:
-        chosen = chance_scan.minimise(worlds, measure, chances, kept)
-    else:
-        weighing = measure if isinstance(measure, Weighing) else None
-        chosen = chance.minimise(robust.posed(worlds), chances, weighing, kept)
-    left_out: dict[str, frozenset[int]] = {}
-    for c, out in zip(chances, chosen.left_out, strict=False):
-        for name in c.names:
-            left_out[name] = left_out.get(name, frozenset()) | out
-    told = Found(chosen.outcome, left_out=left_out, unweighed=DISCRETE if few else "")
-    if few or kept is not None or chosen.outcome.x is None or not worlds.nominal.objectives:
+    if chance_scan.few(worlds):
+        return _told(chances, chance_scan.minimise(worlds, measure, chances, kept), DISCRETE)
+    weighing = measure if isinstance(measure, Weighing) else None
+    wanted = Wanted(worlds, measure, tuple(c for c in chances if c.names), kept)
+    few = len(worlds.nominal.decide) <= FEW_DECIDED
+
+    def of_samples(easily: bool) -> Found:
+        return _told(chances, chance.minimise(robust.posed(worlds), chances, weighing, kept, easily=easily))
+
+    try:
+        told = of_samples(few)
+    except chance.Hard:
+        told = robust_boxes.minimise(wanted)
+        if not told.closed(worlds.nominal):
+            told = robust_boxes.better(wanted, told, of_samples(False))
+    except (NotPosynomial, CannotTake) as refusal:
+        try:
+            return robust_boxes.minimise(wanted)
+        except (NotPosynomial, CannotTake) as other:
+            raise Undecided(_undecided(worlds, measure, asked, f"{refusal}; {other}")) from None
+    if kept is not None or told.outcome.x is None or not worlds.nominal.objectives:
         return told
     if isinstance(measure, Quantile):
         return replace(told, unweighed="which samples lie above the level changes with a limit")
     if len({n for c in chances for n in c.names}) < sum(len(c.names) for c in chances):
         return replace(told, unweighed="a limit stands in two probabilities")
     return _settled(robust.posed(worlds), measure, told)
+
+
+def _undecided(worlds: Worlds, measure: Measured, asked: Sequence[Counted], why: str) -> str:
+    """Say what of a question no method here takes, and what would be possible."""
+    what = [f"limits.{' and '.join(p.names)} with a probability" for p, _ in asked]
+    if isinstance(measure, Quantile):
+        what.append(f"the quantile of {worlds.nominal.objectives[0].name}")
+    decided = ", ".join(d.name for d in worlds.nominal.decide)
+    return (
+        f"{' and '.join(what)}, decided now over {decided}, is not treated here ({why}); possible are whole numbers or "
+        f"listed values for what is decided ({designs.CHUNK} combinations at most), limits that hold in every sample, "
+        "and a mean, CVaR or worst case as the measure"
+    )
+
+
+def _told(chances: Sequence[Chance], chosen: chance.Chosen, unweighed: str = "") -> Found:
+    left_out: dict[str, frozenset[int]] = {}
+    for c, out in zip(chances, chosen.left_out, strict=False):
+        for name in c.names:
+            left_out[name] = left_out.get(name, frozenset()) | out
+    return Found(chosen.outcome, left_out=left_out, unweighed=unweighed)
 
 
 def _settled(asked: robust.Posed, measure: Weighing, found: Found) -> Found:
@@ -245,7 +283,31 @@ def least_limit(worlds: Worlds, asked: Sequence[Counted], name: str, kept: froze
     chances = _chances(worlds, WORST, asked)
     if chance_scan.few(worlds):
         return chance_scan.least_limit(worlds, chances, name, kept)
-    return chance.least_limit(robust.posed(worlds), chances, name, kept)
+    try:
+        return chance.least_limit(robust.posed(worlds), chances, name, kept)
+    except (NotPosynomial, CannotTake):
+        return _least_quantile(worlds, chances, name, kept)
+
+
+def _least_quantile(
+    worlds: Worlds, chances: Sequence[Chance], name: str, kept: frozenset[str]
+) -> float | None:
+    """Return that factor where no geometric program tells it: from the least level that only so many worlds exceed."""
+    own = [c for c in chances if name in c.names]
+    limit = next((x for x in worlds.nominal.limits if x.name == name), None)
+    end = None if limit is None else limit.maximum if limit.minimum is None else limit.minimum
+    if limit is None or end is None or len(own) > 1 or any(len(c.names) > 1 for c in own):
+        return None
+    goal = (Objective(name, maximize=limit.maximum is None),)
+    nominal, every = (replace(q, objectives=goal) for q in (worlds.nominal, worlds.every))
+    level = 1.0 - sum(c.may_fail for c in own) / worlds.measured
+    rest = tuple(c for c in chances if c.names and c not in own)
+    wanted = Wanted(replace(worlds, nominal=nominal, every=every), Quantile(level), rest, kept - {name})
+    found = robust_boxes.minimise(wanted)
+    if not found.closed(nominal) or found.outcome.x is None:
+        return None
+    value = float(robust_boxes.statistics(wanted, found.outcome.x)[1][0])
+    return value / end if limit.minimum is None else end / value
 
 
 def _chances(worlds: Worlds, measure: Measured, asked: Sequence[Counted]) -> list[Chance]:

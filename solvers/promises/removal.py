@@ -133,7 +133,7 @@ def search(problem: Sampled, most: int = MOST, beam: int = BEAM) -> Removed:
     Whole where at most ``most`` optima are to be expected, else by the ``beam`` best of each number left out.
     Raises ArithmeticError where the kernel cannot close a program.
     """
-    problem, first = _in_order(problem)
+    problem, first = in_order(problem)
     whole = problem.expected <= most
     root = _Node(first)
     todo, seen = [root], {root.out}
@@ -161,8 +161,8 @@ def search(problem: Sampled, most: int = MOST, beam: int = BEAM) -> Removed:
     return Removed(best.y, best.value, min(bound, best.value), best.out, whole, programs)
 
 
-def _in_order(problem: Sampled) -> tuple[Sampled, tuple[frozenset[int], ...]]:
-    """Leave out the worst samples of each group in which one number orders them; of the rest the worst is enough.
+def in_order(problem: Sampled) -> tuple[Sampled, tuple[frozenset[int], ...]]:
+    """Leave out the worst samples of each group that one number orders; returns the rest, and what was left out.
 
     That is so where all its coefficients rise together: who holds in a sample then holds in all below it, so no set of
     samples left out is better than the k worst.

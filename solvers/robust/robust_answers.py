@@ -6,7 +6,9 @@ A question in N worlds (``formulations.uncertainty.worlds``) is answered by the 
 - geometric programs: a master problem and cuts (``solvers.robust.robust_geometric``);
 - a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
 - sums over shares, counts and menus: a linear or mixed-integer master and cuts (``solvers.robust.robust_program``);
-- else a search without proof, with the bound of knowing the world beforehand (``solvers.robust.robust_search``).
+- else boxes of designs, bounded in every world (``solvers.robust.robust_boxes``);
+- where equations have no slopes a search without proof (``solvers.robust.robust_search``), with the bound of knowing
+  the world beforehand.
 
 Whatever answers, the design is judged by the model's equations in plain floats in every world.
 """
@@ -34,7 +36,7 @@ from scenarios.uncertainty.distributions import Measure
 from solvers import choices
 from solvers.answer import called_by_name, units, without_design
 from solvers.judgement import bound_of, relative_gap
-from solvers.promises.chances import Counted
+from solvers.promises.chances import Counted, Undecided
 from solvers.robust import robust_conflicts
 from solvers.robust.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
@@ -67,6 +69,8 @@ def answered(asked: Asked, *, brief: bool = False) -> Solution:
     try:
         with np.errstate(all="ignore"):
             solution = _answered(asked, brief=brief)
+    except Undecided as problem:
+        solution = Solution(Status.ERROR, message=str(problem), certificate="no design was looked for")
     except Exception as problem:
         text = failures.in_words(question, problem)
         solution = Solution(Status.ERROR, message=text, certificate="the solver failed")
@@ -168,7 +172,7 @@ def told(asked: Asked, found: Found) -> Solution:
             raise OverflowError
         return solution if worst is None or worst[0] <= 1 + HOLDS else _broken(solution, worlds, ratios)
     if worst is not None and not worst[0] <= 1 + HOLDS:
-        text = f"re-evaluation breaks {worst[1].name} by {worst[0] - 1:.1e} in {worlds.word} {worst[2]}"
+        text = f"re-evaluation: {_where(worlds, worst[1], worst[2])}, by {worst[0] - 1:.1e}"
         return dataclasses.replace(solution, status=Status.ERROR, message=text)
     if objective is not None and not math.isfinite(objective):
         text = f"{question.objectives[0].name} is infinite in some {worlds.word}"
@@ -257,6 +261,15 @@ def _certificate(worlds: Worlds, found: Found) -> str:
     return text
 
 
+def _where(worlds: Worlds, key: RowKey, i: int) -> str:
+    """Say where a limit is broken: in which world most, or, of a limit on a measure, over all of them."""
+    if all(c.key != key for c in worlds.caps):
+        return f"{key.name} is broken most in {worlds.word} {i}"
+    measure = worlds.nominal.measures.get(key.name)
+    of = "taken" if measure is None else uncertain_words.named(measure)
+    return f"{key.name}, {of} over all {worlds.words}, is broken"
+
+
 def _broken(solution: Solution, worlds: Worlds, ratios: Mapping[RowKey, Array]) -> Solution:
     """Nothing was decided, and a limit is broken in some world."""
     question = worlds.nominal
@@ -267,7 +280,7 @@ def _broken(solution: Solution, worlds: Worlds, ratios: Mapping[RowKey, Array]) 
         for k, i in broken.items()
     }
     first = next(iter(would))
-    text = "; ".join(f"{k.name} is broken most in {worlds.word} {i}" for k, i in broken.items())
+    text = "; ".join(_where(worlds, k, i) for k, i in broken.items())
     return dataclasses.replace(
         solution,
         status=Status.INFEASIBLE,

@@ -27,7 +27,7 @@ from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Posed, folded
 from formulations.uncertainty.worlds import Array, Cap, Judged, judged
 from results.solution import Status
-from scenarios.question import Decision
+from scenarios.question import Decision, Question
 from solvers.geometric import kinks, structured
 from solvers.outcome import Outcome
 from solvers.robust import robust_caps
@@ -65,6 +65,11 @@ class Found:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
     unweighed: str = ""
+
+    def closed(self, question: Question) -> bool:
+        """Whether nothing is left to ask: a proof that there is no design, or a design within the gap asked for."""
+        status = self.outcome.status
+        return status is not Status.ERROR and (status is not Status.FEASIBLE or not question.objectives)
 
 
 @dataclass(slots=True)

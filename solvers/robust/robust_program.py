@@ -29,7 +29,7 @@ from results.solution import Status
 from solvers.linear import highs, programs
 from solvers.linear.highs import End, Numbers
 from solvers.outcome import Outcome
-from solvers.robust import robust_geometric
+from solvers.robust import robust_geometric, robust_program_ties
 from solvers.robust.robust_geometric import BROKEN, CLOSE, DISCRETE, Found, Worth
 
 Array = NDArray[np.float64]
@@ -57,10 +57,16 @@ class _Master:
         )
         self.low, self.high, self.integer = low[shared], high[shared], p.integer[shared]
 
+    def numbers(self) -> Numbers:
+        """The rows so far over the shared columns, without the measure."""
+        rows = np.concatenate([self.first.base, *(r[None] for r in self.rows)])
+        equal = np.concatenate([self.first.equal, np.zeros(len(self.rows), bool)])
+        return Numbers(rows, equal, self.low, self.high, self.integer)
+
     def solve(self) -> highs.Result:
         """Minimise the largest of the cuts over the rows so far."""
         size = self.low.size
-        rows = np.concatenate([self.first.base, *(r[None] for r in self.rows)])
+        rows = self.numbers().rows
         wide = np.insert(rows, size, 0.0, axis=1)
         cuts = np.array([np.insert(c, size, -1.0) for c in self.cuts]).reshape(-1, size + 2)
         ends = [self._ends(c) for c in self.cuts] or [(0.0, 0.0)]
@@ -121,11 +127,16 @@ class _Master:
 
 
 def minimise(
-    worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None = None, weigh: bool = True
+    worlds: Worlds,
+    measure: Weighing,
+    *,
+    kept: frozenset[str] | None = None,
+    weigh: bool = True,
+    tied: bool = True,
 ) -> Found:
     """Find the design whose objective has the least measure, with every limit held in every world.
 
-    ``weigh``: tell what the limits are worth, where nothing is whole.
+    ``weigh``: tell what the limits are worth, where nothing is whole. ``tied``: settle ties by the question's rule.
 
     Raises NotPosynomial where the worlds are no programs of this kind, with the reason.
     """
@@ -146,19 +157,33 @@ def minimise(
         grown = master.add(u, at.ratios)
         if not asked.goal:
             if not grown:
+                x = _settled(asked, master, measure, u) if tied else x
                 return Found(Outcome(Status.FEASIBLE, x, None, "a design that meets all limits", SOLVER))
             continue
         value, fresh = master.cut(u, measure)
         if not grown and (value - found.bound <= CLOSE * abs(value) or not fresh):
             bound = sign * min(found.bound, value)
+            needed, cuts = _needed(master), len(master.cuts)
+            if tied:
+                x = _settled(asked, master, measure, u)
+                at = judged(worlds, x)
             outcome = Outcome(Status.OPTIMAL, x, bound, text, SOLVER)
-            told = Found(outcome, needed=_needed(master), cuts=len(master.cuts), unweighed=DISCRETE)
+            told = Found(outcome, needed=needed, cuts=cuts, unweighed=DISCRETE)
             if not weigh or master.integer.any():
                 return told
             return dataclasses.replace(
                 told, worth=_worth(worlds, measure, kept, at, bound), unweighed=robust_geometric.UNKNOWN
             )
     return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"{ROUNDS} rounds of cuts did not end"))
+
+
+def _settled(asked: Posed, master: _Master, measure: Weighing, u: Array) -> dict[str, float]:
+    """Return the design that the rule of ties takes of those as good as ``u``."""
+
+    def ratios(at: Array) -> Mapping[RowKey, Array]:
+        return judged(asked.worlds, _design(asked, at)).ratios
+
+    return _design(asked, robust_program_ties.settled(asked, master, measure, u, ratios))
 
 
 def _worth(
@@ -174,7 +199,9 @@ def _worth(
     for key, ratio in at.ratios.items():
         if key.name not in own or not (np.abs(1.0 - ratio) <= BINDS).any():
             continue
-        eased = minimise(worlds.eased(key.name, 1.0 + STEP), measure, kept=kept, weigh=False).outcome.bound
+        eased = minimise(
+            worlds.eased(key.name, 1.0 + STEP), measure, kept=kept, weigh=False, tied=False
+        ).outcome.bound
         if eased is None or not now * eased > 0:
             return {}
         rate = math.log(eased / now) / math.log1p(STEP)

@@ -39,11 +39,17 @@ INSIDE = 0.5 * HOLDS
 SOLVER = "differential evolution"
 
 
-def minimise(worlds: Worlds, measure: Weighing) -> Found:
-    """Search for the best design; ``feasible`` with its bound, or infeasible where one world proves it."""
+def minimise(worlds: Worlds, measure: Weighing, known: Mapping[str, float] | None = None) -> Found:
+    """Search for the best design; ``feasible`` with its bound, or infeasible where one world proves it.
+
+    ``known``: a design that another search found, which is taken in place of one of its own.
+    """
     hindsight, proved = _hindsight(worlds, measure)
     if proved is not None:
         return Found(proved)
+    if known is not None:
+        text = f"bound: the {_named(worlds)} of the best design of each {worlds.word} by itself"
+        return Found(Outcome(Status.FEASIBLE, known, hindsight, text, SOLVER))
     x, tried = _search(worlds, measure)
     if x is None:
         return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"no design was found in {tried} trials"))

@@ -9,13 +9,21 @@ from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.program import is_linear
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Measured, Quantile
+from formulations.uncertainty.measures import Measured, Quantile, Weighing
 from formulations.uncertainty.worlds import Worlds
 from results.solution import Status
 from solvers.outcome import Outcome
 from solvers.promises import chances
 from solvers.promises.chances import Counted
-from solvers.robust import robust_geometric, robust_program, robust_ratios, robust_scan, robust_search
+from solvers.robust import (
+    robust_boxes,
+    robust_geometric,
+    robust_program,
+    robust_ratios,
+    robust_scan,
+    robust_search,
+)
+from solvers.robust.box_lines import Wanted
 from solvers.robust.robust_geometric import Found
 
 
@@ -41,7 +49,7 @@ def found_by(
     linear = is_linear(question)
     ways: list[Callable[[], Found]] = (
         [
-            lambda: robust_program.minimise(worlds, measure, kept=kept),
+            lambda: robust_program.minimise(worlds, measure, kept=kept, weigh=tied, tied=tied),
             lambda: robust_scan.minimise(worlds, measure, kept=kept),
         ]
         if linear
@@ -51,13 +59,35 @@ def found_by(
             lambda: robust_scan.minimise(worlds, measure, kept=kept),
         ]
     )
+    held: Found | None = None
     for way in ways:
         try:
-            return way()
+            held = way()
         except (NotPosynomial, CannotTake) as refusal:
             why.append(str(refusal))
+            continue
+        if held.closed(question):
+            return held
+        break
+    return _by_boxes(worlds, measure, kept, held, why)
+
+
+def _by_boxes(
+    worlds: Worlds, measure: Weighing, kept: frozenset[str] | None, held: Found | None, why: list[str]
+) -> Found:
+    """Search boxes of designs where nothing else closed a question, and last without proof; ``held``: what is known."""
+    wanted = Wanted(worlds, measure, (), kept)
+    try:
+        found = robust_boxes.minimise(wanted)
+        held = found if held is None else robust_boxes.better(wanted, held, found)
+    except (NotPosynomial, CannotTake) as refusal:
+        why.append(str(refusal))
+    if held is not None and (held.closed(worlds.nominal) or kept is not None):
+        return held
     if kept is None:
-        found = robust_search.minimise(worlds, measure)
-        told = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
-        return dataclasses.replace(found, outcome=dataclasses.replace(found.outcome, certificate=told))
+        found = robust_search.minimise(worlds, measure, None if held is None else held.outcome.x)
+        if why:
+            told = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
+            found = dataclasses.replace(found, outcome=dataclasses.replace(found.outcome, certificate=told))
+        return found if held is None else robust_boxes.better(wanted, held, found)
     return Found(Outcome(Status.ERROR, message=f"no method here decides this now: {'; '.join(why)}"))

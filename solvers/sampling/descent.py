@@ -34,10 +34,16 @@ class _Point:
     merit: float
 
 
-def descend(question: Question, where: Space, start: Array, rounds: int = ROUNDS) -> Array | None:
+def descend(
+    question: Question,
+    where: Space,
+    start: Array,
+    rounds: int = ROUNDS,
+    numbers: boxes.Numbers = boxes.numbers,
+) -> Array | None:
     """Go downhill from ``start`` (SI) within the box, discrete variables held.
 
-    None where no variable is free.
+    None where no variable is free. ``numbers``: see ``boxes.tangent``.
 
     Minimises the objective plus a penalty on the worst limit, so that a start outside the limits is led
     inside.
@@ -54,7 +60,7 @@ def descend(question: Question, where: Space, start: Array, rounds: int = ROUNDS
     def look(u: Array) -> _Point:
         x = whole.copy()
         x[free] = u
-        value, slope = boxes.tangent(question, np.exp(x))
+        value, slope = boxes.tangent(question, np.exp(x), numbers)
         if not question.objectives:
             value, slope = np.append(value, 0.0), np.vstack([slope, np.zeros(len(start))])
         return _Point(

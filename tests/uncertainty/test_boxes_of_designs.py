@@ -1,0 +1,221 @@
+"""One design for many worlds by boxes of designs: what no geometric or linear program takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import box_instances
+import decide_now_instances as plain
+import numpy as np
+import pytest
+
+import dse
+from dse import machines
+from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.worlds import of_values
+from scenarios.question import Objective
+from scenarios.questions import question
+from scenarios.uncertainty.drawing import draw
+from solvers import boxes
+from solvers.promises.chance import Chance
+from solvers.robust import box_lines, robust_boxes
+from solvers.robust.box_lines import Wanted
+
+MACHINE = {n: float(machines.get("balanced").parameters[n]) for n in plain.PARAMETERS}
+POWER: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "jaketown",
+    "given": {"bodies": 1e6, "flops_per_pair": 20},
+    "decide": {"processors": {"max": 2048}, "memory": {}},
+    "uncertain": {
+        "machine.time_per_flop": {"uniform": ["2.52 ps/flop", "4.11 ps/flop"]},
+        "machine.energy_per_flop": {"uniform": ["185 pJ/flop", "378 pJ/flop"]},
+        "machine.time_per_word": {"loguniform": ["156 ps/word", "1.25 ns/word"]},
+        "sampling": {"samples": 1024},
+    },
+    "objective": {"minimize": "time", "measure": "mean"},
+}
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_random_questions_of_power_agree_with_a_grid(number: int) -> None:
+    """Two of each kind; 200 of these: ``python tests/oracle/box_instances.py 200``."""
+    assert box_instances.wrong(box_instances.instance(number, MACHINE)) == ""
+
+
+@pytest.mark.parametrize("number", range(20, 30))
+def test_what_is_known_of_a_box_holds_at_every_point_of_it(number: int) -> None:
+    asked = box_instances.asked(box_instances.instance(number, MACHINE))
+    for limit in asked.worlds.nominal.limits:
+        asked = replace(asked, worlds=asked.worlds.eased(limit.name, 1.5))
+    wanted = Wanted(asked.worlds, asked.measure, tuple(Chance(p.names, k) for p, k in asked.promised))
+    where, dice = boxes.space(asked.worlds.nominal), np.random.default_rng(number)
+    bodies = float(asked.worlds.nominal.given["bodies"])
+    p = np.exp(dice.uniform(0, 1, 40) * np.log(where.high[0]))
+    middle = np.stack([p, bodies / p ** dice.uniform(0.5, 1, 40)], axis=1)
+    wide = np.exp(10 ** dice.uniform(-4, 0, (40, 2)))
+    low, high = np.maximum(middle / wide, where.low), np.minimum(middle * wide, where.high)
+    known = box_lines.known(wanted, low, high)
+    near, far = box_lines.contracted(known.lines, known.width[0], known.width[1])
+    keys = np.maximum(box_lines.least(known.goal, known.lines, near, far), known.flat)
+    centre = np.log(boxes.centres(low, high))
+    held = 0
+    for u in dice.uniform(0, 1, (60, 2)):
+        y = np.log(low) + u * np.log(high / low)
+        rows, goal = robust_boxes.statistics(wanted, dict(zip(where.names, np.exp(y).T, strict=True)))
+        key = np.array([box_lines.key_of(wanted, float(v)) for v in goal])
+        room = 1e-9 * (1 + np.abs(key))
+        delta = (y - centre).T
+        assert (known.goal.cut + (known.goal.slope * delta).sum(0) <= key + room).all()
+        assert (known.flat <= key + room).all()
+        holds = np.max(list(rows.values()), axis=0) <= 1.0
+        held += int(holds.sum())
+        assert not (holds & known.dead).any()
+        for line in known.lines:
+            assert (line.cut + (line.slope * delta).sum(0) <= 1e-9)[holds].all()
+        assert ((near - 1e-9 <= delta) & (delta <= far + 1e-9)).all(0)[holds].all()
+        assert (keys <= key + room)[holds].all()
+    assert held
+
+
+SHARE: dict[str, Any] = {
+    "model": "roofline",
+    "machine": {
+        "time_per_flop": "1 ps/flop",
+        "time_per_byte": "10 ps/B",
+        "energy_per_flop": "10 pJ/flop",
+        "energy_per_byte": "100 pJ/B",
+        "constant_power": "10 W",
+    },
+    "given": {"flops": 1e12, "intensity": 100.0, "rise": 1.0, "fall": 1.0},
+    "decide": {"x": {"min": 0.01, "max": 100.0}},
+    "define": {
+        "price": "rise * x + fall / x",
+        "slow": "maximum(fall / x, 0.2 * fall)",
+        "ratio": "price / (slow + 1)",
+    },
+    "uncertain": {
+        "rise": {"uniform": [0.2, 1.8]},
+        "fall": {"uniform": [0.8, 3.2]},
+        "sampling": {"samples": 128},
+    },
+}
+GRID = np.exp(np.linspace(np.log(0.1), np.log(10), 8001))
+STEP = 2e-3  # between neighbours of the grid no measure changes by more
+
+
+def metrics(method: str) -> dict[str, np.ndarray]:
+    """The metrics of all designs of the grid in all samples."""
+    sampling = {"samples": 128, "method": method}
+    uncertain = question(
+        dse.load({**SHARE, "uncertain": {**SHARE["uncertain"], "sampling": sampling}})
+    ).uncertain
+    assert uncertain is not None
+    drawn = draw(uncertain, 128)
+    rise, fall = drawn["rise"], drawn["fall"]
+    x = GRID[:, None]
+    price, slow = rise * x + fall / x, np.maximum(fall / x, 0.2 * fall[None])
+    return {"price": price, "slow": slow, "ratio": price / (slow + 1.0)}
+
+
+def quantile(values: np.ndarray, level: float) -> np.ndarray:
+    return np.sort(values, axis=-1)[:, int(np.ceil(level * values.shape[-1])) - 1]
+
+
+def tail(values: np.ndarray, level: float) -> np.ndarray:
+    return np.sort(values, axis=-1)[:, round(level * values.shape[-1]) :].mean(-1)
+
+
+def solved(objective: dict[str, Any], limits: dict[str, Any]) -> Any:
+    return dse.solve({**SHARE, "objective": objective, "limits": limits})
+
+
+def test_a_ratio_of_sums_may_fail_in_some_samples() -> None:
+    at = metrics("random")
+    for most in (0.95, 1.1, 1.4):
+        limits = {"ratio": {"max": most, "probability": 0.9, "confidence": 0}}
+        found = solved({"minimize": "slow", "quantile": 0.8}, limits)
+        best = quantile(at["slow"], 0.8)[np.count_nonzero(at["ratio"] > most, axis=1) <= 12].min()
+        assert found.status == "optimal"
+        assert found.bound <= best
+        assert found.objective == pytest.approx(best, rel=STEP)
+
+
+def test_a_limit_on_the_tail_of_a_ratio_and_the_greatest_mean_of_one() -> None:
+    at, measures = metrics("sobol"), {"much": {"of": "ratio", "cvar": 0.75}}
+    found = solved({"minimize": "slow", "measure": "mean", "measures": measures}, {"much": {"max": 1.3}})
+    best = at["slow"].mean(-1)[tail(at["ratio"], 0.75) <= 1.3].min()
+    assert found.status == "optimal"
+    assert found.bound <= best
+    assert found.objective == pytest.approx(best, rel=STEP)
+    most = solved({"maximize": "ratio", "measure": "mean"}, {"price": {"max": 6.0}})
+    best = at["ratio"].mean(-1)[at["price"].max(-1) <= 6.0].max()
+    assert most.status == "optimal"
+    assert most.bound >= best
+    assert most.objective == pytest.approx(best, rel=STEP)
+
+
+def test_a_cvar_beside_a_probability() -> None:
+    limits = {"slow": {"max": 0.9, "probability": 0.75, "confidence": 0}}
+    found = solved({"minimize": "price", "cvar": 0.875}, limits)
+    at = metrics("random")
+    best = tail(at["price"], 0.875)[np.count_nonzero(at["slow"] > 0.9, axis=1) <= 32].min()
+    assert found.status == "optimal"
+    assert found.bound <= best
+    assert found.objective == pytest.approx(best, rel=STEP)
+
+
+def test_power_with_a_probability_of_a_thousand_samples() -> None:
+    found = dse.solve({**POWER, "limits": {"power": {"max": "40 kW", "probability": 0.95}}})
+    assert found.status == "optimal"
+    assert found.gap <= 1e-6
+    assert 0 < found.bound <= found.objective
+    assert found.limits["power"].value <= 40e3 * (1 + 1e-8)
+    assert "27" in found.certificate
+
+
+def test_power_that_no_design_keeps_often_enough_names_the_limit_and_what_would_do() -> None:
+    few = {**POWER["uncertain"], "sampling": {"samples": 100}}
+
+    def at(most: float) -> Any:
+        limit = {"max": most, "probability": 0.9, "confidence": 0}
+        return dse.solve({**POWER, "uncertain": few, "limits": {"power": limit}})
+
+    found = at(20.0)
+    assert found.status == "infeasible"
+    assert found.conflicts == (("power",),)
+    would = found.conflict["power"]
+    assert would is not None
+    assert at(would * 1.00001).status == "optimal"
+    assert at(would * 0.99999).status == "infeasible"
+
+
+def test_work_that_ends_leaves_a_bound() -> None:
+    """One round of boxes does not close the gap: what is told then is still below every design."""
+    asked = question(dse.load({**POWER, "limits": {"time": {"max": "200 ms"}}}))
+    base = replace(asked, uncertain=None, measure=None, objectives=(Objective("power", maximize=False),))
+    dice = np.random.default_rng(5)
+    worlds = of_values(base, {"machine.time_per_flop": dice.uniform(2e-12, 5e-12, 50)})
+    wanted = Wanted(worlds, Quantile(0.8))
+    some, all_of_it = robust_boxes.minimise(wanted, work=1).outcome, robust_boxes.minimise(wanted).outcome
+    assert all_of_it.status == "optimal"
+    assert some.bound is not None
+    assert some.bound <= all_of_it.bound
+
+
+def test_a_limit_on_a_mean_is_broken_in_no_sample_of_its_own() -> None:
+    """Nothing is decided: the certificate speaks of the mean over all samples, not of one of them."""
+    fixed = {**POWER["given"], "processors": 300, "memory": 5000}
+    measures = {"drawn": {"of": "power", "measure": "mean"}}
+    found = dse.solve(
+        {
+            **POWER,
+            "given": fixed,
+            "decide": {},
+            "objective": {**POWER["objective"], "measures": measures},
+            "limits": {"drawn": {"max": "1 kW"}},
+        }
+    )
+    assert found.status == "infeasible"
+    assert "drawn, mean of power over all 1024 samples, is broken" in found.certificate
