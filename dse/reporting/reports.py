@@ -20,7 +20,7 @@ from results.export import reading
 from results.page import Page, Section
 from results.solution import Status
 from results.telling import headlines, outside, question_words, render
-from results.uncertainty import worlds, worlds_text
+from results.uncertainty import kept, worlds, worlds_text
 from scenarios.machines.machine_files import held
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
         headline=headlines.of_dataset(dataset),
         sections=[
             *_worlds(dataset),
+            *_kept(dataset),
             *_limits(dataset),
             *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables), held(text)),
             _reproduction(text, versions, command),
@@ -192,6 +193,14 @@ def _worlds(dataset: xr.Dataset) -> Iterator[Section]:
         return
     found = worlds.summarised(dataset)
     yield Section("Worlds", worlds_text.sentences(found), worlds_text.tables(found))
+
+
+def _kept(dataset: xr.Dataset) -> Iterator[Section]:
+    """Tell in which share of fresh samples limits hold, where designs are decided before the worlds are known."""
+    judged = kept.judged(dataset)
+    tables = kept.tables(dataset, judged)
+    if tables:
+        yield Section("Fresh samples", kept.sentences(dataset, judged), tables)
 
 
 def _limits(dataset: xr.Dataset) -> Iterator[Section]:
