@@ -21,6 +21,7 @@ they are more than an interval leaves out at one end, its ends are 0 and 1: the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,12 +82,9 @@ def of(
     if not varies(both):
         return None
     moments = _moments(a - centre, b - centre, ab - centre)
-    random = np.random.default_rng(seed)
-    groups = min(a.size, BLOCKS)
-    # rows go into groups at random: a run of neighbours in a Sobol sequence is more even than that
-    member = random.permutation(np.arange(a.size) % groups)
+    member, counts = _groups(a.size, seed, draws)
+    groups = counts.shape[1]
     sums: Any = np.stack([np.bincount(member, m, groups) for m in (*moments, np.ones(a.size))], axis=-1)
-    counts: Any = random.multinomial(groups, np.full(groups, 1.0 / groups), size=draws).astype(float)
     drawn: Any = counts @ sums
     first, total, deviation = _indices(sums.sum(0), len(ab))
     firsts, totals, _ = _indices(drawn, len(ab))
@@ -98,6 +96,16 @@ def of(
             [Estimate(float(v), float(p), float(q)) for v, p, q in zip(value, low, high, strict=True)]
         )
     return found[0], found[1], float(deviation)
+
+
+@lru_cache(maxsize=2)  # the same for each number of a study
+def _groups(rows: int, seed: int, draws: int) -> tuple[NDArray[np.intp], Array]:
+    """Return the group of each row, and how often each group is drawn in each resample: (rows,), (draws, groups)."""
+    random = np.random.default_rng(seed)
+    groups = min(rows, BLOCKS)
+    # rows go into groups at random: a run of neighbours in a Sobol sequence is more even than that
+    member = random.permutation(np.arange(rows) % groups)
+    return member, random.multinomial(groups, np.full(groups, 1.0 / groups), size=draws).astype(float)
 
 
 def varies(values: Array) -> bool:
