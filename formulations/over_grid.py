@@ -174,8 +174,11 @@ def in_order(way: Any, plan: Any, region: Region) -> tuple[Arrays, Any]:
     """
     part, places = way.spread.in_order(region)
     found, left = replace(way, spread=part).solve(plan, whole(part.grid))
-    back = np.ix_(*(np.argsort(p) for p in places))
-    return {name: a[back] for name, a in found.items()}, left[back]
+    back = [np.argsort(p) for p in places]
+    if len(back) == 1:
+        return {name: a.take(back[0], axis=0) for name, a in found.items()}, left[back[0]]
+    at = np.ix_(*back)
+    return {name: a[at] for name, a in found.items()}, left[at]
 
 
 def _kinds(grid: Grid, i: int) -> Array | None:

@@ -18,11 +18,13 @@ from results import provenance, variables
 from results.solution import THROUGH, Solution, Status
 from results.telling import families
 from results.telling.limits import base_name, limit_names
+from results.uncertainty import fresh_layout
 from results.variables import (
     BINDING,
     CONFLICTING,
     LIMIT,
     NOT_APPLICABLE,
+    PROMISE,
     RESERVED,
     SLACK,
     STATUS_CODES,
@@ -109,14 +111,18 @@ def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None) -> Layou
     columns = [c.name for c in coordinates if c.name not in dims]
     own = families.dimensions(indexed.values(), {*dims, *columns, *RESERVED})
     coordinates += [variables.limited(limits)] if limits else []
+    promises = tuple(dict.fromkeys(n for q in asked for n in fresh_layout.promised(q)))
+    coordinates += [fresh_layout.coordinate(promises)] if promises else []
     coordinates += [variables.labelled(dim) for dim in own.values()]
     found = (
         *variables.of_answer(question, dims),
         *variables.per_limit(dims, limits, asked),
+        *fresh_layout.laid_out(question, dims, promises),
         *variables.named(variables.names(asked, indexed, own), question, dims, columns),
     )
     about = provenance.attributes(grid, question) | dict(attributes or {})
-    further = ({LIMIT: len(limits)} if limits else {}) | {d.name: len(d.labels) for d in own.values()}
+    further = {d: len(n) for d, n in ((LIMIT, limits), (PROMISE, promises)) if n}
+    further |= {d.name: len(d.labels) for d in own.values()}
     return Layout({a.name: len(a.values) for a in axes}, tuple(coordinates), found, limits, about, further)
 
 
@@ -192,6 +198,9 @@ def _reader(plan: Layout, variable: Variable) -> Any:
         return lambda s: getattr(s, role)
     if role == "status":
         return lambda s: STATUS_CODES[s.status]
+    if role == fresh_layout.ROLE:
+        labels = next((c.values or () for c in plan.coordinates if c.name == PROMISE), ())
+        return lambda s: fresh_layout.value(s.fresh, key, [str(n) for n in labels])
     if role == "message":
         return _message
     if role == "metric":

@@ -1,7 +1,7 @@
 """Pictures of answers, fronts and sweeps: draw one, and write it. All return a Matplotlib figure."""
 
 from results.pictures.breakdown import breakdown
-from results.pictures.canvas import save
+from results.pictures.canvas import save, svg
 from results.pictures.fronts import front
 from results.pictures.matters import matters
 from results.pictures.parallel import parallel
@@ -21,6 +21,7 @@ __all__ = [
     "parallel",
     "roofline",
     "save",
+    "svg",
     "sweep",
     "tornado",
     "worlds",

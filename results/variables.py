@@ -31,6 +31,10 @@ STATUS_CODES = {
 }
 NOT_APPLICABLE, SLACK, BINDING, CONFLICTING = -1, 0, 1, 2
 LIMIT = "limit"
+PROMISE = "promise"
+"""Dimension of the limits that are judged in fresh samples, alone or together."""
+ENDS = ("low", "high")
+"""Of the interval of an estimate."""
 COLUMNS, TABLE = "columns", "table"
 """Attributes of an axis of rows: the coordinates that say what stands in them (JSON), and the name of their table."""
 LIMIT_UNITS = "limit_units"
@@ -40,6 +44,7 @@ VALIDITY = "validity"
 RESERVED = frozenset(
     {
         LIMIT,
+        PROMISE,
         "objective",
         "bound",
         "gap",

@@ -40,7 +40,7 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
     if question.uncertain is not None:
         from solvers.robust import decide_now  # it answers the worlds of a question by what is here
 
-        return decide_now.answer_now(question, fresh=neighbours and not brief)
+        return decide_now.answer_now(question, fresh=not brief)
     if anchors.has_anchors(question):
         solution = anchors.answered(
             question,

@@ -7,6 +7,7 @@ out from its definition.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -62,6 +63,7 @@ def check(
     sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
     _limited(question, metrics, found, tell)
     _told(question, plan, at, told, {} if whole else metrics, found, tell)
+    _fresh(asked, plan, x, at, tell)
     if question.objectives and "objective" in at:
         goal = question.objectives[0]
         values = np.asarray(metrics.get(goal.name, x.get(goal.name)), float)
@@ -71,6 +73,21 @@ def check(
                 tell("objective", "some world of the box is worse than the worst")
         elif (level := _measured(measure, sign * values)) is not None:
             _agree("objective", stored, sign * level, found, tell)
+
+
+def _fresh(asked: Question, plan: Layout, x: Mapping[str, Any], at: Mapping[str, Any], tell: Any) -> None:
+    """Judge in which share of fresh samples limits are said to hold: draw them again, and count."""
+    labels = next((c.values or () for c in plan.coordinates if c.name == "promise"), ())
+    count, seed = (int(plan.attributes.get(n, 0)) for n in ("fresh_samples", "fresh_seed"))
+    if not count or "kept" not in at or asked.uncertain is None:
+        return
+    rows = _at(asked, x, draw(asked.uncertain, count, method="random", seed=seed))[1]
+    for label, stored in zip(map(str, labels), np.asarray(at["kept"], float), strict=True):
+        held = [np.asarray(r) <= 1.0 + HOLDS for k, r in rows.items() if k.name in label.split(" and ")]
+        share = float(np.mean(np.broadcast_to(np.all(held, axis=0), (count,)))) if held else math.nan
+        # within one sample: what lies at the end of its tolerance is rounded to either side
+        if held and not abs(share - stored) <= 1.0 / count:
+            tell(label, f"said to hold in {stored:.6g} of fresh samples, and holds in {share:.6g}")
 
 
 def _told(

@@ -21,7 +21,6 @@ from dse.terminal.solver_options import solving
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.fronts.front_search import Front
     from dse.pyomo_door.pyomo_points import By
     from results.solution import Solution
     from scenarios import Scenario
@@ -181,16 +180,15 @@ def front(
         show_worlds(found)
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)
-    return _kept(found)
+    return _kept(dataset)
 
 
-def _kept(found: Front) -> int:
-    """Return the exit code of a front: that of no answer where fresh samples contradict a probability."""
-    from dse.fronts import robust_fronts
+def _kept(dataset: xr.Dataset) -> int:
+    """Return the exit code of fronts: that of no answer where fresh samples contradict a probability."""
+    from dse.terminal import robust_front_page
+    from results.uncertainty import kept
 
-    for i, kept in (broken := list(robust_fronts.broken(found))):
-        complain(f"point {i}: {kept.words}")
-    return NO_ANSWER if broken else ANSWERED
+    return robust_front_page.code(dataset, kept.judged(dataset))
 
 
 def _by(solver: str, seconds: float) -> By:
@@ -226,17 +224,19 @@ def _fronts(
     record = front_records.of_places(found, dataset)
 
     def shown(written: tuple[str, ...]) -> None:
-        from dse.terminal.robust_front_page import show_measures
+        from dse.terminal.robust_front_page import show_kept, show_measures
         from dse.terminal.swept_front_page import show_fronts
+        from results.uncertainty import kept
 
         show_fronts(found, dataset, scenario, written)
         show_measures(found.question())
+        show_kept(dataset, kept.judged(dataset))
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)
     refused = {CODES[f.refusal.status.value] for f in found.found.values() if f.refusal}
     if interrupted or FAILED in refused:
         return INTERRUPTED if interrupted else FAILED
-    return ANSWERED if any(f.points for f in found.found.values()) else NO_ANSWER
+    return _kept(dataset) if any(f.points for f in found.found.values()) else NO_ANSWER
 
 
 def _write_fronts(

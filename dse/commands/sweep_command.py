@@ -145,14 +145,24 @@ def _summary(store: str, as_json: bool) -> int:
 
 
 def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
+    from dse.terminal import robust_front_page
+    from results.uncertainty import kept
+
     told = _sweep_record(dataset, store)
+    judged = kept.judged(dataset)
+    if judged:
+        told["broken_promises"] = kept.record(judged)
     if summary:
         told["best"] = sweep_summary.best(dataset)
     if as_json:
         say_json(told)
     else:
         _show_sweep(told, dataset if summary else None)
-    return FAILED if told["statuses"].get("error") or not told["audit"].get("passed", True) else ANSWERED
+        robust_front_page.show_kept(dataset, judged)
+        _show_store(told["store"])
+    if told["statuses"].get("error") or not told["audit"].get("passed", True):
+        return FAILED
+    return robust_front_page.code(dataset, judged)
 
 
 def check_store(output: str) -> None:
@@ -238,7 +248,6 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
     if dataset is not None:
         sweep_summary.show_ranges(dataset)
         sweep_summary.show_best(dataset, told["best"])
-    _show_store(told["store"])
 
 
 def _show_outside(told: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from dse.fronts import exact_fronts, front_curves, front_grids, robust_fronts
 from dse.fronts.bands import Band
 from dse.fronts.enclosure import POINTS
 from dse.fronts.front_search import Front, Search
+from dse.sweeping import robust_points
 from dse.sweeping.progress import Report, reporting
 from formulations.arithmetics import failures
 from results.along_fronts.along import exchange_rates, knee
@@ -224,7 +225,7 @@ def to_dataset(found: Front) -> xr.Dataset:
     if found.kind:
         straight = dict(zip((g.name for g in found.question.objectives), found.straight_in, strict=True))
         about |= {"front": found.kind, "straight_in": json.dumps(straight)}
-    about |= robust_fronts.about(found.question)
+    about |= robust_points.about(found.question)
     about |= {"jumps": found.jumps, "status": found.refusal.status.value if found.refusal else "answered"}
     if found.refusal is not None:
         about["conflict"] = json.dumps(dict(found.refusal.conflict))

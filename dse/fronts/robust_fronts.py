@@ -8,8 +8,7 @@ by point.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dse.pyomo_door.pyomo_points import By
-    from results.uncertainty.fresh import Kept
 
 POINTS = 9
 """Points unless asked otherwise: each takes one to three answers over all worlds."""
@@ -112,22 +110,6 @@ def finished(found: Front, trouble: Sequence[str] = ()) -> Front:
 def _validated(question: Question, solution: Solution) -> Solution:
     asked, _ = decide_now.parted(question)
     return replace(solution, fresh=decide_now.validated(asked, solution))
-
-
-def broken(found: Front) -> Iterator[tuple[int, Kept]]:
-    """Go through the promises that fresh samples contradict, each with the number of its point."""
-    for i, point in enumerate(found.points):
-        for kept in point.fresh.broken if point.fresh is not None else ():
-            yield i, kept
-
-
-def about(question: Question) -> dict[str, str]:
-    """Return what the attributes of a dataset say of the measures and the samples."""
-    if question.uncertain is None:
-        return {}
-    measures = {n: uncertain_words.named(m) for n, m in question.measures.items()}
-    worlds = uncertain_words.sampling(question.uncertain.sampling)
-    return {"measures": json.dumps(measures, ensure_ascii=False), "worlds": worlds}
 
 
 def with_fresh(dataset: xr.Dataset, found: Front) -> xr.Dataset:

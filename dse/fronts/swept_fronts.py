@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import scenarios
 from dse.fronts import front as fronts
-from dse.fronts import robust_fronts
 from dse.fronts.front_search import Front
+from dse.sweeping import robust_points
 from dse.sweeping.progress import Report, reporting
 from formulations.arithmetics import failures
 from results.along_fronts import front_places
@@ -154,7 +154,7 @@ def to_dataset(found: Fronts) -> xr.Dataset:
     made = front_places.joined(found.grid, parts, goals)
     several = f"a front at each of {math.prod(found.grid.shape)} places"
     return made.assign_attrs(
-        robust_fronts.about(found.question()),
+        robust_points.about(found.question()),
         method=f"{several} of {' × '.join(a.name for a in found.grid.axes)}",
         solves=sum(f.solves for f in found.found.values()),
         failed_solves=sum(f.failed for f in found.found.values()),

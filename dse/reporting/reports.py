@@ -20,7 +20,7 @@ from results.export import reading
 from results.page import Page, Section
 from results.solution import Status
 from results.telling import headlines, outside, question_words, render
-from results.uncertainty import worlds, worlds_text
+from results.uncertainty import kept, worlds, worlds_text
 from scenarios.machines.machine_files import held
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
     if asked.uncertain is not None and not (several or asked.sweep or all_worlds.decided_now(asked)):
         found_worlds = uncertainties.uncertainty(asked, progress=progress)
-        return of_dataset(found_worlds.samples, command)
+        return of_dataset(found_worlds.samples, command, found_worlds)
     if asked.uncertain is not None and not several:
         if all_worlds.decided_now(asked):
             all_worlds.measured(asked)
@@ -99,8 +99,8 @@ def of_solution(solution: Solution, command: str = "") -> Page:
     )
 
 
-def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
-    """Make the page of a front or of a sweep."""
+def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | None = None) -> Page:
+    """Make the page of a front or of a sweep; ``study``: the worlds of the dataset, with a fixed design beside them."""
     about = dataset.attrs
     tables = asked_of.tables(dataset.coords, dataset.attrs)
     asked = _asked(str(about.get("scenario", "")), tables)
@@ -113,8 +113,9 @@ def of_dataset(dataset: xr.Dataset, command: str = "") -> Page:
         question="" if asked is None else _in_words(asked[1]),
         table=page.of_dataset(dataset, decided),
         headline=headlines.of_dataset(dataset),
+        first=list(_worlds(dataset, study)),
         sections=[
-            *_worlds(dataset),
+            *_kept(dataset),
             *_limits(dataset),
             *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables), held(text)),
             _reproduction(text, versions, command),
@@ -186,12 +187,28 @@ def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, 
         yield "knee", f"design {knee}, the farthest from the line between the ends: {', '.join(reached)}"
 
 
-def _worlds(dataset: xr.Dataset) -> Iterator[Section]:
+def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Section]:
     """Tell how the answers of worlds that were drawn are distributed."""
     if "status" not in dataset or tuple(dataset["status"].dims) != (worlds.AXIS,):
         return
-    found = worlds.summarised(dataset)
-    yield Section("Worlds", worlds_text.sentences(found), worlds_text.tables(found))
+    from results import plot
+
+    found = study or worlds.summarised(dataset)
+    try:
+        words = "Distributions of the objective and of what is decided, and shares of the worlds; as numbers below"
+        pictures = [(plot.svg(plot.worlds(found)), words)]
+    except ValueError:
+        # all designs are alike, or there is none
+        pictures = []
+    yield Section("Worlds", worlds_text.sentences(found), worlds_text.tables(found), pictures=pictures)
+
+
+def _kept(dataset: xr.Dataset) -> Iterator[Section]:
+    """Tell in which share of fresh samples limits hold, where designs are decided before the worlds are known."""
+    judged = kept.judged(dataset)
+    tables = kept.tables(dataset, judged)
+    if tables:
+        yield Section("Fresh samples", kept.sentences(dataset, judged), tables)
 
 
 def _limits(dataset: xr.Dataset) -> Iterator[Section]:

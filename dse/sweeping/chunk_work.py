@@ -25,7 +25,7 @@ import results.stores.store
 import scenarios
 from dse.checks import checking
 from dse.models.model import Model
-from dse.sweeping import news
+from dse.sweeping import news, robust_points
 from dse.sweeping.workers import WorkersLost
 from dse.version import VERSION
 from formulations import handover, over_grid
@@ -150,7 +150,8 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     apart = RUN if searched or base.model.black_box else TIED if tied else ""
     choice = batched.Choice(reasons=(apart,)) if apart else batched.chosen(grid)
     path = choice.path
-    plan = results.dataset.layout(grid, {"method": searched or (METHOD if path is None else path.method)})
+    method = searched or (METHOD if path is None else path.method)
+    plan = results.dataset.layout(grid, {"method": method, **robust_points.about(base)})
     if only is not None:
         plan = results.dataset.only(plan, only)
     fronts = lru_cache(maxsize=FRONTS)(front)

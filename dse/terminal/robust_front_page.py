@@ -1,18 +1,22 @@
-"""What a front over uncertain numbers says beside its table: its measures, and each point in fresh samples."""
+"""What fronts and sweeps over uncertain numbers say beside their tables: measures, and each point in fresh samples."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dse.fronts import robust_fronts
+from dse.terminal.door import ANSWERED, NO_ANSWER, complain
 from dse.terminal.front_page import DIGITS, Column
 from dse.terminal.printing import WIDTH, say, show, table
 from results.telling import words
+from results.uncertainty import kept
 from results.uncertainty.fresh import percent
 from scenarios.uncertainty import uncertain_words
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from dse.fronts.front_search import Front
     from results.solution import Solution
     from results.uncertainty.fresh import Estimate
@@ -44,11 +48,24 @@ def show_worlds(found: Front) -> None:
     every = [Column("", tuple(str(i) for i in range(len(found.points)))), *columns]
     heads = [c.heading for c in every]
     show(table(heads, list(zip(*(c.cells for c in every), strict=True)), frozenset(heads)))
-    wrong = sorted({i for i, _ in robust_fronts.broken(found)})
-    if wrong:
-        kept = next(k for _, k in robust_fronts.broken(found))
-        told = f"{' and '.join(kept.names)} is kept less often than the {percent(kept.asked or 0.0)} that was asked"
-        say(f"Point{'s' * (len(wrong) > 1)} {', '.join(map(str, wrong))}: {told}")
+
+
+def show_kept(dataset: xr.Dataset, judged: Sequence[kept.At]) -> None:
+    """Print in which share of fresh samples limits hold at each point; nothing where no probability is asked."""
+    if all(a.kept.asked is None for a in judged):
+        return
+    for name, head, rows in kept.tables(dataset, judged):
+        say(f"\n{name}")
+        show(table(head, rows))
+
+
+def code(dataset: xr.Dataset, judged: Sequence[kept.At]) -> int:
+    """Return the exit code of designs at many points, and say on stderr which promises fresh samples contradict."""
+    if not kept.broken(judged):
+        return ANSWERED
+    for sentence in kept.sentences(dataset, judged):
+        complain(sentence)
+    return NO_ANSWER
 
 
 def show_measures(question: Question) -> None:

@@ -62,18 +62,19 @@ def matters(
     else:
         found = fixed_designs.evaluated(scenarios.grid(there), design)
     names = tuple(uncertain.marginals)
-    told = list(_indices(found, names, count, judged=design is None))
+    each = list(_indices(found, names, count, judged=design is None))
     good = _good(found, judged=design is None).reshape(len(names) + 2, count).all(0)
     cost = losses.losses(question(asked)) if lost and design is None else None
     return Matters(
         asked.title or "What matters",
         OPTIMUM if design is None else DESIGN,
-        tuple(told),
+        tuple(one for one in each if not isinstance(one, str)),
         count,
         int(count - good.sum()),
         seed,
         cost,
         found,
+        tuple(one for one in each if isinstance(one, str)),
     )
 
 
@@ -110,8 +111,13 @@ def _good(found: xr.Dataset, *, judged: bool) -> Any:
     return np.isin(found["status"].values, ANSWERED) | (not judged)
 
 
-def _indices(found: xr.Dataset, names: tuple[str, ...], count: int, *, judged: bool) -> Iterator[Indices]:
-    """Go through the numbers that vary, the objective first, each over the rows in which all worlds have it."""
+def _indices(
+    found: xr.Dataset, names: tuple[str, ...], count: int, *, judged: bool
+) -> Iterator[Indices | str]:
+    """Go through the numbers, the objective first, each over the rows in which all worlds have it.
+
+    Of one that does not vary its name.
+    """
     good = _good(found, judged=judged)
     goals = objectives(found)
     numbers = []
@@ -125,7 +131,11 @@ def _indices(found: xr.Dataset, names: tuple[str, ...], count: int, *, judged: b
     for name, unit, values in numbers:
         y: Any = np.where(good, np.asarray(values, float), np.nan).reshape(len(names) + 2, count)
         y = y[:, indices.usable(y)]
-        made = indices.of(y[0], y[1], y[2:]) if y.shape[1] >= FEWEST else None
-        if made is not None:
+        if y.shape[1] < FEWEST:
+            continue
+        made = indices.of(y[0], y[1], y[2:])
+        if made is None:
+            yield name
+        else:
             first, total, deviation = made
             yield Indices(name, unit, names, tuple(first), tuple(total), deviation, y.shape[1])

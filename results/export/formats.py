@@ -18,6 +18,7 @@ from results.export.reading import NEEDED, NETCDF
 from results.export.table import replacing
 from results.stores.storage import local
 from results.stores.trouble import StoreError, explained
+from results.uncertainty import worlds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -172,6 +173,9 @@ def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None
     if names is not None and len(names) != (2 if is_front else 1):
         many = "two columns, across and up" if is_front else "one column"
         raise ExportError(f"{target}: a picture of {'a front' if is_front else 'a sweep'} has {many}")
+    if names is None and dims == (worlds.AXIS,):
+        _of_worlds(dataset, target)
+        return
     refusal = "" if is_front else axes.undrawable({d: dataset.sizes[d] for d in dims})
     if refusal:
         raise ExportError(f"{target}: {refusal}")
@@ -179,6 +183,17 @@ def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None
     draw = plot.front if is_front else plot.sweep
     try:
         figure = draw(dataset, *(names or ()))
+    except ValueError as problem:
+        raise ExportError(f"{target}: {problem}") from None
+    plot.save(figure, target, dataset.attrs)
+
+
+def _of_worlds(dataset: xr.Dataset, target: Path) -> None:
+    """Draw distributions and shares: the order of worlds means nothing."""
+    from results import plot
+
+    try:
+        figure = plot.worlds(worlds.summarised(dataset))
     except ValueError as problem:
         raise ExportError(f"{target}: {problem}") from None
     plot.save(figure, target, dataset.attrs)

@@ -20,7 +20,8 @@ from results.page.fronts import FRONT, Place, Progress
 from results.page.insides import Insides
 from results.page.insides import of_dataset as insides_of
 from results.solution import Status
-from results.variables import LIMIT_UNITS
+from results.uncertainty.fresh_layout import KEPT, MEAN, PROMISED
+from results.variables import ENDS, LIMIT_UNITS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,6 +30,7 @@ DIGITS = 6
 MOST_POINTS = 20_000
 STRUCTURE = frozenset(
     {"status", "seconds", "message", "elasticity", "binding", "would_do", "joined", "gap", "exchange_rate"}
+    | {PROMISED, *(f"{name}_{end}" for name in (KEPT, MEAN) for end in ENDS)}
 )
 Array = np.ndarray[Any, Any]
 
@@ -58,7 +60,8 @@ class Table:
     ``dims``: the swept axes with their lengths, in the order of the points; ``kind``: "front" or "sweep". ``status``:
     words of every point; ``limits``: of every point the limits that bind, or that conflict where nothing is feasible.
     ``places``: of fronts where each lies among the points; ``trials``: how a sampler's front grew. ``left_out``: how
-    many points of the dataset are not here; ``insides``: what the designs consist of.
+    many points of the dataset are not here; ``insides``: what the designs consist of; ``rows``: of each axis of rows
+    the columns that say what stands in them.
     """
 
     kind: str
@@ -71,6 +74,7 @@ class Table:
     left_out: int = 0
     senses: Mapping[str, bool] = field(default_factory=dict)
     insides: Insides = field(default_factory=Insides)
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = MOST_POINTS) -> Table:
@@ -99,6 +103,7 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
         left_out=_points(whole) - _points(thin),
         senses=goals,
         insides=insides_of(thin, kept),
+        rows={d: tuple(found) for d in dims if (found := flat.of_rows(thin, d))},
     )
 
 
@@ -142,8 +147,7 @@ def _columns(
         if dim != FRONT:
             along = [1] * len(shape)
             along[place] = shape[place]
-            # of an axis of rows what stands in them tells more than their numbers
-            for name in flat.of_rows(dataset, dim) or [dim]:
+            for name in (dim, *flat.of_rows(dataset, dim)):
                 axis = dataset[name]
                 spread = np.broadcast_to(np.asarray(axis.values).reshape(along), shape)
                 yield _column(axis, name, "axis", spread.ravel()[kept])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -22,12 +23,16 @@ LARGEST, FIXED = 7_900_000, 200_000
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page below its pictures: paragraphs, then tables (heading, columns, rows), then verbatim text."""
+    """A part of the page below its pictures: paragraphs, pictures, tables (heading, columns, rows), verbatim text.
+
+    ``pictures``: each as SVG, with what it shows in words.
+    """
 
     heading: str
     text: Sequence[str] = ()
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]] = ()
     verbatim: str = ""
+    pictures: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +62,9 @@ def html(page: Page) -> str:
     from plotly.offline import get_plotlyjs
 
     own = files("results.page")
-    template = Environment(
-        autoescape=True, finalize=_shown, trim_blocks=True, lstrip_blocks=True
-    ).from_string(own.joinpath("page.html").read_text(encoding="utf-8"))
+    made = Environment(autoescape=True, finalize=_shown, trim_blocks=True, lstrip_blocks=True)
+    made.filters["base64"] = lambda text: base64.b64encode(text.encode()).decode()
+    template = made.from_string(own.joinpath("page.html").read_text(encoding="utf-8"))
     shown = page.insides if page.table is None else page.table.insides
     drawn = page.table is not None or bool(page.rates or shown.sums or shown.roofs)
     library = get_plotlyjs().replace("</script", "<\\/script") if drawn else ""

@@ -71,6 +71,13 @@ function startFront() {
         symbol: mine.map((i) => symbol(i, n)), line: { color: colour, width: 1.5 } } });
     });
     found.push({ ...mode, ...at(outside), mode: "markers", name: "outside the ranges", visible: outside.length > 0, marker: { color: "#c8ccd0", size: 5 } });
+    const fresh = (c, end) => COLUMNS.find((o) => o.name === `${c.name}_fresh${end}` && o.unit === c.unit);
+    if ([x, y].every((c) => ["", "_low", "_high"].every((end) => fresh(c, end)))) {
+      const list = drawn.flatMap(({ place }) => members(place)).filter(kept);
+      const ends = (c) => ({ type: "data", symmetric: false, width: 4, color: "#57606a", array: list.map((i) => fresh(c, "_high").values[i] - fresh(c, "").values[i]), arrayminus: list.map((i) => fresh(c, "").values[i] - fresh(c, "_low").values[i]) });
+      found.push({ ...mode, type: "scatter", mode: "markers", name: "in fresh samples, 95 % interval", x: list.map((i) => fresh(x, "").values[i]), y: list.map((i) => fresh(y, "").values[i]), customdata: list,
+        text: list.map((i) => `design ${i} in fresh samples`), error_x: ends(x), error_y: ends(y), marker: { symbol: "x-thin-open", size: 8, color: "#57606a" } });
+    }
     const knees = own ? drawn.map(({ place }) => place.knee).filter((i) => i !== null && kept(i)) : [];
     found.push({ ...mode, type: "scatter", ...at(knees), mode: "markers", name: "knee", visible: knees.length > 0,
       marker: { size: 16, symbol: "circle-open", color: "#1b1f24", line: { width: 2 } } });

@@ -2,7 +2,9 @@
 // A sweep: one quantity over one or two of its axes, a slider for each of the others.
 function startSweep() {
   const names = Object.keys(D.dims), sizes = Object.values(D.dims);
-  const axisOf = (k) => COLUMNS.find((c) => c.role === "axis" && c.name === names[k]);
+  // of an axis of rows (worlds, lines of a table) a line is drawn over a number in them, a map over their place
+  const by = names.map((name) => (D.rows[name] ?? [name])[0]);
+  const axisOf = (k) => COLUMNS.find((c) => c.role === "axis" && c.name === (choose.y < 0 ? by[k] : names[k]));
   const stride = sizes.map((_, k) => sizes.slice(k + 1).reduce((a, b) => a * b, 1));
   const things = COLUMNS.map((c, at) => at).filter((at) => COLUMNS[at].role !== "axis");
   const longest = names.map((_, k) => k).sort((a, b) => sizes[b] - sizes[a]);
@@ -15,11 +17,17 @@ function startSweep() {
   const asked = (id, word, options, value, on) => select(id, word, options, value, (v) => { on(v); controls(); draw(); document.getElementById(id).focus(); });
 
   function controls() {
-    const every = names.map((_, k) => [k, title(axisOf(k))]);
+    const every = names.map((name, k) => [k, D.rows[name] ? plain(name) : title(axisOf(k))]);
     const made = [asked("sweep-what", "shown", things.map((at) => [at, title(COLUMNS[at])]), choose.what, (v) => { choose.what = v; }),
       asked("sweep-x", "across", every, choose.x, (v) => { if (v === choose.y) choose.y = choose.x; choose.x = v; })];
     if (names.length > 1) made.push(asked("sweep-y", "up", [[-1, "(nothing: a line)"], ...every], choose.y,
       (v) => { if (v === choose.x) choose.x = choose.y < 0 ? choose.x : choose.y; choose.y = v === choose.x ? -1 : v; }));
+    const rows = D.rows[names[choose.x]];
+    if (rows && choose.y < 0) {
+      const listed = [...rows, names[choose.x]];
+      made.push(asked("sweep-by", "by", listed.map((name, n) => [n, title(COLUMNS.find((c) => c.role === "axis" && c.name === name))]),
+        listed.indexOf(by[choose.x]), (n) => { by[choose.x] = listed[n]; }));
+    }
     names.forEach((name, k) => {
       if (k === choose.x || k === choose.y) return;
       const told = make("output", {}, said(k));
@@ -73,9 +81,18 @@ function startSweep() {
   function line(c) {
     const places = [...Array(count(choose.x)).keys()];
     const values = places.map((i) => (kept(cell(i, 0)) ? c.values[cell(i, 0)] : null));
-    return { type: "scatter", mode: "lines+markers", name: plain(c.label), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.labels[v]))) : values,
+    return { type: "scatter", mode: D.rows[names[choose.x]] ? "markers" : "lines+markers", name: plain(c.label), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.labels[v]))) : values,
       customdata: places.map((i) => cell(i, 0)), line: { color: PALETTE[0] }, connectgaps: false, hovertemplate: "%{y}<extra></extra>",
       marker: { symbol: places.map((i) => SYMBOLS[status(cell(i, 0))] || "circle"), size: 7 } };
+  }
+
+  // Of designs that are decided before the worlds are known: how the objective is spread over fresh samples
+  function fan(c) {
+    const [low, high] = ["fresh_q05", "fresh_q95"].map((name) => COLUMNS.find((o) => o.name === name && o.unit === c.unit));
+    if (c.role !== "objective" || !low || !high || D.rows[names[choose.x]]) return [];
+    const places = [...Array(count(choose.x)).keys()].filter((i) => low.values[cell(i, 0)] !== null);
+    const ends = (o) => places.map((i) => o.values[cell(i, 0)]), x = places.map((i) => coordinate(choose.x, i));
+    return [{ type: "scatter", mode: "lines", name: "90 % of fresh samples", x: [...x, ...x.toReversed()], y: [...ends(low), ...ends(high).toReversed()], fill: "toself", hoverinfo: "skip", line: { width: 0 }, fillcolor: `${PALETTE[0]}2e` }];
   }
 
   function stars() {
@@ -106,7 +123,7 @@ function startSweep() {
     const flat = choose.y < 0;
     const up = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c) } : axis(choose.y);
     const without = marks();
-    Plotly.react(box, flat ? [line(c), ...without, stars()] : [map(c), ...without, stars()],
+    Plotly.react(box, flat ? [...fan(c), line(c), ...without, stars()] : [map(c), ...without, stars()],
       { xaxis: axis(choose.x), yaxis: up, ...(flat ? { yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } } : {}), hovermode: "closest", showlegend: true, margin: { l: 70, r: 45, t: 40, b: 55 }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.12 }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, CONFIG);
   }
   controls();

@@ -6,6 +6,7 @@ Okabe and Ito, which colour-blind readers can tell apart; nothing is told by col
 
 from __future__ import annotations
 
+import io
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -149,6 +150,16 @@ def save(figure: Figure, path: str | os.PathLike[str], about: Mapping[str, Any] 
     except ValueError as problem:
         raise StoreError(f"cannot write the picture {target}: {problem}") from problem
     return target
+
+
+def svg(figure: Figure) -> str:
+    """Return a picture as SVG, for a page; the same numbers give the same text."""
+    import matplotlib as mpl
+
+    made = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "dse"}):
+        figure.savefig(made, format="svg", metadata={"Date": None})
+    return made.getvalue()
 
 
 def _metadata(target: Path, about: Mapping[str, Any]) -> dict[str, str] | None:

@@ -25,6 +25,7 @@ from results.pictures.canvas import (
     title_of,
 )
 from results.telling.limits import base_name
+from results.variables import ENDS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 FRONT = "front"
 PROVED, UNPROVED = "proved optimal", "feasible, not proved optimal"
+IN_FRESH = "in fresh samples, 95 % interval"
 MOST_STRIPS = 4
 STRIP = 0.085
 NARROW = 0.03
@@ -91,6 +93,7 @@ def _alone(dataset: xr.Dataset, names: list[str], points: Any, ax: Axes | None) 
             if mask.any():
                 style: dict[str, Any] = {"color": BLUE, "markerfacecolor": fill, "markersize": 8, "zorder": 4}
                 panel.plot(across[mask], up[mask], "o", label=text, **style)
+    _fresh(panel, dataset, names, order, [scale.factor for scale in scales])
     _ends(panel, dataset, names, across, up, order)
     if not others:
         _knee(panel, dataset, names, across, up, order)
@@ -98,6 +101,23 @@ def _alone(dataset: xr.Dataset, names: list[str], points: Any, ax: Axes | None) 
     # points of three objectives fill the panel, so that no corner of it is free
     paper.legend(marks_of(panel), inside=not others)
     return paper.figure
+
+
+def _fresh(panel: Axes, dataset: xr.Dataset, names: list[str], order: Any, factors: list[float]) -> None:
+    """Draw what designs that are decided before the worlds are known come to in fresh samples, with intervals."""
+    parts = [(f"{n}_fresh", *(f"{n}_fresh_{end}" for end in ENDS)) for n in names]
+    if not all(
+        p in dataset and dataset[p].attrs.get("units") == dataset[n].attrs.get("units")
+        for n, some in zip(names, parts, strict=True)
+        for p in some
+    ):
+        return
+    (x, *across), (y, *up) = (
+        [dataset[p].values[order] * factor for p in some] for some, factor in zip(parts, factors, strict=True)
+    )
+    style: dict[str, Any] = {"color": GREY, "linestyle": "none", "marker": "x", "markersize": 6}
+    reach = {"xerr": abs(np.stack(across) - x), "yerr": abs(np.stack(up) - y)}
+    panel.errorbar(x, y, **reach, label=IN_FRESH, elinewidth=1.2, capsize=3, zorder=5, **style)
 
 
 def _coloured(figure: Figure, panel: Axes, across: Any, up: Any, proved: Any, third: xr.DataArray) -> None:

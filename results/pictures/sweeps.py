@@ -23,6 +23,7 @@ from results.pictures.canvas import (
     title_of,
 )
 from results.pictures.forbidden import Hatches, hatch_cells, hatch_stretches, with_status
+from results.uncertainty.fresh_layout import QUANTILES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from results.axes import Scale
 
 FRONT = "front"
+LOW, HIGH = (name for name, level in QUANTILES.items() if level != 0.5)
+FAN = "90 % of fresh samples"
 
 
 def sweep(dataset: xr.Dataset, variable: str | None = None, ax: Axes | None = None) -> Figure:
@@ -208,7 +211,11 @@ def _lines(
     places, shown = axes.places(dataset[along]), _shown(dataset, variable)
     horizontal = axes.dress(panel, "x", places, dataset[along], along)
     name = axes.name_of(dataset, variable)
-    vertical = axes.dress(panel, "y", drawing.whole.values, dataset[variable], name)
+    fan = variable == "objective" and {LOW, HIGH} <= set(dataset.data_vars)
+    seen = [drawing.whole, *((_shown(dataset, n) for n in (LOW, HIGH)) if fan else ())]
+    vertical = axes.dress(
+        panel, "y", np.concatenate([a.values.ravel() for a in seen]), dataset[variable], name
+    )
     places = places * horizontal.factor
     curves = [("", shown)]
     if other is not None:
@@ -219,6 +226,10 @@ def _lines(
         style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dash}
         style |= {"markersize": 5, "zorder": 3}
         panel.plot(places, curve.values * vertical.factor, label=text or "_nolegend_", **style)
+        if fan:
+            at = {} if other is None else {other: dataset[other].values.tolist().index(curve[other].item())}
+            ends = [_shown(dataset, n).isel(at).values * vertical.factor for n in (LOW, HIGH)]
+            panel.fill_between(places, *ends, color=colour, alpha=0.15, linewidth=0, label=FAN, zorder=1)
     swept = other if other in dataset["status"].dims else None
     hatch_stretches(drawing.hatches, panel, dataset, swept, axes.edges(places, horizontal.log))
     panel.set_xlim(*_span(places, horizontal))

@@ -9,9 +9,10 @@ from dse.quantities import show
 from formulations.evaluation import quantity
 from results.axes import words
 from results.telling.families import family_name
+from scenarios.uncertainty import uncertain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from scenarios import Grid, GridAxis
     from scenarios.question import Decision, Limit, Question
@@ -23,7 +24,9 @@ MOST_DECIDED = 12
 def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     """Say what a grid of questions asks; ``machines``: those that it names, by their entry in a map (or "")."""
     question = grid.question((0,) * len(grid.axes))
-    wanted = " and ".join(f"{'most' if g.maximize else 'least'} {words(g.name)}" for g in question.objectives)
+    wanted = " and ".join(
+        f"{'most' if g.maximize else 'least'} {_goal(question, g.name)}" for g in question.objectives
+    )
     # a machine that is decided or swept is told there
     open_ = {d.name for d in question.decide} | {c.target.changes[0] for c in grid.changes}
     on = ", ".join(
@@ -47,10 +50,35 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     limits = [text for x in question.limits if (text := _limit(question, x, swept))]
     if limits:
         told.append(f"within {', '.join(limits)}")
+    told += _uncertain(question, {c.target.name for c in grid.changes if c.target.kind == "probability"})
     if grid.axes:
         told.append(f"for every {' × '.join(_axis(a) for a in grid.axes)}")
     sentence_ = "; ".join(told)
     return f"{sentence_[0].upper()}{sentence_[1:]}."
+
+
+def _goal(question: Question, name: str) -> str:
+    """Write what is to be best: of uncertain numbers a measure of a metric, under a name of its own or not."""
+    measure = question.measures.get(name, question.measure)
+    if question.uncertain is None or measure is None:
+        return words(name)
+    told = words(uncertain_words.named(measure, name))
+    return f"{words(name)} ({told})" if name in question.measures else told
+
+
+def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
+    """Say with which probabilities limits hold, and what is uncertain; nothing where all is known."""
+    if question.uncertain is None:
+        return
+    promised: list[tuple[tuple[str, ...], float, str]]
+    promised = [((x.name,), x.probability, x.name) for x in question.limits if x.probability is not None]
+    if question.joint is not None:
+        promised.append((question.joint.of, question.joint.probability, "joint"))
+    for names, probability, key in promised:
+        level = "each of the probabilities asked" if key in swept else f"probability {probability:g}"
+        yield f"{' and '.join(map(words, names))} with {level}"
+    numbers = _listed([words(n.removeprefix("machine.")) for n in question.uncertain.marginals])
+    yield f"uncertain: {numbers} ({question.uncertain.sampling.samples} worlds)"
 
 
 def _amount(question: Question, name: str, value: float) -> str:

@@ -13,11 +13,15 @@ from B: n (d + 2) values of f. With a, b, ab_i the values less the mean of those
 (Jansen, Comput. Phys. Commun. 117, 1999). These are the estimators of ``scipy.stats.sobol_indices``, which takes no
 rows that are left out because they have no value, and whose bootstrap runs through all n (d + 2) values for each
 resample; here rows are drawn in up to BLOCKS groups at random, which comes to the same and takes milliseconds.
+
+Of a number that varies in a few rows only, some resamples hold none of these, and have no variance to share out. Where
+they are more than an interval leaves out at one end, its ends are 0 and 1: the rows say no more.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,27 +77,49 @@ def of(
     """
     if a.size < 2:
         raise ValueError("indices need two rows at least")
-    centre = float(np.concatenate([a, b]).mean())
-    if not np.concatenate([a, b]).std() > FLAT * abs(centre):
+    both = np.concatenate([a, b])
+    centre = float(both.mean())
+    if not varies(both):
         return None
     moments = _moments(a - centre, b - centre, ab - centre)
-    random = np.random.default_rng(seed)
-    groups = min(a.size, BLOCKS)
-    # rows go into groups at random: a run of neighbours in a Sobol sequence is more even than that
-    member = random.permutation(np.arange(a.size) % groups)
+    member, counts = _groups(a.size, seed, draws)
+    groups = counts.shape[1]
     sums: Any = np.stack([np.bincount(member, m, groups) for m in (*moments, np.ones(a.size))], axis=-1)
-    counts: Any = random.multinomial(groups, np.full(groups, 1.0 / groups), size=draws).astype(float)
     drawn: Any = counts @ sums
     first, total, deviation = _indices(sums.sum(0), len(ab))
     firsts, totals, _ = _indices(drawn, len(ab))
     ends = [0.5 - LEVEL / 2, 0.5 + LEVEL / 2]
     found = []
     for value, resampled in ((first, firsts), (total, totals)):
-        low, high = np.quantile(resampled, ends, axis=0)
+        low, high = _interval(resampled, ends)
         found.append(
             [Estimate(float(v), float(p), float(q)) for v, p, q in zip(value, low, high, strict=True)]
         )
     return found[0], found[1], float(deviation)
+
+
+@lru_cache(maxsize=2)  # the same for each number of a study
+def _groups(rows: int, seed: int, draws: int) -> tuple[NDArray[np.intp], Array]:
+    """Return the group of each row, and how often each group is drawn in each resample: (rows,), (draws, groups)."""
+    random = np.random.default_rng(seed)
+    groups = min(rows, BLOCKS)
+    # rows go into groups at random: a run of neighbours in a Sobol sequence is more even than that
+    member = random.permutation(np.arange(rows) % groups)
+    return member, random.multinomial(groups, np.full(groups, 1.0 / groups), size=draws).astype(float)
+
+
+def varies(values: Array) -> bool:
+    """Tell whether a number varies by more than optima are known to: standard deviation against the mean."""
+    return bool(np.std(values) > FLAT * abs(float(np.mean(values))))
+
+
+def _interval(resampled: Array, ends: list[float]) -> tuple[Array, Array]:
+    """Return the ends for each input, resamples (draws, d); 0 and 1 where too many resamples do not vary."""
+    there = resampled[np.isfinite(resampled).all(1)]
+    if len(resampled) - len(there) > ends[0] * len(resampled):
+        return np.zeros(resampled.shape[1]), np.ones(resampled.shape[1])
+    low, high = np.quantile(there, ends, axis=0)
+    return low, high
 
 
 def _moments(a: Array, b: Array, ab: Array) -> list[Array]:
@@ -106,6 +132,8 @@ def _indices(sums: Any, d: int) -> tuple[Array, Array, Any]:
     count = sums[..., -1:]
     mean, square = sums[..., 2 * d : 2 * d + 1] / (2 * count), sums[..., 2 * d + 1 : 2 * d + 2] / (2 * count)
     variance = square - mean**2
+    # what is left by rounding is no variance
+    variance = np.where(variance > 1e-12 * square, variance, np.nan)
     first = sums[..., :d] / count / variance
     total = sums[..., d : 2 * d] / count / (2.0 * variance)
     return first, total, np.sqrt(variance[..., 0])

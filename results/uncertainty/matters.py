@@ -59,7 +59,8 @@ class Matters:
 
     ``of``: whose numbers these are; ``indices``: of the objective first, then of each other number that varies;
     ``rows``: of Saltelli's samples, ``left_out``: those of them with a world without a design; ``losses``: what is
-    lost through not knowing each number (None: nothing is decided, or it was not asked); ``samples``: the answers.
+    lost through not knowing each number (None: nothing is decided, or it was not asked); ``samples``: the answers;
+    ``still``: the numbers that do not vary and so have no indices, the objective first where it is one.
     """
 
     title: str
@@ -70,6 +71,7 @@ class Matters:
     seed: int
     losses: Losses | None
     samples: xr.Dataset
+    still: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data, numbers in SI units."""
@@ -80,6 +82,7 @@ class Matters:
             "rows_left_out": self.left_out,
             "seed": self.seed,
             "indices": [one.record() for one in self.indices],
+            "do_not_vary": list(self.still),
             "losses": None if self.losses is None else self.losses.record(),
         }
 

@@ -17,6 +17,8 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 ROUNDING = 1e-12
 """Relative to the mean: losses below it are rounding of sums."""
 MOST = 3
+MOST_STILL = 4
+"""Names of numbers that do not vary that a sentence lists."""
 LEAST = 0.01
 """Total indices below this share are not listed among those of other numbers."""
 
@@ -30,9 +32,24 @@ def sentences(found: Matters) -> list[str]:
         lines.append(
             f"{share:.3g} % of the rows hold a world without a design: the indices are those of the others."
         )
+    if found.indices and found.still:
+        verb = "does" if len(found.still) == 1 else "do"
+        lines.append(
+            f"{_listed(found.still)} {verb} not vary: there is nothing that could move {_them(found.still)}."
+        )
     if not found.indices:
         lines = ["No number varies: nothing that is uncertain plays a part."]
     return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > MOST_STILL:
+        return f"{', '.join(names[:MOST_STILL])} and {len(names) - MOST_STILL} more numbers"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def tables(found: Matters) -> list[Table]:

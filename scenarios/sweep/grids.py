@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -199,7 +200,8 @@ def _taken(values: Any, places: Sequence[int]) -> Any:
     if hasattr(values, "take"):
         return values.take(places)
     # a million rows are taken thrice in a sweep: no loop of Python's own
-    return tuple(map(values.__getitem__, getattr(places, "tolist", lambda: places)()))
+    listed = getattr(places, "tolist", lambda: places)()
+    return operator.itemgetter(*listed)(values) if len(listed) > 1 else tuple(values[i] for i in listed)
 
 
 def _decision(d: Decision, aim: Target, value: float) -> Decision:

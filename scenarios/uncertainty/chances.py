@@ -303,7 +303,10 @@ def _table(
         return None
     aim = Target("given", name)
     read = table_values.numbers(reader, f"{key}.column", table, name, aim, q, word)
-    return None if read is None else Marginal("table", tuple(read.tolist()), table=table.name)
+    if read is None or (reader.findings.count and not all(map(math.isfinite, read.tolist()))):
+        # cells that are no numbers are told where the file is read
+        return None
+    return Marginal("table", tuple(read.tolist()), table=table.name)
 
 
 def _continuous(

@@ -1,6 +1,7 @@
 """Wrong units in a model of one's own are told by `dse check` and the first solve: metric, expected and found unit."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +80,13 @@ def test_what_looks_at_its_numbers_or_is_right_is_left_alone():
 @pytest.mark.parametrize("name", models.built_in_names())
 def test_our_own_models_are_right(name: str):
     assert units_of_equations.wrong(models.get(name)) == ()
+
+
+def test_of_models_that_are_made_in_turns_only_the_last_ones_are_kept(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(units_of_equations, "MOST_KEPT", 2)
+    monkeypatch.setattr(units_of_equations, "_judged", {})
+    first = registered(lambda g: {"time": g.work / g.machine.own_rate})
+    made = [replace(first, title=f"mine {i}") for i in range(4)]
+    for model in made:
+        assert units_of_equations.wrong(model) == ()
+    assert [m for m, _ in units_of_equations._judged.values()] == made[2:]

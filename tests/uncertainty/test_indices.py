@@ -103,3 +103,22 @@ def test_intervals_cover_independent_samples_about_as_often_as_they_say():
 
 def test_what_does_not_vary_has_no_indices():
     assert indices.of(np.ones(8), np.ones(8), np.ones((2, 8))) is None
+
+
+def test_of_a_number_that_varies_in_one_row_the_interval_says_nothing():
+    """Most resamples of the rows have no variance then: neither a division by zero nor a narrow interval."""
+    y = np.full((4, 256), 3.0)
+    y[0, 17] = 4.0
+    with np.errstate(all="raise"):
+        found = indices.of(y[0], y[1], y[2:])
+    assert found is not None
+    assert all(e.interval == (0.0, 1.0) for estimates in found[:2] for e in estimates)
+    assert all(math.isfinite(e.value) for estimates in found[:2] for e in estimates)
+
+
+@pytest.mark.parametrize("centre", [0.0, 1.0, -7e12])
+def test_a_number_that_does_not_vary_has_none(centre: float):
+    y = np.full((4, 256), centre)
+    assert indices.of(y[0], y[1], y[2:]) is None
+    y[0, 17] += 1e-9 * centre
+    assert indices.of(y[0], y[1], y[2:]) is None

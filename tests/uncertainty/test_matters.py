@@ -53,6 +53,8 @@ def test_the_g_function_defined_in_a_scenario():
         assert g.first[i].low <= p / whole <= g.first[i].high
         assert g.total[i].low <= total <= g.total[i].high
     assert found.losses is None  # nothing is decided
+    assert found.still[:2] == ("time", "energy")
+    assert "time, energy, power, performance and " in str(found)
 
 
 SQUARE: dict[str, Any] = {
@@ -158,3 +160,17 @@ def test_the_ticks_of_small_losses_have_no_common_factor_beside_the_axis(tmp_pat
     panel.figure.savefig(tmp_path / "matters.png")
     assert panel.xaxis.get_offset_text().get_text() == ""
     assert "e-" in panel.get_xticklabels()[1].get_text()
+
+
+def test_an_objective_that_does_not_vary_is_said_not_to():
+    asked = {
+        **SQUARE,
+        "define": {"price": "x + 1 / x", "other": "rise * fall"},
+        "objective": {"minimize": "price"},
+    }
+    found = dse.what_matters(asked, rows=32, progress=False)
+    assert found.still[0] == "price"
+    assert "price" in str(found).splitlines()[2]
+    assert "do not vary: there is nothing that could move them" in str(found)
+    assert found.record()["do_not_vary"][0] == "price"
+    assert found.indices[0].name == "other"

@@ -19,6 +19,8 @@ from dse.models.model import Model, evaluate
 from dse.quantities import Quantity, registry
 
 LABELS = ("flop", "word", "message", "instruction")
+MOST_KEPT = 256
+"""Models of which it is remembered: more than a process asks for in turns, unless it makes them."""
 _judged: dict[int, tuple[Model, tuple[str, ...]]] = {}
 
 
@@ -29,8 +31,11 @@ def wrong(model: Model) -> tuple[str, ...]:
     outside their domain.
     """
     if id(model) not in _judged:
-        # the model is kept, so that no other one has its number
-        _judged[id(model)] = model, tuple(_wrong(model))
+        # the model is kept, so that no other one has its number; the oldest is let go
+        if len(_judged) >= MOST_KEPT:
+            _judged.pop(next(iter(_judged)), None)
+        _judged[id(model)] = model, (found := tuple(_wrong(model)))
+        return found
     return _judged[id(model)][1]
 
 

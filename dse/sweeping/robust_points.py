@@ -1,0 +1,31 @@
+"""What a dataset says of itself where each point is one design for many worlds: measures, worlds, fresh samples."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from results.uncertainty import kept
+from scenarios.uncertainty import uncertain_words
+from solvers.robust import validation
+
+if TYPE_CHECKING:
+    from scenarios.question import Question
+
+
+def about(question: Question) -> dict[str, Any]:
+    """Return the attributes of a dataset whose designs are decided before the worlds are known; else nothing.
+
+    ``measures``: what each name is that stands for a measure, as JSON. ``worlds``: which samples were drawn, in words.
+    ``fresh_samples`` and ``fresh_seed``: those in which the designs are judged.
+    """
+    if question.uncertain is None:
+        return {}
+    measures = {n: uncertain_words.named(m) for n, m in question.measures.items()}
+    sampling = question.uncertain.sampling
+    return {
+        "measures": json.dumps(measures, ensure_ascii=False),
+        "worlds": uncertain_words.sampling(sampling),
+        kept.SAMPLES: validation.FRESH,
+        kept.SEED: sampling.seed + validation.SEED,
+    }

@@ -1,0 +1,123 @@
+"""Pictures and pages of worlds, and of designs that are decided before the worlds are known."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+
+import dse
+from dse.cli import main
+from dse.reporting import reports
+from results import page, plot
+
+MACHINE = {
+    "time_per_flop": "1 ps/flop",
+    "time_per_byte": "10 ps/B",
+    "energy_per_flop": "10 pJ/flop",
+    "energy_per_byte": "100 pJ/B",
+    "constant_power": "10 W",
+}
+LATER: dict[str, Any] = {
+    "title": "Price of x",
+    "model": "roofline",
+    "machine": MACHINE,
+    "given": {"flops": 1e12, "intensity": 100.0, "rise": 1.0, "fall": 1.0},
+    "decide": {"x": {"min": 0.01, "max": 100.0}},
+    "define": {"price": "rise * x + fall / x"},
+    "objective": {"minimize": "price"},
+    "uncertain": {
+        "rise": {"uniform": [0.2, 1.8]},
+        "fall": {"uniform": [0.8, 1.2]},
+        "sampling": {"samples": 64},
+    },
+}
+NOW = {
+    **LATER,
+    "objective": {"minimize": "price", "measure": "mean"},
+    "sweep": {"least": {"path": "decide.x.min", "values": [0.5, 2.0, 4.0]}},
+}
+FRONT = {
+    **LATER,
+    "objective": {
+        "minimize": ["mean", "tail"],
+        "measures": {"mean": {"of": "price", "measure": "mean"}, "tail": {"of": "price", "cvar": 0.9}},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> str:
+    store = str(tmp_path_factory.mktemp("worlds") / "w.zarr")
+    dse.uncertainty(LATER, store, progress=False)
+    return store
+
+
+@pytest.fixture(scope="module")
+def swept() -> xr.Dataset:
+    return dse.sweep(NOW, progress=False)
+
+
+def test_the_page_of_worlds_has_their_pictures_and_a_column_for_each_axis(worlds: str):
+    """The script of a page looks for the column of each axis; of rows it also draws over what stands in them."""
+    made = reports.of_store(worlds)
+    assert made.table is not None
+    axes = {c.name for c in made.table.columns if c.role == "axis"}
+    assert axes == {"sample", "rise", "fall"}
+    assert made.table.rows == {"sample": ("rise", "fall")}
+    text = page.html(made)
+    (drawn,) = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="[^"]+">', text)
+    svg = base64.b64decode(drawn).decode()
+    assert svg.lstrip().startswith("<?xml")
+    assert "<script" not in svg
+    assert text.index("<img") < text.index("Over the grid")
+    assert dict(made.answer)["question"].startswith("Least price of roofline")
+
+
+def test_a_page_made_from_the_file_has_the_fixed_design_too():
+    made = reports.of_scenario(dse.load(LATER), progress=False)
+    (section,) = [s for s in made.first if s.heading == "Worlds"]
+    assert any(name.startswith("A fixed design") for name, _, _ in section.tables)
+
+
+def test_an_exported_picture_of_worlds_is_that_of_their_distributions(
+    worlds: str, tmp_path: Path, monkeypatch: Any
+):
+    drawn = []
+    monkeypatch.setattr(
+        plot, "worlds", lambda found, real=plot.worlds: drawn.append(found.count) or real(found)
+    )
+    ran = CliRunner().invoke(main, ["export", worlds, "-o", str(tmp_path / "w.png")])
+    assert ran.exit_code == 0, ran.output
+    assert drawn == [64]
+
+
+def test_a_sweep_of_designs_decided_now_shows_ninety_percent_of_fresh_samples(swept: xr.Dataset):
+    panel = plot.sweep(swept).axes[0]
+    assert "90 % of fresh samples" in [c.get_label() for c in panel.collections]
+    low, high = panel.get_ylim()
+    assert low <= swept["fresh_q05"].min() < swept["fresh_q95"].max() <= high
+
+
+def test_the_page_says_measure_and_what_is_uncertain(swept: xr.Dataset):
+    told = dict(reports.of_dataset(swept).answer)["question"]
+    assert told.startswith("Least mean of price of roofline")
+    assert "uncertain: rise, fall (64 worlds)" in told
+    columns = {c.name for c in page.of_dataset(swept).columns}
+    assert {"fresh_mean", "fresh_q05", "fresh_q95"} <= columns
+    assert not {"fresh_mean_low", "promised"} & columns
+
+
+def test_a_front_shows_fresh_samples_with_intervals():
+    found = dse.front(FRONT, points=3, progress=False)
+    panel = plot.front(found).axes[0]
+    assert "in fresh samples, 95 % interval" in panel.get_legend_handles_labels()[1]
+    told = dict(reports.of_dataset(found).answer)["question"]
+    assert told.startswith(
+        "Least mean (mean of price) and least tail (mean of the worst 10 % of price) of roofline"
+    )
