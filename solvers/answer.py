@@ -22,6 +22,7 @@ from results.telling.limits import base_name
 from scenarios.question import Question, machine_key
 from solvers import anchors, choices, designs, judgement
 from solvers.explaining import explanation, ties, wider
+from solvers.explaining.why import Why, explained, remembered
 from solvers.explaining.wider import Tried
 from solvers.geometric import cases, structured
 from solvers.outcome import Conflicts, Outcome
@@ -108,13 +109,21 @@ def sources_of(question: Question, variables: Mapping[str, float | str]) -> Mapp
     return question.sources.get(key, {})
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is known of the choices of one question, by their identity: searches, and why there is no design."""
+
+    tried: dict[int, Tried] = dataclasses.field(default_factory=dict)
+    whys: dict[int, Why] = dataclasses.field(default_factory=dict)
+
+
 def _answer(
-    question: Question, neighbours: bool, *, brief: bool = False, kept: dict[int, Tried] | None = None
+    question: Question, neighbours: bool, *, brief: bool = False, kept: _Kept | None = None
 ) -> Solution:
     """``brief``: without what stands beside the optimum (ties, worth of limits).
 
     Nor, where no neighbours are asked for, with why there is none: of many points nobody reads that of a losing choice.
-    ``kept``: searches of brief answers by the question's identity, which need no repeating for the whole answer.
+    ``kept``: what brief answers found, which needs no repeating for the whole answer.
     """
     told = neighbours or not brief
     if question.decide and (question.search is not None or question.model.black_box):
@@ -122,16 +131,18 @@ def _answer(
 
         return sampled.answer(question, _checked, lambda q: answer(q, neighbours=False))
     if choices.categorical(question):
-        own: dict[int, Tried] = {}
+        own = _Kept()
         return choices.best_of(
             question,
-            lambda q: _answer(q, neighbours, brief=True, kept=own),
+            lambda q: _answer(q, False, brief=True, kept=own),
             lambda q: _answer(q, neighbours, brief=brief, kept=own),
+            (lambda q: _why_not(q, own)) if told else None,
+            each=neighbours,
         )
     if brief and designs.few(question):
         # what recognition finds is told of the best choice only
         return _listed(question, told=told)
-    known = None if brief or kept is None else kept.get(id(question))
+    known = None if brief or kept is None else kept.tried.get(id(question))
     if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
         tried = dataclasses.replace(known, found=known.found.tied())
     else:
@@ -140,10 +151,10 @@ def _answer(
             return _evaluated(question)
         tried = wider.settled(_tried(problem, brief=brief), lambda farther: _tried(farther, brief=brief))
     if kept is not None:
-        kept[id(question)] = tried
+        kept.tried[id(question)] = tried
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
-        return without_design(question, outcome, lambda: _why(tried), told=told)
+        return without_design(question, outcome, lambda: explained(_why(tried)), told=told)
     solution = _checked(question, outcome)
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
@@ -163,7 +174,7 @@ def _listed(question: Question, *, told: bool) -> Solution:
 
     outcome = enumeration.optimum(question)
     if outcome.x is None:
-        return without_design(question, outcome, lambda: subsets.conflicts(question), told=told)
+        return without_design(question, outcome, lambda: explained(subsets.why(question)), told=told)
     return _checked(question, outcome)
 
 
@@ -200,15 +211,28 @@ def _without_structure(problem: Problem, outcome: Outcome) -> Tried:
     return Tried(problem, structured.Optimum(outcome, ranges=dict(outcome.ranges)), structured=False)
 
 
-def _why(tried: Tried) -> Conflicts:
+def _why(tried: Tried) -> Why:
     problem = tried.problem
     if problem.program is not None and tried.structured:
         from solvers.linear import milp_conflicts
 
-        return milp_conflicts.explain(problem.program, wider.ended(problem) if problem.program.open else ())
-    from solvers.explaining import conflicts, subsets
+        return milp_conflicts.why(problem.program, wider.ended(problem) if problem.program.open else ())
+    from solvers.explaining import structured_conflicts, subsets
 
-    return conflicts.explain(problem) if tried.structured else subsets.conflicts(problem.question)
+    return structured_conflicts.why(problem) if tried.structured else subsets.why(problem.question)
+
+
+def _why_not(question: Question, kept: _Kept) -> Why:
+    """What tells why a choice that was answered briefly has no design."""
+    from solvers.explaining import subsets
+
+    place = id(question)
+    if place not in kept.whys:
+        tried = kept.tried.get(place)
+        # of few designs, and where nothing else is decided, there was no search
+        found = subsets.why(question) if tried is None else _why(tried)
+        kept.whys[place] = remembered(found)
+    return kept.whys[place]
 
 
 def without_design(

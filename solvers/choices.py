@@ -10,13 +10,17 @@ from formulations.tolerances import TIE
 from results.solution import Alternative, Solution, Status
 from results.telling.facts import NextBest
 from scenarios.question import Question, combinations
-from solvers import side_by_side
+from solvers import judgement, side_by_side
+from solvers.explaining.why import Why, explained, over_choices
 from solvers.outcome import ENUMERATION
 
 __all__ = ["best_of", "categorical", "combinations"]
 
 GOOD = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
 RANK = (Status.UNBOUNDED, Status.OPTIMAL, Status.ERROR, Status.INFEASIBLE)
+
+MENTIONED = 3
+"""Proofs that are told, of choices that are proved impossible in different ways."""
 
 
 def categorical(question: Question) -> bool:
@@ -25,12 +29,18 @@ def categorical(question: Question) -> bool:
 
 
 def best_of(
-    question: Question, brief: Callable[[Question], Solution], whole: Callable[[Question], Solution]
+    question: Question,
+    brief: Callable[[Question], Solution],
+    whole: Callable[[Question], Solution],
+    why: Callable[[Question], Why] | None,
+    *,
+    each: bool = False,
 ) -> Solution:
     """Answer every combination and hand out the best, with all of them as ``alternatives``.
 
     ``brief`` answers without explanations, which only the best one gets from ``whole``. A bound holds for the
-    whole question only where every other choice is proved worse or impossible.
+    whole question only where every other choice is proved worse or impossible. ``why``: what tells why a choice has no
+    design (None: that is not wanted); ``each``: whether it is told of every such choice.
     """
     asked = list(combinations(question))
     briefs = side_by_side.run([partial(brief, q) for _, q in asked])
@@ -47,23 +57,20 @@ def best_of(
     if question.ties:
         number = _tied(question, [s for _, s in answered], number, lambda k: whole(asked[k][1]))
     choice, best = answered[number]
-    unexplained = best.status is Status.INFEASIBLE and not best.conflicts
-    if best.status in (Status.OPTIMAL, Status.FEASIBLE) or unexplained:
+    if best.status in (Status.OPTIMAL, Status.FEASIBLE):
         best = whole(asked[number][1])
-    told = tuple(Alternative(c, s.status, s.objective, s.conflict) for c, s in answered)
+    told = _alternatives(asked, [s for _, s in answered], why if each else None)
     unsure = any(s.status in (Status.ERROR, Status.FEASIBLE) for _, s in answered)
     status = Status.FEASIBLE if best.status is Status.OPTIMAL and unsure else best.status
     if best.status is Status.EVALUATED and question.objectives:
         best = dataclasses.replace(best, bound=best.objective, gap=0.0, certificate="every choice evaluated")
         status = Status.OPTIMAL
     told_of = f"{len(answered)} choices, each answered by itself"
-    if status in (Status.INFEASIBLE, Status.ERROR):
-        # nothing is chosen; what is shown is why one of them has no design
+    if status is Status.INFEASIBLE:
+        return _without_design([q for _, q in asked], [s for _, s in answered], told, why)
+    if status is Status.ERROR:
         named = ", ".join(f"{n} = {v}" for n, v in choice.items())
-        text = (
-            f"none of {told_of}, has a design; conflicts and values are those of {named} alone, and another "
-        )
-        text += f"choice may need less; {best.certificate}"
+        text = f"none of {told_of}, is known to have a design; the message is that of {named}; {best.certificate}"
         return dataclasses.replace(best, status=status, alternatives=told, certificate=text)
     text = f"best of {told_of}; {best.certificate}"
     variables = {**choice, **best.variables}
@@ -75,6 +82,56 @@ def best_of(
         alternatives=told,
         certificate=text,
         next_best=following,
+    )
+
+
+def _alternatives(
+    asked: Sequence[tuple[Mapping[str, str], Question]],
+    answered: Sequence[Solution],
+    why: Callable[[Question], Why] | None,
+) -> tuple[Alternative, ...]:
+    """All choices with what came of them, and where ``why`` tells it with the limits of each that conflict."""
+
+    def conflict(question: Question, s: Solution) -> Mapping[str, float | None]:
+        if why is None or s.status is not Status.INFEASIBLE:
+            return s.conflict
+        return explained(why(question)).would_do
+
+    clashes = side_by_side.run([partial(conflict, q, s) for (_, q), s in zip(asked, answered, strict=True)])
+    return tuple(
+        Alternative(c, s.status, s.objective, clash)
+        for (c, _), s, clash in zip(asked, answered, clashes, strict=True)
+    )
+
+
+def _without_design(
+    asked: Sequence[Question],
+    answered: Sequence[Solution],
+    told: tuple[Alternative, ...],
+    why: Callable[[Question], Why] | None,
+) -> Solution:
+    """Say that no choice has a design, and which limits conflict under every one of them."""
+    first = answered[0]
+    proofs = tuple(dict.fromkeys(s.certificate for s in answered if s.certificate))
+    text = "; ".join(
+        [f"none of {len(asked)} choices, each answered by itself, has a design", *proofs[:MENTIONED]]
+    )
+    if why is None:
+        if first.conflicts:
+            text = (
+                f"{text}; conflicts and values are those of the first choice alone, and another may need less"
+            )
+        return dataclasses.replace(first, alternatives=told, certificate=text)
+    clash = explained(over_choices([why(q) for q in asked]))
+    limits = {n: state for q in reversed(asked) for n, state in judgement.asked_limits(q).items()}
+    words = "limits conflict where they do under every choice, and a value would do under one of them"
+    return dataclasses.replace(
+        first,
+        limits=limits,
+        conflict=clash.would_do,
+        conflicts=clash.minimal,
+        alternatives=told,
+        certificate="; ".join(t for t in (text, clash.certificate, words) if t),
     )
 
 

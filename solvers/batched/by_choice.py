@@ -1,8 +1,8 @@
 """Choices among names: every combination is a grid of its own, answered by another way; the best of them wins.
 
 For questions whose numbers have a way of their own once names are chosen (how many racks of which platform). As for a
-single point each combination is answered by itself, of the same objective the first one is handed out, and where none
-has a design, why is told of the first.
+single point each combination is answered by itself, and of the same objective the first one is handed out. Where none
+has a design, limits conflict that do in every combination.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 
 from formulations import handover
 from formulations.arithmetics.many import Array, Points
-from results.dataset import STATUS_CODES, Arrays, Layout, blank
+from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank
 from results.solution import Status
+from results.telling.limits import base_name
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid
 from solvers.batched import blocks
+from solvers.batched.blocks import Block
 from solvers.batched.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.batched.told import Designs, Told
+from solvers.explaining.why import Why, loosest
 
 KIND = "a choice among names"
 MOST = 64
@@ -33,6 +36,8 @@ SHARE = 0.5
 SURE = 1e-7
 """What is missed by less is left to the single path."""
 OPEN = "a choice among names of which one is neither proved best nor impossible"
+
+APART = "no design under any choice, for reasons that differ between choices"
 
 Mask = NDArray[np.bool_]
 
@@ -118,6 +123,12 @@ class ByChoice:
         left |= open_ones
         values = np.stack([a["objective"] for a, _ in answered])
         which = np.where(states == optimal, sign * values, np.inf).argmin(axis=0)
+        nowhere = ~left & (states == none).all(axis=0)
+        if nowhere.any() and "binding" in answered[0][0]:
+            clash, apart = _conflicts([a["binding"] == CONFLICTING for a, _ in answered], nowhere)
+            handover.hand_over(APART, int(np.count_nonzero(apart)))
+            left |= apart
+            which = np.where(nowhere, clash, which)
         arrays = blank(plan, left.shape)
         for k, (part, (own, _)) in enumerate(zip(self.parts, answered, strict=True)):
             here = which == k
@@ -126,7 +137,43 @@ class ByChoice:
                 if v.role == "decided" and v.key in part.names:
                     code = json.loads(v.attributes["choices"]).index(part.names[v.key])
                     arrays[v.name][here & (states[k] == optimal)] = code
+        nowhere &= ~left
+        if nowhere.any() and "would_do" in arrays:
+            self._loosest(plan, region, arrays, [a for a, _ in answered], nowhere)
         return arrays, left
+
+    def _loosest(
+        self, plan: Layout, region: tuple[slice, ...], into: Arrays, answered: Sequence[Arrays], nowhere: Mask
+    ) -> None:
+        """Put in the loosest of the values that would do, where no combination has a design.
+
+        A limit that is in no conflict of a combination helps it in nothing.
+        """
+        block = Block(self.grid, region)
+        clash = [a["binding"].reshape(-1, len(plan.limits)) == CONFLICTING for a in answered]
+        found = [a["would_do"].reshape(-1, len(plan.limits)) for a in answered]
+        values = into["would_do"].reshape(-1, len(plan.limits))
+        told = into["binding"].reshape(-1, len(plan.limits)) == CONFLICTING
+        for group in block.alike():
+            for i, label in enumerate(plan.limits):
+                some = group[nowhere.reshape(-1)[group] & told[group, i]]
+                if len(some):
+                    asked = block.question(some)
+                    own = [
+                        np.where(c[some, i], v[some, i], np.inf) for c, v in zip(clash, found, strict=True)
+                    ]
+                    values[some, i] = loosest(base_name(label), [(asked, v) for v in own])
+
+
+def _conflicts(clashes: Sequence[Mask], nowhere: Mask) -> tuple[NDArray[np.intp], Mask]:
+    """Which combination's set of limits is in conflict in all of them, and where none is.
+
+    ``clashes`` (points, limits): the smallest set of each combination. No set of the whole is smaller than any of
+    these, and one that holds all of them conflicts everywhere.
+    """
+    every = np.logical_or.reduce(clashes)
+    holds_all = np.stack([(c == every).all(axis=-1) for c in clashes])
+    return holds_all.argmax(axis=0), nowhere & ~holds_all.any(axis=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +198,13 @@ def told_best(
     told: Told,
     every: Sequence[BestOf],
     points: Points,
-    why: Callable[[Points], Mask],
+    why: Callable[[Points], Why],
     nowhere: Callable[[Points], Points] = lambda none: none,
 ) -> Mask:
     """Take over the best of all combinations at each point, as for a single one the first of those that are as good.
 
-    ``why`` tells why some of the points, by their places, have no design; ``nowhere``: which surely have none.
+    ``why``: what tells why some of the points, by their places, have no design under any choice; ``nowhere``: which
+    surely have none.
     """
     unsure = np.any([b.unsure for b in every], axis=0)
     values = np.stack([b.value for b in every])
@@ -172,6 +220,6 @@ def told_best(
     if len(none):
         none = nowhere(none)
         good[none] = True
-        for left in blocks.together(none, why):
+        for left in blocks.together(none, lambda now: told.conflicts(points[now], why(now))):
             good[left] = False
     return good

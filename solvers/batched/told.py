@@ -6,7 +6,7 @@ A design that fails its own check (``solvers.judgement``) is no answer, and its 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,14 +20,11 @@ from results.solution import Status
 from results.telling.limits import base_name
 from results.variables import Variable
 from scenarios.question import Question
-from solvers.explaining.conflicts import FEW, Codes, by_set, minimal_conflicts
+from solvers.explaining.conflicts import minimal_conflicts
+from solvers.explaining.why import Why
 from solvers.judgement import Judged, judge
 
 Mask = NDArray[np.bool_]
-Met = Callable[[Points, Mask], Codes]
-"""Whether a set of limits can hold together at some points: MET, CONFLICT or UNKNOWN."""
-Values = Callable[[Points, Sequence[str]], Mapping[str, Array]]
-"""The values that would do for the limits of a set, at some points."""
 NOTHING: Mapping[str, str] = {}
 
 
@@ -113,18 +110,13 @@ class Told:
                 if self.wants_values:
                     self._flat["would_do"][points, i] = found
 
-    def conflicts(
-        self, points: Points, names: Sequence[str], met: Met, values: Values, few: int = FEW
-    ) -> Mask:
-        """Tell why points have no design: the first minimal set of limits of each; tells for which.
-
-        ``met``, ``values``: of some of the points, by their places. ``few``: see ``conflicts.minimal_conflicts``.
-        """
-        found = minimal_conflicts(len(points), len(names), by_set(met), every=False, few=few)
+    def conflicts(self, points: Points, why: Why) -> Mask:
+        """Tell why points have no design: the first minimal set of limits of each; tells for which."""
+        found = minimal_conflicts(len(points), len(why.names), why.met, every=False, few=why.few)
         good = np.zeros(len(points), dtype=bool)
-        for some, conflict in found.certain(names):
+        for some, conflict in found.certain(why.names):
             good[some] = True
-            self.none(points[some], values(some, conflict))
+            self.none(points[some], why.values(some, conflict))
         return good
 
     def _put(self, name: str, points: Points, values: Any, good: Mask) -> None:

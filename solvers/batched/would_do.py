@@ -22,7 +22,9 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import choices, designs
 from solvers.answer import answer
-from solvers.explaining import conflicts, subsets, wider
+from solvers.explaining import structured_conflicts, subsets, wider
+from solvers.explaining.conflicts import ONE
+from solvers.explaining.why import loosest
 from solvers.geometric import cases
 from solvers.linear import milp_conflicts
 
@@ -49,19 +51,36 @@ def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays
 
 def at(question: Question, names: tuple[str, ...]) -> Iterator[tuple[str, float]]:
     """The value that would do for each of some limits of one infeasible question; NaN where there is none."""
-    if choices.categorical(question) or not question.decide:
+    if not question.decide:
         told = answer(question, neighbours=False).conflict
-        found = [told.get(n) for n in names]
-    else:
-        problem = formulate(question)
-        p = problem.program
-        if designs.few(question):
-            found = [subsets.value_that_would_do(question, n) for n in names]
-        elif p is not None:
-            programs = wider.ended(problem) if p.open else [lambda p=p: p]
-            found = [milp_conflicts.value_that_would_do(programs, n) for n in names]
-        elif problem.rows is not None or cases.apply_to(problem):
-            found = [conflicts.would_do(problem, n) for n in names]
-        else:
-            found = [subsets.value_that_would_do(question, n) for n in names]
-    yield from zip(names, (math.nan if v is None else v for v in found), strict=True)
+        yield from ((n, _number(told.get(n))) for n in names)
+        return
+    every = [q for _, q in choices.combinations(question)]
+    for n in names:
+        found = [(q, np.array([_number(_alone(q, n), none=math.inf)])) for q in every]
+        (value,) = found[0][1] if len(found) == 1 else loosest(n, found)
+        yield n, float(value) if math.isfinite(value) else math.nan
+
+
+def _number(value: float | None, none: float = math.nan) -> float:
+    return none if value is None else value
+
+
+def _alone(question: Question, name: str) -> float | None:
+    """The value of one limit of a question in which nothing is chosen by name."""
+    own = {x.name for some in (question.limits, question.decide, question.model.limits) for x in some}
+    if name not in own:
+        return None
+    if not question.decide:
+        (value,) = subsets.why(question).values(ONE, (name,))[name]
+        return float(value) if math.isfinite(value) else None
+    if designs.few(question):
+        return subsets.value_that_would_do(question, name)
+    problem = formulate(question)
+    p = problem.program
+    if p is not None:
+        programs = wider.ended(problem) if p.open else [lambda: p]
+        return milp_conflicts.value_that_would_do(programs, name)
+    if problem.rows is not None or cases.apply_to(problem):
+        return structured_conflicts.would_do(problem, name)
+    return subsets.value_that_would_do(question, name)

@@ -1,7 +1,7 @@
 """Why there is no design: minimal sets of limits that cannot hold together, and what each would have to give.
 
 ``minimal_conflicts`` is the one search for such sets: for one question and for many, whatever tells which limits can
-hold together.
+hold together (see ``solvers.explaining.why``).
 """
 
 from __future__ import annotations
@@ -16,18 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import canonical as canon
 from formulations import evaluation
 from formulations.arithmetics.many import plain
-from formulations.arithmetics.maxima import SIDE
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
-from formulations.problem import Goal, Problem
 from scenarios.question import HALVINGS, Decision, Question
-from solvers import side_by_side
-from solvers.explaining.ties import coordinate
-from solvers.geometric import branch, gp
-from solvers.outcome import Conflicts
+from solvers.geometric import gp
 from solvers.patterns import groups
 
 FEW, FEW_SEARCHED = 10, 8
@@ -35,6 +29,8 @@ FEW, FEW_SEARCHED = 10, 8
 ROOM, MOST_ROWS = 4096, 16_384
 """Rows that are asked together: of how many sets by size, and at most."""
 MET, CONFLICT, UNKNOWN = 1, 0, -1
+ONE = np.zeros(1, dtype=np.intp)
+"""The points of one question."""
 
 Indices = NDArray[np.intp]
 Bools = NDArray[np.bool_]
@@ -242,100 +238,6 @@ def by_set(ask: Callable[[Indices, Bools], Any]) -> Feasible:
         return found
 
     return feasible
-
-
-def explain(problem: Problem) -> Conflicts:
-    """Conflicts of a structured problem, or of one with cases, that has been proved infeasible."""
-    names = limit_names(problem)
-    arrays = [canon.canonical(case, None) for case in problem.cases or (problem,)]
-    few = FEW_SEARCHED if any(c.divisors or c.allowed for c in arrays) else FEW
-    found = minimal_conflicts(1, len(names), _any_case(problem, names), every=True, few=few)
-    return told(found, names, lambda n: would_do(problem, n))
-
-
-def told(found: Minimal, names: Sequence[str], value: Callable[[str], float | None]) -> Conflicts:
-    """The conflicts of one question by name, with the values that would do for the first of them."""
-    minimal = found.names(names)
-    first = minimal[0] if minimal else ()
-    values = side_by_side.run([partial(value, n) for n in first])
-    return Conflicts(
-        minimal, dict(zip(first, values, strict=True)), bool(found.sure[0]), bool(found.every[0])
-    )
-
-
-def limit_names(problem: Problem) -> tuple[str, ...]:
-    """Names of all limits, in the order of the file; the integrality of a variable goes under its name."""
-    rows = [r for case in problem.cases or (problem,) for r in case.rows or ()]
-    named = [r.key.name for r in rows if r.key.side != SIDE]
-    named += [v.name for v in problem.variables if v.discrete]
-    return tuple(dict.fromkeys(named))
-
-
-def _any_case(problem: Problem, names: tuple[str, ...]) -> Feasible:
-    """Limits can hold together where they can in one of the cases."""
-    oracles = [_oracle(case, names) for case in problem.cases or (problem,)]
-
-    def feasible(points: Indices, kept: Bools) -> Codes:
-        told = np.stack(side_by_side.run([partial(ask, points, kept) for ask in oracles]))
-        # what one case leaves open is open unless another one has a design
-        return np.where((told == MET).any(0), MET, np.where((told == CONFLICT).all(0), CONFLICT, UNKNOWN))
-
-    return feasible
-
-
-def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
-    def one_by_one(points: Indices, kept: Bools) -> Codes:
-        sets = [frozenset(n for n, k in zip(names, row, strict=True) if not k) for row in kept]
-        arrays = [canon.canonical(problem, None, drop=left_out) for left_out in sets]
-        found = side_by_side.run([partial(branch.minimise, c) for c in arrays])
-        return codes(np.array([f.status for f in found]))
-
-    def together(points: Indices, kept: Bools) -> Codes:
-        whole = canon.canonical(problem, None, drop=frozenset(v.name for v in problem.variables))
-        logc = np.broadcast_to(full.logc, (len(kept), full.logc.size)).copy()
-        for k, key in enumerate(full.keys, start=1):
-            if key.side != SIDE:
-                logc[~kept[:, names.index(key.name)], full.ptr[k] : full.ptr[k + 1]] = -np.inf
-        low, high = (np.broadcast_to(end, (len(kept), end.size)) for end in (whole.low, whole.high))
-        return codes(side_by_side.solve(full.exponents, logc, full.ptr, low, high).status)
-
-    full = canon.canonical(problem, None)
-    return one_by_one if full.divisors or full.allowed else together
-
-
-def would_do(problem: Problem, name: str) -> float | None:
-    """The value of one limit at which, all else kept, designs exist; for a model's limit the factor it is missed by.
-
-    None where another conflict remains. A variable's integrality is kept where that is possible.
-    """
-    cases = problem.cases or (problem,)
-    if all(r.key.name != name for case in cases for r in case.rows or ()):
-        arrays = [canon.canonical(case, coordinate(name, 1.0), drop=frozenset([name])) for case in cases]
-        values = [f.value for f in side_by_side.run([partial(branch.minimise, c) for c in arrays])]
-        return math.exp(min(values)) if math.isfinite(min(values)) else None
-    keys = tuple(dict.fromkeys(r.key for case in cases for r in case.rows or ()))
-    found = values_that_would_do(problem.question, keys, [name], lambda k: _least_factor(cases, keys[k]))[
-        name
-    ]
-    return float(found[0]) if math.isfinite(found[0]) else None
-
-
-def _least_factor(cases: Sequence[Problem], key: RowKey) -> Array:
-    """The least ratio of one limit over all cases (see ``Factor``)."""
-    parts = [case for case in cases if any(r.key == key for r in case.rows or ())]
-    return np.exp([min(side_by_side.run([partial(_log_factor, case, key) for case in parts]))])
-
-
-def _log_factor(problem: Problem, key: RowKey) -> float:
-    row = next(r for r in problem.rows or () if r.key == key)
-    others = [r for r in problem.rows or () if r.key.name == key.name and r is not row]
-    goal = Goal(key.name, row.numerator, row.denominator)
-    for relax in (False, True):
-        c = canon.canonical(problem, goal, extra=others, drop=frozenset([key.name]), relax_sets=relax)
-        found = branch.minimise(c)
-        if found.y is not None:
-            return found.value
-    return math.inf
 
 
 Factor = Callable[[int], Array]

@@ -6,16 +6,16 @@ by interval branch and bound, so that nothing here needs structure.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.arithmetics.many import Points
+from formulations.arithmetics.many import Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.evaluation import RowKey
 from formulations.program import is_linear, program
@@ -23,12 +23,13 @@ from results.solution import Status
 from scenarios import divisors
 from scenarios.question import Decision, Objective, Question
 from solvers import box_search, boxes, designs, enumeration, interval
-from solvers.boxes import FEASIBLE
+from solvers.boxes import FEASIBLE, Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
-from solvers.explaining.conflicts import CONFLICT, FEW, FEW_SEARCHED, MET, Codes, by_set, minimal_conflicts
+from solvers.explaining.conflicts import CONFLICT, FEW, FEW_SEARCHED, MET, Codes, by_set
+from solvers.explaining.why import Why, of_each
 from solvers.linear import milp_conflicts
-from solvers.outcome import Conflicts, Outcome
+from solvers.outcome import Outcome
 
 ENUMERATED = 2_000_000
 WORK = 20_000
@@ -125,35 +126,71 @@ def _freed(d: Decision) -> Decision:
     return free if d.menu is not None else replace(free, integer=d.count, values=None)
 
 
-def conflicts(question: Question) -> Conflicts:
-    """Find the minimal sets of limits of an infeasible question that contradict each other.
+def why(question: Question) -> Why:
+    """What tells why a question has no design, whatever its equations are.
 
-    A set is met when a known design breaks only limits outside it, and otherwise decided by interval branch and
-    bound (see ``conflicts.minimal_conflicts``). Empty where the question is feasible.
+    A set is met when a known design breaks only limits outside it, and otherwise decided by interval branch and bound.
     """
     question = _with_menus(question)
     names = limit_names(question)
+    if not question.decide:
+        return _why_broken(question, names)
     quick = designs.few(question) and not any(d.name in names for d in question.decide)
     linear = None if quick else _linear(question)
-    if linear is not None and linear.minimal:
+    if linear is not None:
         return linear
     known = _known(question, names)
     alone = known.complete and known.decided.isdisjoint(names)
-    few = FEW if alone else FEW_SEARCHED
-    found = minimal_conflicts(1, len(names), by_set(known.met), every=True, few=few)
-    sets = found.names(names)
     # of a program the first set is told, as where its conflicts are searched for
-    told = sets[:1] if quick and is_linear(question) else sets
-    would_do = {name: value_that_would_do(question, name) for name in dict.fromkeys(itertools.chain(*told))}
-    return Conflicts(sets, would_do, bool(found.sure[0]), bool(found.every[0]))
+    told_of_every = not (quick and is_linear(question))
+    values = of_each(partial(value_that_would_do, question))
+    few = FEW if alone else FEW_SEARCHED
+    return Why(names, by_set(known.met), values, lambda _: question, few, of_every_set=told_of_every)
 
 
-def _linear(question: Question) -> Conflicts | None:
-    """Conflicts of limits that are all affine, whatever the objective is; None of others."""
+def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
+    """The same where nothing is decided: the limits that are broken."""
+    t = Table({}, question, {})
+    at, every = enumeration.numbers(t, question, ONE)
+    # a limit on what does not exist is none
+    ratios = {k: v for k, v in every.items() if not np.isnan(np.asarray(plain(v), dtype=float)).any()}
+    none = frozenset[str]()
+    known = Known(
+        names, broken(ratios, names, (1, 1)), True, none, lambda points, _: np.full(points.size, CONFLICT)
+    )
+
+    def values(points: Points, wanted: Sequence[str]) -> Mapping[str, Any]:
+        return {n: listed_value(t, at, ratios, n, (1, 1))[points] for n in wanted}
+
+    return Why(names, by_set(known.met), values, lambda _: question)
+
+
+def listed_value(
+    t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any], name: str, shape: tuple[int, int]
+) -> Array:
+    """The value of a limit that would do, at every point, by the designs of a table (see ``value_that_would_do``)."""
+    found = np.full(shape[0], np.inf)
+    for key in sorted(k for k in ratios if k.name == name):
+        held = enumeration.excess(ratios, shape, but=key) <= FEASIBLE
+        value = enumeration.full(ratios[key] if key.side == "model" else _value(t, at, name), shape)
+        sign = -1.0 if key.side == "min" else 1.0
+        best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)
+        found = np.where(np.isfinite(found), found, np.where(np.isfinite(best), sign * best, np.inf))
+    return found
+
+
+def _value(t: Table, at: Mapping[str, Any], name: str) -> Any:
+    return at[name] if name in at else t.question.given[name]
+
+
+def _linear(question: Question) -> Why | None:
+    """The same of limits that are all affine and conflict, whatever the objective is; None of others."""
     if not is_linear(question):
         return None
     try:
-        return milp_conflicts.explain(program(replace(question, objectives=())))
+        found = milp_conflicts.why(program(replace(question, objectives=())))
+        whole = np.ones((1, len(found.names)), bool)
+        return found if found.met(ONE, whole)[0] == CONFLICT else None
     except (NotPosynomial, ArithmeticError):
         return None
 

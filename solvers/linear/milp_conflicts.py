@@ -9,18 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from formulations.program import Program, branches
-from solvers.explaining.conflicts import (
-    CONFLICT,
-    MET,
-    UNKNOWN,
-    minimal_conflicts,
-    singly,
-    told,
-    values_that_would_do,
-)
+from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, singly, values_that_would_do
+from solvers.explaining.why import Why, of_each
 from solvers.linear import highs, milp
 from solvers.linear.highs import Array
-from solvers.outcome import Conflicts
 
 ABOVE_ZERO = 1e-300
 ENOUGH = 1e-7
@@ -28,19 +20,17 @@ ENOUGH = 1e-7
 MOST = 1e9
 
 
-def explain(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Conflicts:
-    """Conflicts of a program that has no design: every minimal set where limits are few, else one.
+def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
+    """What tells why a program has no design.
 
-    Where even divisible numbers do not help, whole numbers are no part of any set that is told. ``ended``: the same
-    question with ends far out, nearest first, for the values that would do where the program itself is open.
+    ``ended``: the same question with ends far out, nearest first, for the values that would do where the program itself
+    is open.
     """
     names = limit_names(p)
-    rows_only = tuple(n for n in names if not _whole(p, n))
-    if _feasible(p, frozenset(rows_only)) == CONFLICT:
-        names = rows_only
     ask = singly(lambda kept: _feasible(p, frozenset(itertools.compress(names, kept))))
-    found = minimal_conflicts(1, len(names), ask, every=True)
-    return told(found, names, lambda n: value_that_would_do(ended or (lambda: p,), n))
+    values = of_each(lambda n: value_that_would_do(ended or (lambda: p,), n))
+    whole = frozenset(n for n in names if _whole(p, n))
+    return Why(names, ask, values, lambda _: p.question, whole=whole)
 
 
 def value_that_would_do(programs: Sequence[Callable[[], Program | None]], name: str) -> float | None:

@@ -35,6 +35,7 @@ from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.distributions import Measure
 from solvers import choices
 from solvers.answer import called_by_name, units, without_design
+from solvers.explaining.why import Why, explained
 from solvers.judgement import bound_of, relative_gap
 from solvers.promises.chances import Counted, Undecided
 from solvers.robust import robust_conflicts
@@ -93,10 +94,17 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
         left = [w.nominal for w in every.values()]
 
         def one(q: Question, brief: bool) -> Solution:
-            twin = next(n for n in left if n == q)
-            return _answered(dataclasses.replace(asked, worlds=every[id(twin)]), brief=brief)
+            return _answered(dataclasses.replace(asked, worlds=of(q)), brief=brief)
 
-        return choices.best_of(question, lambda q: one(q, True), lambda q: one(q, brief))
+        def of(q: Question) -> Worlds:
+            return every[id(next(n for n in left if n == q))]
+
+        def why(q: Question) -> Why:
+            return robust_conflicts.why(of(q), asked.measure, asked.promised)
+
+        return choices.best_of(
+            question, lambda q: one(q, True), lambda q: one(q, brief), None if brief else why
+        )
     found = found_by(asked.worlds, asked.measure, promised=asked.promised)
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         found = _farther(asked, found)
@@ -105,7 +113,7 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
         return without_design(
             worlds.nominal,
             found.outcome,
-            lambda: robust_conflicts.why(worlds, asked.measure, promised),
+            lambda: explained(robust_conflicts.why(worlds, asked.measure, promised)),
             told=not brief,
         )
     return told(asked, found)

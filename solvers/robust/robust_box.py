@@ -69,7 +69,7 @@ def answered(asked: Boxed, solve: Solve) -> Solution:
         def one(question: Question) -> Solution:
             return answered(_chosen(asked, question), solve)
 
-        return choices.best_of(asked.nominal, one, one)
+        return choices.best_of(asked.nominal, one, one, None)
     names = list(asked.box)
     try:
         found = [w for w in signs.worst(asked.nominal, names) if asked.asks(w.key)]

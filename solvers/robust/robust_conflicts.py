@@ -17,7 +17,7 @@ from formulations.uncertainty.worlds import Cap, Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective, Question
 from solvers.explaining import conflicts
-from solvers.outcome import Conflicts
+from solvers.explaining.why import Why, of_each
 from solvers.promises import chances
 from solvers.promises.chances import Counted
 from solvers.robust import robust_geometric, robust_scan
@@ -27,8 +27,8 @@ FINE, FARTHEST = 1e-6, 40.0
 """How finely, in logarithms, and how far a limit's value that would do is searched where no program tells it."""
 
 
-def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) -> Conflicts:
-    """The minimal sets of limits that no design holds in all worlds, and the values that would do."""
+def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) -> Why:
+    """What tells why no design holds all limits in all worlds."""
     worlds = dataclasses.replace(
         asked,
         nominal=dataclasses.replace(asked.nominal, objectives=()),
@@ -44,9 +44,9 @@ def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) ->
             return conflicts.MET
         return conflicts.CONFLICT if status is Status.INFEASIBLE else conflicts.UNKNOWN
 
+    values = of_each(lambda n: _would_do(worlds, question, n, names, promised))
     few = conflicts.FEW_SEARCHED
-    found = conflicts.minimal_conflicts(1, len(names), conflicts.singly(met), every=True, few=few)
-    return conflicts.told(found, names, lambda n: _would_do(worlds, question, n, names, promised))
+    return Why(names, conflicts.singly(met), values, lambda _: question, few)
 
 
 def _keys(worlds: Worlds) -> tuple[RowKey, ...]:

@@ -78,5 +78,5 @@ def test_devices_beyond_the_heads_of_keys_hold_copies() -> None:
 def test_heads_of_keys_divide_heads_and_fit_the_devices(kv_heads: int, tensor: int, fits: bool) -> None:
     """32 heads; 6 of keys on 4 devices and 5 at all are refused."""
     shape = _decoder(layers=1, hidden=64, heads=32, kv_heads=kv_heads, ffn=256, vocabulary=1)
-    assert (shape.kv_split(float(tensor))["kv_heads_split"] <= 1) == fits
+    assert all(ratio <= 1 for ratio in shape.kv_split(float(tensor)).values()) == fits
     assert _decoder(layers=1, hidden=64, heads=32, ffn=256, vocabulary=1).kv_split(3.0) == {}

@@ -32,7 +32,15 @@ MACHINE = {"launch_time": 0.0, "matrix_efficiency": 1.0, "matrix_padding": 0.0, 
 MACHINE |= {"launch_spread": 0.0}
 MACHINE |= {"micro_batch_time": 0.0, "overhead_power": 0.0, "processors_per_node": 8.0}
 MACHINE |= {"core_time_per_message": 0.0, "time_per_message": 0.0}
-OWN = ("memory_capacity", "heads_split", "layers_split", "batch_split", "schedule", "kv_heads_split")
+OWN = (
+    "memory_capacity",
+    "heads_split",
+    "layers_split",
+    "batch_split",
+    "schedule",
+    "kv_heads_shared",
+    "kv_heads_split",
+)
 GRAMS_PER_KWH = {"world": 481.0, "europe": 300.0}
 DEFINED = {
     "rent_of_cluster": lambda at: at["rent"] * at["devices"] * at["time"],
@@ -320,14 +328,15 @@ def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
         "memory_activations": stored,
     }
     fits = memory <= m["memory_capacity"] * m["word_size"] * (1 + 1e-8)
-    whole_kv = whole_number(a / ak) & (whole_number(ak / t) | whole_number(t / ak))
+    stated = "kv_heads" in x
     return found | {
         "#memory_capacity": fits,
         "#heads_split": whole_number(a / t),
         "#layers_split": whole_number(L / (p * v)),
         "#batch_split": whole_number(B / (b * d)),
         "#schedule": (v < 2) | whole_number(mb / p),
-        "#kv_heads_split": whole_kv if "kv_heads" in x else np.full(np.shape(t), True),
+        "#kv_heads_shared": (not stated) | whole_number(a / ak),
+        "#kv_heads_split": (not stated) | whole_number(ak / t) | whole_number(t / ak),
     }
 
 

@@ -56,7 +56,9 @@ def swept(name: str, **points: int) -> dict[str, Any]:
 def test_stations_are_what_each_is_by_itself(
     name: str, points: dict[str, int], infeasible: bool, as_alone: Any
 ):
-    arrays, left = as_alone(swept(name, **points), whole.Whole)
+    # by what the boards of one point house too little, no type's least designs say
+    completed = int(points == {"demand": 3, "cap": 3})
+    arrays, left = as_alone(swept(name, **points), whole.Whole, completed=completed)
     assert not left.any()
     assert (arrays["status"] == OPTIMAL).any()
     assert (arrays["status"] == INFEASIBLE).any() == infeasible

@@ -5,11 +5,12 @@ from method_questions import fft, nbody
 
 from scenarios.question import Decision
 from solvers.explaining import subsets
+from solvers.explaining.why import explained
 
 
 def test_static_power_alone_refuses_a_power_cap() -> None:
     # fft-07: memory alone draws 1e-3 W/word * 2^20 words = 1048.6 W at any p
-    found = subsets.conflicts(fft("time", power=(None, 1000.0)))
+    found = explained(subsets.why(fft("time", power=(None, 1000.0))))
     assert found.minimal == (("power",),)
     assert found.would_do["power"] is not None
     assert found.would_do["power"] > 1048.576
@@ -18,14 +19,14 @@ def test_static_power_alone_refuses_a_power_cap() -> None:
 
 def test_energy_below_its_minimum_names_the_minimum() -> None:
     # fft-11; the least over whole p: 0.0690283... (real p) to one processor more or less
-    found = subsets.conflicts(fft("time", energy=(None, 0.068338)))
+    found = explained(subsets.why(fft("time", energy=(None, 0.068338))))
     assert found.minimal == (("energy",),)
     assert found.would_do["energy"] == pytest.approx(0.0690283, rel=1e-6)
 
 
 def test_deadline_and_processors_together() -> None:
     # nbody-05; p = n^2 (f gt + b'/M) / T at M = n/p^(1/2), solved by hand for p: 137.1146
-    found = subsets.conflicts(nbody(p=Decision("processors", maximum=133), time=(None, 0.729744)))
+    found = explained(subsets.why(nbody(p=Decision("processors", maximum=133), time=(None, 0.729744))))
     assert found.minimal == (("time", "processors"),)
     assert found.would_do["processors"] == pytest.approx(137.1145881, rel=1e-6)
     assert found.would_do["time"] == pytest.approx(0.7523132542, rel=1e-6)
@@ -53,14 +54,16 @@ def test_a_models_own_limit_is_named_with_the_factor_it_is_missed_by() -> None:
     question = nbody(
         machine=machine, bodies=64.0, p=Decision("processors", maximum=19), power_per_processor=(None, 7.2)
     )
-    found = subsets.conflicts(question)
+    found = explained(subsets.why(question))
     assert found.minimal == (("power_per_processor", "processors", "one_copy"),)
     assert found.would_do["one_copy"] == pytest.approx(20 / 19, rel=1e-3)
     assert found.would_do["processors"] == pytest.approx(20, rel=1e-3)
 
 
 def test_bounds_without_a_whole_number_between_them_name_the_variable() -> None:
-    found = subsets.conflicts(fft("time", p=Decision("processors", minimum=2.2, maximum=2.8, integer=True)))
+    found = explained(
+        subsets.why(fft("time", p=Decision("processors", minimum=2.2, maximum=2.8, integer=True)))
+    )
     assert found.minimal == (("processors",),)
     # the upper bound that would do
     assert found.would_do == {"processors": 3.0}
@@ -69,16 +72,16 @@ def test_bounds_without_a_whole_number_between_them_name_the_variable() -> None:
 def test_listed_values_can_be_the_conflict() -> None:
     # fft-03's values: 0.06902845 at 512 is the least; real p reaches 0.06902831
     values = Decision("processors", values=tuple(2.0**k for k in range(21)))
-    found = subsets.conflicts(fft("time", p=values, energy=(None, 0.0690284)))
+    found = explained(subsets.why(fft("time", p=values, energy=(None, 0.0690284))))
     assert found.minimal == (("energy", "processors"),)
     assert found.would_do["energy"] == pytest.approx(0.0690284527616, rel=1e-9)
 
 
 def test_two_separate_conflicts_are_both_found_and_neither_alone_would_do() -> None:
-    found = subsets.conflicts(fft("time", energy=(None, 0.05), power=(None, 900.0)))
+    found = explained(subsets.why(fft("time", energy=(None, 0.05), power=(None, 900.0))))
     assert found.minimal == (("energy",), ("power",))
     assert found.would_do == {"energy": None, "power": None}
 
 
 def test_a_feasible_question_has_no_conflict() -> None:
-    assert subsets.conflicts(fft("time", energy=(None, 1.0))).minimal == ()
+    assert explained(subsets.why(fft("time", energy=(None, 1.0)))).minimal == ()

@@ -87,7 +87,7 @@ class Sums:
         """Answer a block."""
         block = Block(self.grid, region)
         told = Told(plan, block.shape)
-        listing = Listing(self.listed, sums_conflicts.told_none)
+        listing = Listing(self.listed, sums_conflicts.why)
 
         def answer(question: Question, points: Points) -> Mask:
             return tables.answered(told, question, block, points, listing)

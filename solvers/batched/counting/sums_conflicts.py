@@ -26,11 +26,11 @@ from solvers.batched.counting import separable, undominated
 from solvers.batched.counting.criteria import TooMany
 from solvers.batched.counting.table_conflicts import Asked
 from solvers.batched.counting.terms import NotSums
-from solvers.batched.told import Told
 from solvers.designs import Table
 from solvers.enumeration import excess, full
 from solvers.explaining import conflicts
-from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, Codes
+from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, Codes, by_set
+from solvers.explaining.why import Why
 
 SURE = 1e-7
 """What is missed by less is left to the single path."""
@@ -41,27 +41,25 @@ ROUNDS = 20
 Mask = NDArray[np.bool_]
 
 
-def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
-    """Tell why points ``own``, alike in what is given, have no design: the first minimal set of limits of each.
-
-    Tells for which.
-    """
-    question, near = blocks.some(asked.first.question, own, len(points)), asked.near
+def why(asked: Asked, own: Points, count: int) -> Why:
+    """What tells why points ``own``, of ``count`` that are alike in what is given, have no design."""
+    question, near = blocks.some(asked.table.question, own, count), asked.near
     known = run(separable.corners(question)[0])
     _, ratios = _numbers(question, near, {d.name: np.ones(1) for d in question.decide}, len(own))
     names, keys = _names(question, ratios), list(ratios)
 
+    def at(some: Points) -> Question:
+        return blocks.some(question, some, len(own))
+
     def met(some: Points, kept: Mask) -> Codes:
         free = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _feasible(_without(blocks.some(question, some, len(own)), free), near, known, len(some))
+        return _feasible(_without(at(some), free), near, known, len(some))
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        here = blocks.some(question, some, len(own))
-        return conflicts.values_that_would_do(
-            here, keys, conflict, _Factors(here, near, known, keys, len(some))
-        )
+        factors = _Factors(at(some), near, known, keys, len(some))
+        return conflicts.values_that_would_do(at(some), keys, conflict, factors)
 
-    return told.conflicts(points[own], names, met, values)
+    return Why(names, by_set(met), values, at)
 
 
 def _names(question: Question, ratios: Collection[RowKey]) -> tuple[str, ...]:

@@ -16,41 +16,36 @@ from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array, Many, Points
-from formulations.evaluation import RowKey
 from formulations.problem import formulate
 from formulations.program import is_linear
-from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import box_search, boxes, enumeration
 from solvers.batched import blocks
-from solvers.batched.told import Told
 from solvers.designs import Table
-from solvers.enumeration import full
 from solvers.explaining import subsets, wider
-from solvers.explaining.conflicts import Codes
+from solvers.explaining.conflicts import Codes, by_set
+from solvers.explaining.why import Why
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The designs of the first combination of names at many points; ``plain``: the question at one of them.
+    """The designs of one combination of names at many points; ``plain``: the question at one of them.
 
     ``near``: the question at the points that differ in what is given; ``which`` of these each point is like.
     """
 
-    first: Table
+    table: Table
     near: Question
     which: NDArray[np.intp]
     plain: Question
 
 
-def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
-    """Tell why points ``own`` have no design: the first minimal set of limits of each; tells for which."""
-    if not asked.first.x:
-        raise CannotTake("why there is no design is told of each point by itself")
+def why(asked: Asked, own: Points, count: int) -> Why:
+    """What tells why points ``own``, of ``count``, have no design in the table."""
     names = _names(asked)
-    t = Table(asked.first.chosen, blocks.some(asked.first.question, own, len(points)), asked.first.x)
+    t = Table(asked.table.chosen, blocks.some(asked.table.question, own, count), asked.table.x)
     kinds, which = np.unique(asked.which[own], return_inverse=True)
     near = blocks.some(asked.near, kinds, int(asked.which.max()) + 1)
     at, ratios = enumeration.numbers(t, near, which.reshape(-1))
@@ -61,12 +56,16 @@ def told_none(told: Told, asked: Asked, points: Points, own: Points) -> Mask:
     def search(some: Points, free: Collection[str]) -> Codes:
         return _searched(t.question, reach, some, len(own), free)
 
-    known = subsets.Known(names, subsets.broken(ratios, names, shape), True, decided, search)
-
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        return {n: _would_do(t, at, ratios, n, shape)[some] for n in conflict}
+        # of bounds of what is decided other designs tell
+        unknown = np.full(len(some), np.nan)
+        return {
+            n: unknown if n in decided else subsets.listed_value(t, at, ratios, n, shape)[some]
+            for n in conflict
+        }
 
-    return told.conflicts(points[own], names, known.met, values)
+    known = subsets.Known(names, subsets.broken(ratios, names, shape), True, decided, search)
+    return Why(names, by_set(known.met), values, lambda some: blocks.some(t.question, some, len(own)))
 
 
 def _searched(question: Question, reach: float, some: Points, count: int, free: Collection[str]) -> Codes:
@@ -98,23 +97,3 @@ def _names(asked: Asked) -> tuple[str, ...]:
     if is_linear(asked.plain) and any(d.name in names for d in asked.plain.decide):
         raise CannotTake("what the user says of a decided quantity may be in conflict")
     return names
-
-
-def _would_do(
-    t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any], name: str, shape: tuple[int, int]
-) -> Array:
-    """The value of a limit that would do (see ``subsets.value_that_would_do``); of bounds of what is decided NaN."""
-    if any(d.name == name for d in t.question.decide):
-        return np.full(shape[0], np.nan)
-    found = np.full(shape[0], np.inf)
-    for key in sorted(k for k in ratios if k.name == name):
-        held = enumeration.excess(ratios, shape, but=key) <= HOLDS
-        value = full(ratios[key] if key.side == "model" else _value(t, at, name), shape)
-        sign = -1.0 if key.side == "min" else 1.0
-        best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)
-        found = np.where(np.isfinite(found), found, np.where(np.isfinite(best), sign * best, np.inf))
-    return found
-
-
-def _value(t: Table, at: Mapping[str, Any], name: str) -> Any:
-    return at[name] if name in at else t.question.given[name]

@@ -29,6 +29,7 @@ from solvers.batched.counting import table_conflicts
 from solvers.batched.offers import OTHER_KIND, Offer
 from solvers.batched.told import Told
 from solvers.designs import LISTED, Table
+from solvers.explaining.why import Why, over_choices
 
 KIND = "table of designs"
 CELLS = 400_000
@@ -104,23 +105,23 @@ class Tables:
 class Listing:
     """Where designs come from.
 
-    ``x``: those of each combination of names at points that differ in numbers only; ``none``: what tells why some
-    points (by their places) have no design, and of which of them it did.
+    ``x``: those of each combination of names at points that differ in numbers only; ``why``: what tells why some
+    points (by their places, of so many) have no design in one combination.
     """
 
     x: Callable[[Question], list[Mapping[str, Array]]]
-    none: Callable[[Told, table_conflicts.Asked, Points, Points], Mask]
+    why: Callable[[table_conflicts.Asked, Points, int], Why]
 
 
-EVERY = Listing(lambda question: [t.x for t in designs.tables(question)], table_conflicts.told_none)
+EVERY = Listing(lambda question: [t.x for t in designs.tables(question)], table_conflicts.why)
 """All designs there are."""
 
 
 def answered(told: Told, question: Question, block: Block, points: Points, listing: Listing = EVERY) -> Mask:
     """Answer some points of a block."""
     first, which = block.alike_given(points)
-    plain = next(asked for _, asked in combinations(block.grid.question(block.place(int(points[0])))))
-    if not _read(plain):
+    plain = [asked for _, asked in combinations(block.grid.question(block.place(int(points[0]))))]
+    if not _read(plain[0]):
         raise CannotTake("this is no question that a list of designs answers")
     every, wide, near = (
         list(combinations(q)) for q in (question, block.question(points, 1), block.question(points[first], 1))
@@ -138,8 +139,12 @@ def answered(told: Told, question: Question, block: Block, points: Points, listi
         BestOf(chosen, asked, partial(_of, j.best, x), j.value, sign * j.value, j.missed, j.endless | j.lost)
         for (chosen, asked), j, x in zip(every, judged, listed, strict=True)
     ]
-    why = table_conflicts.Asked(tables[0], near[0][1], which, plain)
-    return by_choice.told_best(told, found, points, lambda now: listing.none(told, why, points, now))
+    asked = [table_conflicts.Asked(t, q, which, p) for t, (_, q), p in zip(tables, near, plain, strict=True)]
+
+    def why(now: Points) -> Why:
+        return over_choices([listing.why(a, now, len(points)) for a in asked])
+
+    return by_choice.told_best(told, found, points, why)
 
 
 def _of(best: Points, x: Mapping[str, Array], own: Mask) -> Mapping[str, Array]:

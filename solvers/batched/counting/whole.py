@@ -1,8 +1,8 @@
 """Whole numbers and choices among names, at many points at once: what stands on a system, how often, and which of all.
 
 Each combination of names is answered by itself, as for a single point: all sets of things that may be there, each
-with its least design (``solvers.batched.counting.counts``). Why a point has no design is told of the first
-combination, by the same search for a minimal set as elsewhere; that limits can hold together is shown by a design,
+with its least design (``solvers.batched.counting.counts``). Why a point has no design is told of all
+combinations, by the same search for a minimal set as elsewhere; that limits can hold together is shown by a design,
 that they cannot by enumeration or by a linear program.
 """
 
@@ -35,6 +35,8 @@ from solvers.batched.linear_programs import lp
 from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, choices, too_few, too_many_choices
 from solvers.batched.told import Told
 from solvers.explaining import conflicts, wider
+from solvers.explaining.conflicts import by_set
+from solvers.explaining.why import Why, over_choices
 
 KIND = "whole numbers"
 PIECE = 16_384
@@ -124,7 +126,7 @@ def answered(told: Told, question: Question, points: Points) -> Mask:
         told,
         [c.best_of() for c in every],
         points,
-        lambda now: _none(told, every[0], points, now),
+        lambda now: over_choices([_why(c, now, len(points)) for c in every]),
         lambda none: _nowhere(question, none, len(points)),
     )
 
@@ -153,9 +155,9 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> C
     return Combination(chosen, question, c, replace(best, unsure=unsure), np.asarray(value, dtype=float))
 
 
-def _none(told: Told, first: Combination, points: Points, own: Points) -> Mask:
-    """Tell why points ``own`` have no design: the first minimal set of limits of each; tells for which."""
-    near = blocks.some(first.question, own, len(points))
+def _why(of: Combination, own: Points, count: int) -> Why:
+    """What tells why points ``own``, of ``count``, have no design in one combination."""
+    near = blocks.some(of.question, own, count)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = limit_names(c), [x.key for x in c.limits]
 
@@ -167,7 +169,7 @@ def _none(told: Told, first: Combination, points: Points, own: Points) -> Mask:
         asked = blocks.some(near, some, len(own))
         return conflicts.values_that_would_do(asked, keys, conflict, partial(_least_factor, asked, len(some)))
 
-    return told.conflicts(points[own], names, met, values)
+    return Why(names, by_set(met), values, lambda some: blocks.some(near, some, len(own)))
 
 
 def _least_factor(question: Question, count: int, which: int) -> Array:

@@ -20,6 +20,7 @@ from solvers.batched.linear_programs.linear_rows import GAP, Rows, along, to_use
 from solvers.batched.linear_programs.lp import Vertices
 from solvers.batched.told import Told
 from solvers.explaining import conflicts
+from solvers.explaining.why import Why
 from solvers.linear import milp, milp_conflicts
 
 Mask = NDArray[np.bool_]
@@ -52,11 +53,13 @@ def told_none(
         def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
             asked = np.isin(np.arange(len(mask)), now[some])
             factor = partial(_least_of_all, made, asked)
-            return conflicts.values_that_would_do(
-                blocks.part(question, asked), made[0].keys, conflict, factor
-            )
+            here = blocks.part(question, asked)
+            return conflicts.values_that_would_do(here, made[0].keys, conflict, factor)
 
-        return told.conflicts(points[now], names, met, values)
+        why = Why(
+            names, conflicts.by_set(met), values, lambda some: blocks.some(question, now[some], len(mask))
+        )
+        return told.conflicts(points[now], why)
 
     for left in blocks.together(own, answer):
         good[left] = False

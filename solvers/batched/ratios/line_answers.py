@@ -22,6 +22,7 @@ from solvers.boxes import FEASIBLE, Array, Space
 from solvers.explaining import conflicts, subsets, wider
 from solvers.explaining.conflicts import Codes
 from solvers.explaining.sensitivity import KINK, STEP
+from solvers.explaining.why import Why
 from solvers.geometric import gp
 from solvers.interval import AT_END
 
@@ -111,7 +112,9 @@ def _none(told: Told, question: Question, points: NDArray[np.int64]) -> Bools:
         asked = divided.at(question, some)
         return {name: _would_do(asked, some.size, name) for name in conflict}
 
-    return told.conflicts(points, names, met, values, conflicts.FEW_SEARCHED)
+    few = conflicts.FEW_SEARCHED
+    why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, some), few)
+    return told.conflicts(points, why)
 
 
 def _would_do(question: Question, count: int, name: str) -> Array:
