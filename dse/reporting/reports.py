@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
+from dse import machines
+from dse.machines import MachineError
 from dse.models import machine_parameter
+from dse.names import UnknownName
 from dse.quantities import show
+from dse.uncertain import worlds as all_worlds
+from formulations.problem import formulate
 from results import asked as asked_of
 from results import axes, page, provenance
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
@@ -21,7 +26,11 @@ from results.page import Page, Section
 from results.solution import Status
 from results.telling import headlines, outside, question_words, render
 from results.uncertainty import worlds, worlds_text
+from scenarios import questions
 from scenarios.machines.machine_files import held
+from scenarios.question import combinations
+from solvers.answer import answer
+from solvers.designs import count_of_few
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,9 +60,6 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     from dse.fronts import swept_fronts
     from dse.sweeping import sweeps
     from dse.uncertain import uncertainties
-    from dse.uncertain import worlds as all_worlds
-    from scenarios.questions import question
-    from solvers.answer import answer
 
     command = f"dse report {shlex.quote(asked.file)} -o report.html"
     goal = asked.objective
@@ -70,7 +76,7 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     if asked.sweep:
         return of_dataset(sweeps.sweep(asked, progress=progress), command)
     if not several:
-        return of_solution(answer(question(asked)), command)
+        return of_solution(answer(questions.question(asked)), command)
     found = fronts.find(asked, points, None, progress)
     if found.refusal is not None:
         return of_solution(found.refusal, command)
@@ -214,8 +220,6 @@ def _limits(dataset: xr.Dataset) -> Iterator[Section]:
 
 def _asked(text: str, tables: Sequence[Table] = ()) -> tuple[scenarios.Grid, Question] | None:
     """Read what was asked again; None where the model or the machine is not known here."""
-    from dse.names import UnknownName
-
     try:
         grid = scenarios.grid(scenarios.from_text(text, "scenario", tables))
         return grid, grid.question((0,) * len(grid.axes))
@@ -225,10 +229,7 @@ def _asked(text: str, tables: Sequence[Table] = ()) -> tuple[scenarios.Grid, Que
 
 def _in_words(question: Question) -> str:
     """Write the question as mathematics, at its first choices."""
-    from formulations.problem import formulate
     from formulations.pyomo_models.explain import explain
-    from scenarios.question import combinations
-    from solvers.designs import count_of_few
 
     chosen, first = next(combinations(question))
     before = (
@@ -284,10 +285,6 @@ def _machines(
 def _parameters(
     entry: str, name: str, values: Mapping[str, Any]
 ) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
-    from dse import machines
-    from dse.machines import MachineError
-    from dse.names import UnknownName
-
     try:
         known = machines.get(name) if name else None
     except (UnknownName, MachineError):

@@ -19,7 +19,7 @@ from solvers.explaining.conflicts import (
     values_that_would_do,
 )
 from solvers.linear import highs, milp
-from solvers.linear.highs import Array
+from solvers.linear.linear_program import Array, End, Numbers
 from solvers.outcome import Conflicts
 
 ABOVE_ZERO = 1e-300
@@ -77,7 +77,7 @@ def _feasible(p: Program, kept: frozenset[str]) -> int:
     found = milp.least(p, n, nothing, _unit(len(nothing)))
     if found.u is not None:
         return MET
-    return CONFLICT if found.end is highs.End.INFEASIBLE else UNKNOWN
+    return CONFLICT if found.end is End.INFEASIBLE else UNKNOWN
 
 
 def _unit(size: int) -> Array:
@@ -118,7 +118,7 @@ def least_violation(p: Program, *, whole: bool = True) -> float:
     give = np.where(named, -np.maximum(np.abs(p.denominators).max(axis=1, initial=0.0), ABOVE_ZERO), 0.0)
     n = milp.numbers(p)
 
-    def least(of: highs.Numbers) -> float:
+    def least(of: Numbers) -> float:
         # a term that can never be the largest leaves its branch empty: there the choice of the term gives, too
         return min(
             _violation(of.with_rows(extra), np.append(give, -np.abs(extra).max(axis=1, initial=0.0)))
@@ -130,8 +130,8 @@ def least_violation(p: Program, *, whole: bool = True) -> float:
     return divided if divided > ENOUGH or not whole or not n.integer.any() else least(n)
 
 
-def _violation(n: highs.Numbers, give: Array) -> float:
-    wide = highs.Numbers(
+def _violation(n: Numbers, give: Array) -> float:
+    wide = Numbers(
         np.column_stack([n.rows[:, :-1], give, n.rows[:, -1]]),
         n.equal,
         np.append(n.low, 0.0),
@@ -141,4 +141,4 @@ def _violation(n: highs.Numbers, give: Array) -> float:
     cost = np.zeros(wide.rows.shape[1])
     cost[-2] = 1.0
     found = highs.minimise(wide, cost)
-    return MOST if found.end is highs.End.INFEASIBLE else found.bound if found.u is not None else 0.0
+    return MOST if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0
