@@ -27,7 +27,7 @@ import scenarios
 from results.dataset import layout
 from solvers.batched.linear_programs import linear, lp
 from solvers.linear import highs
-from solvers.linear.highs import Array
+from solvers.linear.linear_program import Array, Numbers
 
 POINTS = 20
 """Along each axis."""
@@ -98,7 +98,7 @@ def asked(grid: scenarios.Grid) -> Asked | None:
 
 def held_open(a: Asked) -> float:
     """Solve the same programs by one object of HiGHS, and return the processor seconds that it took."""
-    first = highs.Numbers(a.rows[0], a.equal, a.low[0], a.high[0], np.zeros(a.low.shape[1], dtype=bool))
+    first = Numbers(a.rows[0], a.equal, a.low[0], a.high[0], np.zeros(a.low.shape[1], dtype=bool))
     row, column = highs.balance(first)
     h = highs.model(first, a.cost[0], row, column, 1.0, 0.0)
     h.setOptionValue("presolve", "off")

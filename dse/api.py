@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import scenarios
 from dse.models import Model, register
+from results.stores.storage import local
 from scenarios import Scenario
+from scenarios.language.searches import searched
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,7 +73,6 @@ def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **
     (see ``front``), SolverError where there is no such solver or it takes no such question, and StoreError where
     trials are to be kept and cannot be.
     """
-    from scenarios.language.searches import searched
     from scenarios.questions import question
     from solvers.answer import answer
 
@@ -354,7 +355,6 @@ def front(
     Raises ScenarioError, and StoreError and SolverError as ``solve`` does.
     """
     from dse.fronts import swept_fronts
-    from scenarios.language.searches import searched
 
     found = searched(load(scenario), search)
     return _pictured(swept_fronts.front(found, points, tolerance, progress, _by(solver, seconds)))
@@ -481,7 +481,6 @@ def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int
     from results import page
     from results.export import answer_files
     from results.solution import Solution
-    from results.stores.storage import local
     from results.stores.store import explained
 
     target = local(file)

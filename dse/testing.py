@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
+import scenarios
 from dse import machines, models
 from dse.models.described import plugins
 from dse.models.model import MACHINE_PREFIX, Model
@@ -264,8 +265,6 @@ class ModelContract:
 
     def test_its_scenarios_can_be_asked(self) -> None:
         """Scenarios that come with the model are right, and so is the one that ``dse new`` writes."""
-        import scenarios
-
         texts = {n: scenarios.library()[n].read_text(encoding="utf-8") for n in self._names("scenarios")}
         texts[f"dse new {self.model}"] = scenarios.template(self.model)
         for name, text in texts.items():

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from results import plot, rooflines
 from results.export import flat
+from results.telling import breakdowns, notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +38,6 @@ class Pictures:
 
     def _repr_html_(self) -> str:
         """Show the answer in a sentence, its picture and its designs, in a notebook."""
-        from results.telling import notebook
-
         return notebook.to_html(self._dataset, shown(self._dataset))
 
     def front(self, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Figure:
@@ -84,8 +84,6 @@ class Pictures:
         return self._draw("parallel", variables, colour, ax)
 
     def _draw(self, name: str, *options: Any, **named: Any) -> Figure:
-        from results import plot
-
         draw: Callable[..., Figure] = getattr(plot, name)
         try:
             return draw(self._dataset, *options, **named)
@@ -99,9 +97,6 @@ class Pictures:
 
 def shown(dataset: xr.Dataset) -> tuple[str, ...]:
     """Return the names of the pictures that a dataset can show, some of them only of a part chosen with isel."""
-    from results import rooflines
-    from results.telling import breakdowns
-
     dims = flat.points(dataset)
     there = bool(dims) and 0 not in [dataset.sizes[d] for d in dims]
     worth = "elasticity" in dataset and bool(dataset["elasticity"].notnull().any())

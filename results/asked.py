@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import scenarios
 from results.provenance import DRAWN_FROM
 from results.variables import COLUMNS, TABLE
+from scenarios.sweep.tables import Cells, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from scenarios import Scenario
-    from scenarios.sweep.tables import Table
 
 
 def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
@@ -24,8 +25,6 @@ def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
 
     Raises KeyError where a dataset has none, and ScenarioError where it can no longer be read.
     """
-    import scenarios
-
     return scenarios.from_text(str(dataset.attrs["scenario"]), name, tables(dataset.coords, dataset.attrs))
 
 
@@ -45,8 +44,6 @@ def tables(coordinates: Mapping[Any, Any], attributes: Mapping[Any, Any]) -> lis
 
 
 def _drawn_from(stored: Mapping[str, Mapping[str, list[float]]]) -> list[Table]:
-    from scenarios.sweep.tables import Cells, Table
-
     return [
         Table(name, {path: Cells(np.asarray(values, float)) for path, values in columns.items()})
         for name, columns in stored.items()
@@ -54,8 +51,6 @@ def _drawn_from(stored: Mapping[str, Mapping[str, list[float]]]) -> list[Table]:
 
 
 def _table(numbers: Any, coordinates: Mapping[Any, Any]) -> Table:
-    from scenarios.sweep.tables import Cells, Table
-
     found = {}
     for name in json.loads(numbers.attrs[COLUMNS]):
         values = np.asarray(coordinates[name][...])

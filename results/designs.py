@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import scenarios
+from dse.models import PluginError
+from results import asked, provenance
+from results.dataset import objectives
 from results.export import flat
 
 if TYPE_CHECKING:
@@ -19,7 +23,6 @@ def in_short(dataset: xr.Dataset) -> list[str]:
     decided = decided_in(dataset)
     if decided is None or not axes:
         return [*axes, *(str(n) for n in dataset.data_vars if n not in LEFT_OUT)]
-    from results.dataset import objectives
 
     goals = [n for n in objectives(dataset) if n in dataset]
     listed = [n for n in map(str, dataset.data_vars) if _is_one(dataset, n, decided)]
@@ -36,10 +39,6 @@ def _is_one(dataset: xr.Dataset, name: str, decided: set[str]) -> bool:
 
 def decided_in(dataset: xr.Dataset) -> set[str] | None:
     """Return the names of what the question of a dataset decides; None where it can no longer be read."""
-    import scenarios
-    from dse.models import PluginError
-    from results import asked, provenance
-
     try:
         grid = scenarios.grid(asked.question(dataset))
     except (KeyError, scenarios.ScenarioError, PluginError):

@@ -20,7 +20,7 @@ from results.telling import families
 from results.telling.division import divisions
 from results.telling.limits import base_name
 from scenarios.question import Question, machine_key
-from solvers import anchors, choices, designs, judgement
+from solvers import anchors, choices, designs, enumeration, judgement, methods
 from solvers.explaining import explanation, ties, wider
 from solvers.explaining.why import Why, explained, remembered
 from solvers.explaining.wider import Tried
@@ -169,7 +169,6 @@ def _answer(
 
 def _listed(question: Question, *, told: bool) -> Solution:
     """Answer a question of few designs by trying them all, without what stands beside the optimum."""
-    from solvers import enumeration
     from solvers.explaining import subsets
 
     outcome = enumeration.optimum(question)
@@ -191,8 +190,6 @@ def _tried(problem: Problem, *, brief: bool) -> Tried:
     """Search a problem in its own box."""
     # each way is imported where it is taken: a first answer waits for what it needs
     if problem.kind is not Kind.EVALUATION and designs.few(problem.question):
-        from solvers import enumeration
-
         return _without_structure(problem, enumeration.optimum(problem.question))
     if problem.program is not None:
         from solvers.linear import programs
@@ -202,7 +199,6 @@ def _tried(problem: Problem, *, brief: bool) -> Tried:
         return Tried(problem, cases.optimise(problem, ties=not brief), True)
     if problem.rows is not None:
         return Tried(problem, structured.optimise(problem, ties=not brief), True)
-    from solvers import methods
 
     return _without_structure(problem, methods.unstructured(problem.question))
 

@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+import scenarios
+from dse.names import unknown
 from dse.streams import INTERRUPTED
+from dse.sweeping.progress import reporting
 from dse.terminal import sketch
 from dse.terminal.door import ANSWERED, FAILED, NO_ANSWER, WRONG, complain, folder_for
 from dse.terminal.machine_option import MACHINE
 from dse.terminal.printing import say_json, show
 from dse.terminal.search_options import searching
 from dse.terminal.solver_options import solving
+from results.stores.storage import local
+from results.stores.trouble import explained
+from scenarios.language.errors import MOST, ScenarioError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,7 +30,6 @@ if TYPE_CHECKING:
     from dse.pyomo_door.pyomo_points import By
     from results.solution import Solution
     from scenarios import Scenario
-    from scenarios.language.errors import ScenarioError
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
@@ -52,8 +57,6 @@ def mistakes_as_json(command: Answer) -> Answer:
 
     @functools.wraps(command)
     def answer(*arguments: Any, as_json: bool, **options: Any) -> int:
-        from scenarios.language.errors import ScenarioError
-
         try:
             return command(*arguments, as_json=as_json, **options)
         except ScenarioError as problem:
@@ -67,8 +70,6 @@ def mistakes_as_json(command: Answer) -> Answer:
 
 def mistakes(problem: ScenarioError) -> dict[str, Any]:
     """Return the mistakes of a scenario as values that JSON has."""
-    from scenarios.language.errors import MOST
-
     more = len(problem.problems) - MOST
     told = {"ok": False, "problems": [p._asdict() for p in problem.problems[:MOST]]}
     return told | ({"more": more} if more > 0 else {})
@@ -155,7 +156,6 @@ def front(
     from dse.fronts import front as fronts
     from dse.terminal import front_records
     from results.export import formats
-    from results.stores.storage import local
     from scenarios.language.searches import searched
 
     for output in outputs:
@@ -264,7 +264,6 @@ def _write_fronts(
 
 def _check_picture(asked: Scenario) -> None:
     """Refuse to draw, before anything is solved, more fronts than a picture tells apart; raises UsageError."""
-    import scenarios
     from results.pictures.several_fronts import undrawable
 
     swept = scenarios.grid(asked).axes
@@ -278,7 +277,6 @@ def _check_picture(asked: Scenario) -> None:
 
 def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:
     from results.export import formats
-    from results.stores.trouble import explained
 
     folder_for(file)
     if file.suffix != RECORD:
@@ -306,9 +304,6 @@ def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) 
     without it all are reproduced.
     """
     from dse import papers as reproduction
-    from dse.names import unknown
-    from dse.sweeping.progress import reporting
-    from results.stores.storage import local
 
     known = reproduction.papers()
     if paper is not None and paper not in known:

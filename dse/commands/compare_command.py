@@ -12,6 +12,8 @@ import click
 from dse.commands.answering import AS_JSON, CODES, RECORD, mistakes_as_json
 from dse.terminal.door import ANSWERED, FAILED, NO_ANSWER, folder_for
 from dse.terminal.printing import WIDTH, say, say_json, show, table
+from results.stores.storage import local
+from results.stores.trouble import explained
 
 if TYPE_CHECKING:
     from results.side_by_side.comparison import Comparison
@@ -71,7 +73,6 @@ def compare(
     """
     from dse import api
     from results.export import formats
-    from results.stores.storage import local
 
     if over is None and any(x is not None for x in (start, stop, points, metric)):
         raise click.UsageError("--from, --to, --points and --metric go with --over PATH")
@@ -110,7 +111,6 @@ def _code(found: Comparison) -> int:
 def _write(found: Comparison, output: str) -> None:
     from dse.reporting import comparison_page
     from results.export import formats
-    from results.stores.trouble import explained
 
     folder_for(output)
     target = Path(output)

@@ -11,6 +11,7 @@ import click
 from dse.terminal.behaviour_options import Wanted, behaviour_options, fit_behaviour, refuse_behaviour
 from dse.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
 from dse.terminal.printing import say, say_json
+from results.stores.storage import local
 
 PICTURES = frozenset({".png", ".svg", ".pdf"})
 MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", "--word-size": "network"}
@@ -89,8 +90,6 @@ def fit(
     Runs that lie far from a robust fit are left out and named. Exit code 3: the error on
     runs held out exceeds 50 % on average; the machine file is then written with --force only.
     """  # noqa: D301
-    from results.stores.storage import local
-
     asked = {
         "--absolute": absolute,
         "--time-only": time_only,

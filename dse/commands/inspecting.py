@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import scenarios
 from dse.commands.answering import AS_JSON, SCENARIO, mistakes
 from dse.terminal.door import ANSWERED, WRONG, folder_for
 from dse.terminal.machine_option import MACHINE
 from dse.terminal.printing import say, say_json
+from results.stores.storage import local
+from scenarios import ScenarioError
 
 if TYPE_CHECKING:
     from formulations.problem import Problem
@@ -35,7 +38,6 @@ MOST_FILES = 100
 def check(scenario: str, machine: str | None, as_json: bool) -> int:
     """Check a scenario, and say what it asks."""
     from dse import api
-    from scenarios import ScenarioError
 
     try:
         asked = api.load(scenario, machine)
@@ -58,7 +60,6 @@ def check(scenario: str, machine: str | None, as_json: bool) -> int:
 
 def _described(asked: Scenario) -> dict[str, Any]:
     """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
-    import scenarios
     from dse.uncertain import worlds
     from formulations.arithmetics import failures
     from formulations.culprits import culprit
@@ -218,12 +219,10 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
 
     Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
     """
-    import scenarios
     from dse import api
     from formulations.arithmetics import failures
     from formulations.problem import formulate
     from formulations.pyomo_models.explain import explain as in_words
-    from results.stores.storage import local
     from scenarios.uncertainty import uncertain_words
     from solvers import anchors, designs
     from solvers.answer import answer

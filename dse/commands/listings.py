@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dse.names import unknown
 from dse.terminal.door import ANSWERED, WRONG, complain, folder_for
 from dse.terminal.printing import say, say_json, show, table
+from results.stores.storage import local
 
 if TYPE_CHECKING:
     from dse.workloads import Workload
@@ -157,7 +159,6 @@ def scenarios(name: str | None, as_json: bool) -> int:
     """
     import tomllib
 
-    from dse.names import unknown
     from scenarios import library
 
     files = library()
@@ -207,7 +208,6 @@ def _decided_now(goal: object, limits: object) -> bool:
 def new(model: str, output: str | None, force: bool, like: str | None) -> int:
     """Print a scenario for MODEL to start from, or with "machine" in its place a machine file; -o writes it."""
     from dse.machines.starters import starter
-    from results.stores.storage import local
     from scenarios import template
 
     if like is not None and model != MACHINE:

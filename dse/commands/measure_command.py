@@ -10,6 +10,7 @@ import click
 from dse.streams import INTERRUPTED
 from dse.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
 from dse.terminal.printing import say, say_json
+from results.stores.storage import local
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,6 @@ def measure(
         complain(f"dse: {output} exists; choose another name with -o, or replace it with --force")
         return WRONG
     from dse.measuring import asking, summary
-    from results.stores.storage import local
 
     if output:
         local(output)

@@ -10,6 +10,7 @@ import click
 
 from dse.commands.answering import AS_JSON, mistakes_as_json
 from dse.streams import INTERRUPTED
+from dse.sweeping.progress import span
 from dse.terminal.door import ANSWERED, FAILED, complain
 from dse.terminal.printing import say, say_json
 
@@ -132,7 +133,6 @@ def left_over(points: int, reasons: Mapping[str, int]) -> str:
 def tell_status(store: str, *, as_json: bool) -> int:
     """Print how far a sweep is."""
     from dse import api
-    from dse.sweeping.progress import span
 
     told = api.status(store)
     if as_json:

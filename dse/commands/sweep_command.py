@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import scenarios
 from dse.commands.answering import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
 from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
 from dse.streams import INTERRUPTED
@@ -18,6 +19,7 @@ from dse.terminal.door import ANSWERED, FAILED, complain, folder_for
 from dse.terminal.machine_option import BASELINE_MACHINE, MACHINE
 from dse.terminal.printing import say, say_json
 from dse.terminal.solver_options import solving
+from results.stores.storage import local, named
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -91,7 +93,6 @@ def sweep(
     and solved through Pyomo, which is slow; it is optimal only where our own bound confirms it.
     """
     from dse import api
-    from results.stores.storage import local
 
     if status is not None:
         return tell_status(status, as_json=as_json)
@@ -167,8 +168,6 @@ def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
 
 def check_store(output: str) -> None:
     """Refuse what cannot be the name of a Zarr store; raises UsageError."""
-    from results.stores.storage import named
-
     named(output)
     if Path(output).suffix in NOT_STORES:
         raise click.UsageError(f"this fills a Zarr store (a folder): name it {Path(output).stem}.zarr")
@@ -180,7 +179,6 @@ def _names(text: str | None) -> list[str] | None:
 
 def _check_picture(asked: Scenario) -> None:
     """Refuse to draw, before anything is solved, what no picture can show; raises UsageError."""
-    import scenarios
     from results import axes
 
     refusal = axes.undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dse.commands import matters_command
+from dse.commands import matters_command, sweep_command
 from dse.commands.answering import AS_JSON, PICTURES, RECORD, SCENARIO, mistakes_as_json
 from dse.streams import INTERRUPTED
 from dse.terminal import sketch
@@ -69,7 +69,6 @@ def uncertainty(
     objective and design, which limits bind and which choices win, and what a design loses that was fixed before.
     """
     from dse import api
-    from dse.commands import sweep_command
     from results.export import answer_files, formats
 
     for name, endings in (

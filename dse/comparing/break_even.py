@@ -21,7 +21,7 @@ from results.dataset import STATUS_CODES
 from results.side_by_side.comparison import ANSWERED
 from results.side_by_side.crossings import WIDTH, Crossing, Curve, End, ends_of, pairs, spaced
 from results.solution import Solution, Status
-from scenarios.language.errors import shown
+from scenarios.language.errors import meant, shown
 from scenarios.language.toml_text import to_toml
 from scenarios.machines.machine_files import pin_lines
 from scenarios.questions import question
@@ -346,8 +346,6 @@ def _metric(questions: Sequence[Scenario], grids: Sequence[Grid], asked: str | N
         right = f"say which number: --metric NAME; all have: {', '.join(shared)}"
         raise _wrong(questions[0].file, "these questions share no objective", right)
     if asked not in shared and asked not in decided:
-        from scenarios.language.errors import meant
-
         right = meant(asked, [*shared, *decided])
         raise _wrong(questions[0].file, f"not all of these questions have a metric {shown(asked)}", right)
     return asked, maximize if asked == name else False

@@ -11,6 +11,7 @@ import results.stores.store
 import scenarios
 from dse.comparing.side_by_side import machine_of
 from dse.sweeping import sweeps
+from results import dataset as datasets
 from results.export import answer_files
 from results.side_by_side import baselines
 from results.side_by_side.comparison import ANSWERED
@@ -61,10 +62,8 @@ def baseline(asked: Scenario, swept: Scenario) -> Baseline:
 
 def _axes(asked: Scenario) -> xr.Dataset:
     """Return the axes of a sweep alone."""
-    from results import dataset
-
-    plan = dataset.only(dataset.layout(scenarios.grid(asked)), ())
-    return dataset.to_dataset(plan, {})
+    plan = datasets.only(datasets.layout(scenarios.grid(asked)), ())
+    return datasets.to_dataset(plan, {})
 
 
 def _answered(baseline: Scenario, label: str) -> xr.Dataset:

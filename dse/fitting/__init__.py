@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 from dse.fitting.behaviours.behaviour import Behaviour
 from dse.fitting.behaviours.behaviour import fit as fit_behaviour
 from dse.fitting.errors import FittingError
+from dse.fitting.machine_fits import clocks, dvfs, network, roofline
 from dse.fitting.machine_fits.result import Estimate, Fit
+from dse.fitting.reading import read
+from dse.fitting.table import table
 from dse.names import unknown
 
 if TYPE_CHECKING:
@@ -121,10 +124,6 @@ def _dvfs(
     confidence: float,
     relative: bool,
 ) -> tuple[Measurements, _Way]:
-    from dse.fitting.machine_fits import clocks, dvfs
-    from dse.fitting.reading import read
-    from dse.fitting.table import table
-
     cells = table(data)
     if clocks.meant(cells, names):
         if folds is not None or not relative:
@@ -143,9 +142,6 @@ def _dvfs(
 def _network(
     data: Any, names: Mapping[str, str], called: str, day: str, confidence: float, word: float | None
 ) -> tuple[Measurements, _Way]:
-    from dse.fitting.machine_fits import network
-    from dse.fitting.reading import read
-
     runs = read(data, network.COLUMNS, names, network.check)
     return runs, _Way(
         lambda r: network.fit(r, called, day, confidence, word or network.WORD), network.suspects
@@ -155,9 +151,6 @@ def _network(
 def _roofline(
     data: Any, names: Mapping[str, str], called: str, day: str, confidence: float, only_time: bool
 ) -> tuple[Measurements, _Way]:
-    from dse.fitting.machine_fits import roofline
-    from dse.fitting.reading import read
-
     wanted = roofline.ONLY_TIME if only_time else roofline.COLUMNS
     runs = read(data, wanted, names, roofline.check)
     return runs, _Way(lambda r: roofline.fit(r, called, day, confidence), roofline.suspects)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from results.stores.storage import local
+from results.stores.trouble import explained
+
 SHOWN = 100
 """How many faults a message lists in full."""
 
@@ -30,8 +33,6 @@ def save(path: str | Path, text: str, source: str, distrust: str, *, force: bool
     """
     if distrust and not force:
         raise FittingError(source, [distrust, "force writes it all the same"])
-    from results.stores.storage import local
-    from results.stores.trouble import explained
 
     target = local(path)
     with explained(target, "write"):

@@ -17,7 +17,7 @@ import numpy as np
 
 import results.dataset
 import scenarios
-from dse.fronts import exact_fronts, front_curves, front_grids, robust_fronts
+from dse.fronts import exact_fronts, front_curves, front_grids, robust_fronts, sampled_fronts
 from dse.fronts.bands import Band
 from dse.fronts.enclosure import POINTS
 from dse.fronts.front_search import Front, Search
@@ -108,8 +108,6 @@ def at(
         return Front(question, refusal=replace(failed, title=question.title), failed=1)
     question = tied.question
     if question.decide and (question.search is not None or question.model.black_box):
-        from dse.fronts import sampled_fronts
-
         return sampled_fronts.find(question, points)
     usual = POINTS if question.uncertain is None else robust_fronts.POINTS
     most = points or (MOST_POINTS if tolerance else usual)

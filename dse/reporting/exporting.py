@@ -12,6 +12,8 @@ from results.export import answer_files, formats
 from results.solution import Solution
 from results.stores.storage import named, remote
 from results.stores.trouble import StoreError
+from scenarios.questions import question
+from solvers.answer import answer
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,8 +57,6 @@ def _answered(asked: scenarios.Scenario) -> xr.Dataset:
     from dse.fronts import front as fronts
     from dse.fronts import swept_fronts
     from dse.sweeping import sweeps
-    from scenarios.questions import question
-    from solvers.answer import answer
 
     goal = asked.objective
     several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1

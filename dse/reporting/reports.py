@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
+from dse import machines
+from dse.machines import MachineError
 from dse.models import machine_parameter
+from dse.names import UnknownName
 from dse.quantities import show
+from dse.uncertain import worlds as all_worlds
+from formulations.problem import formulate
 from results import asked as asked_of
-from results import axes, page, provenance
+from results import axes, page, plot, provenance
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.export import reading
 from results.page import Page, Section
@@ -22,6 +27,8 @@ from results.solution import Status
 from results.telling import headlines, outside, question_words, render
 from results.uncertainty import kept, worlds, worlds_text
 from scenarios.machines.machine_files import held
+from scenarios.question import combinations
+from solvers.designs import count_of_few
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,7 +58,6 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     from dse.fronts import swept_fronts
     from dse.sweeping import sweeps
     from dse.uncertain import uncertainties
-    from dse.uncertain import worlds as all_worlds
     from scenarios.questions import question
     from solvers.answer import answer
 
@@ -191,7 +197,6 @@ def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Sectio
     """Tell how the answers of worlds that were drawn are distributed."""
     if "status" not in dataset or tuple(dataset["status"].dims) != (worlds.AXIS,):
         return
-    from results import plot
 
     found = study or worlds.summarised(dataset)
     try:
@@ -231,8 +236,6 @@ def _limits(dataset: xr.Dataset) -> Iterator[Section]:
 
 def _asked(text: str, tables: Sequence[Table] = ()) -> tuple[scenarios.Grid, Question] | None:
     """Read what was asked again; None where the model or the machine is not known here."""
-    from dse.names import UnknownName
-
     try:
         grid = scenarios.grid(scenarios.from_text(text, "scenario", tables))
         return grid, grid.question((0,) * len(grid.axes))
@@ -242,10 +245,7 @@ def _asked(text: str, tables: Sequence[Table] = ()) -> tuple[scenarios.Grid, Que
 
 def _in_words(question: Question) -> str:
     """Write the question as mathematics, at its first choices."""
-    from formulations.problem import formulate
     from formulations.pyomo_models.explain import explain
-    from scenarios.question import combinations
-    from solvers.designs import count_of_few
 
     chosen, first = next(combinations(question))
     before = (
@@ -301,10 +301,6 @@ def _machines(
 def _parameters(
     entry: str, name: str, values: Mapping[str, Any]
 ) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
-    from dse import machines
-    from dse.machines import MachineError
-    from dse.names import UnknownName
-
     try:
         known = machines.get(name) if name else None
     except (UnknownName, MachineError):

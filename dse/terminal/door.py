@@ -14,8 +14,12 @@ from typing import Any
 import click
 
 from dse import hints, streams
-from dse.names import did_you_mean
+from dse.measuring.errors import MeasuringError
+from dse.names import UnknownName, did_you_mean
 from dse.streams import INTERRUPTED
+from dse.sweeping.workers import WorkersLost
+from scenarios.language.errors import ScenarioError
+from solvers.others.solver_errors import SolverError
 
 ANSWERED, FAILED, WRONG, NO_ANSWER = 0, 1, 2, 3
 DEBUG = "--debug"
@@ -104,14 +108,9 @@ def explain(problem: Exception) -> int:
     """Say in one message what went wrong, and return the exit code for it."""
     from dse.fitting.errors import FittingError
     from dse.machines import MachineError
-    from dse.measuring.errors import MeasuringError
     from dse.models import ModelFileError, PluginError
-    from dse.names import UnknownName
     from dse.quantities import UnitError
-    from dse.sweeping.workers import WorkersLost
     from results.stores.store import NoRoom, StoreBusy, StoreDamaged, StoreError
-    from scenarios.language.errors import ScenarioError
-    from solvers.others.solver_errors import SolverError
 
     if isinstance(problem, StoreDamaged) and "results.stores.checked" in sys.modules:
         sys.modules["results.stores.checked"].settle()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dse.terminal import sketch
 from dse.terminal.printing import say, show, table
+from formulations.tolerances import TIE
+from results.stores.chunks import chunk_shape, chunk_slices
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 def parts(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
     """Go through a dataset in parts that any memory holds, each point of the sweep in one of them."""
-    from results.stores.chunks import chunk_shape, chunk_slices
-
     # what has one value at each point has the dimensions of the sweep alone
     dims = min((list(array.dims) for array in dataset.data_vars.values()), key=len)
     shape = tuple(dataset.sizes[d] for d in dims)
@@ -34,7 +34,6 @@ def best(dataset: xr.Dataset) -> dict[str, Any] | None:
     """
     import numpy as np
 
-    from formulations.tolerances import TIE
     from results import axes
     from results.dataset import objectives
     from results.export import flat

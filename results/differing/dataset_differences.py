@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import scenarios
+from dse.models import PluginError
+from dse.quantities import show
+from results import asked
 from results.axes import codes
+from results.differing import question_differences
 from results.differing.differences import NOTHING, Row, apart, compared, each
 from results.export import flat
 
@@ -61,11 +66,6 @@ def differences(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iter
 
 def _questions(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[Row]:
     """Compare the scenarios by what they mean; by their text where one can no longer be read."""
-    import scenarios
-    from dse.models import PluginError
-    from results import asked
-    from results.differing import question_differences
-
     texts = [str(d.attrs.get("scenario", "")) for d in (first, second)]
     if texts[0] == texts[1]:
         return
@@ -244,8 +244,6 @@ def _count_changes(
 
 def _where(piece: xr.Dataset, dims: tuple[str, ...], place: int) -> str:
     """Say at which point: "at deadline = 10 s, bodies = 1e5"."""
-    from dse.quantities import show
-
     index = np.unravel_index(place, tuple(piece.sizes[d] for d in dims)) if dims else ()
     told = []
     for d, i in zip(dims, index, strict=True):

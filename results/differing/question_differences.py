@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import scenarios
 from dse.models.shared.validity import is_within
 from results.differing.differences import Row, both, compared, each
 from scenarios.define.composed import definitions_of
@@ -25,8 +26,6 @@ def differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator
 
     A machine named and the same machine written out are the same. Raises ScenarioError where a scenario is wrong.
     """
-    import scenarios
-
     grids = both(scenarios.grid, first, second)
     asked = both(lambda g: g.question((0,) * len(g.axes)), *grids)
     yield from compared(SECTION, "model", asked[0].model.name, asked[1].model.name, tolerance)

@@ -7,7 +7,9 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import scenarios
 from dse import files
+from results import dataset
 from results.solution import Solution
 from results.stores.trouble import StoreError, explained
 from results.telling.facts import Alternative, LimitState, NextBest, Status
@@ -142,9 +144,6 @@ def as_dataset(solution: Solution, place: str = "") -> xr.Dataset:
     ``place``: the file that it was read from. Raises ScenarioError where the question that the answer holds can no
     longer be read.
     """
-    import scenarios
-    from results import dataset
-
     asked = scenarios.from_text(solution.scenario, question_in(place))
     plan = dataset.layout(scenarios.grid(asked), {"method": solution.certificate})
     return dataset.to_dataset(plan, dataset.to_arrays(plan, [solution], ()))

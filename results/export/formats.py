@@ -12,8 +12,9 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from results import designs
-from results.export import flat
+from dse.names import did_you_mean
+from results import axes, designs, plot
+from results.export import documents, flat, netcdf, parquet, table
 from results.export.reading import NEEDED, NETCDF
 from results.export.table import replacing
 from results.stores.storage import local
@@ -60,8 +61,6 @@ def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[s
         if ending in TABLES:
             _table(dataset, target, ending, _columns(dataset, columns, ending))
         elif ending in NETCDF:
-            from results.export import netcdf
-
             netcdf.to_netcdf(dataset, target)
         elif ending in STORES:
             _zarr(dataset, target)
@@ -95,8 +94,6 @@ def _columns(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> t
     try:
         return flat.columns(dataset, names)
     except KeyError as unknown:
-        from dse.names import did_you_mean
-
         known = [str(n) for n in (*flat.points(dataset), *dataset.data_vars)]
         name = str(unknown.args[0])
         hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
@@ -104,8 +101,6 @@ def _columns(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> t
 
 
 def _table(dataset: xr.Dataset, target: Path, ending: str, columns: Sequence[Column]) -> None:
-    from results.export import documents, parquet, table
-
     writers: dict[str, Any] = {
         ".csv": table.to_csv,
         ".jsonl": table.to_json_lines,
@@ -145,8 +140,6 @@ def aside(dataset: xr.Dataset, name: str, columns: Sequence[Column]) -> dict[str
 
 def _zarr(dataset: xr.Dataset, target: Path) -> None:
     """Write a Zarr folder beside its place, and move it there."""
-    from results.export import netcdf
-
     plain = netcdf.blocks(dataset)
     plain = plain.drop_attrs(deep=False).assign_attrs(netcdf.about(dataset))
     building = target.with_name(f".{target.name}.{uuid.uuid4().hex}.building")
@@ -164,8 +157,6 @@ def _zarr(dataset: xr.Dataset, target: Path) -> None:
 
 
 def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None:
-    from results import axes, plot
-
     dims = flat.points(dataset)
     if not dims or dataset.sizes[dims[0]] == 0:
         raise ExportError(f"{target}: a picture shows a front or a sweep, and this has no points to draw")
@@ -190,8 +181,6 @@ def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None
 
 def _of_worlds(dataset: xr.Dataset, target: Path) -> None:
     """Draw distributions and shares: the order of worlds means nothing."""
-    from results import plot
-
     try:
         figure = plot.worlds(worlds.summarised(dataset))
     except ValueError as problem:

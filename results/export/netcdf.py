@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from results.export import flat
 from results.export.table import replacing
 
 if TYPE_CHECKING:
@@ -56,8 +57,6 @@ def read(path: str | os.PathLike[str]) -> xr.Dataset:
 
 def blocks(dataset: xr.Dataset) -> xr.Dataset:
     """Return a dataset that is written block by block: one that is read from a disk, cut for Dask."""
-    from results.export import flat
-
     dims = flat.points(dataset)
     shape = tuple(dataset.sizes[d] for d in dims)
     chunks = flat.stored_chunks(dataset, shape)

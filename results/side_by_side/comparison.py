@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
 from results.solution import Status
 from results.telling import words
@@ -231,8 +232,6 @@ class Comparison:
         """Return the comparison as a dataset along ``question``, with a ratio of every number that has one."""
         import numpy as np
         import xarray as xr
-
-        from results.dataset import STATUS_CODES
 
         flags = {
             "flag_values": list(STATUS_CODES.values()),

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dse.quantities import show
+from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
 
 if TYPE_CHECKING:
@@ -159,8 +160,6 @@ class Curve:
         """Return the curves as a dataset along the number and ``question``, with ratios to the baseline's."""
         import numpy as np
         import xarray as xr
-
-        from results.dataset import STATUS_CODES
 
         along = self.path.replace(".", "_").removeprefix("given_")
         codes = {s.value: code for s, code in STATUS_CODES.items()}

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from results.stores import locks, store
 from results.stores.identities import AGREES
-from results.stores.object_storage import MAKING, ObjectFolder
-from results.stores.storage import ROOT, folder, remote
+from results.stores.object_storage import MAKING, ROOT, ObjectFolder
+from results.stores.storage import folder, remote
 from results.stores.trouble import StoreError, decoded, explained
 from results.variables import COLUMNS
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from results.stores.storage import ROOT
 from results.stores.trouble import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+ROOT = "zarr.json"
+"""The file of a store that says what it holds; without it there is no store."""
 MAKING = "chunks_done/making"
 
 

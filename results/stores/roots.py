@@ -14,8 +14,8 @@ import numpy as np
 
 from results.stores import identities, markers, seals
 from results.stores.markers import DONE
+from results.stores.object_storage import ROOT
 from results.stores.seals import ATTRIBUTES, FILES, SEAL
-from results.stores.storage import ROOT
 from results.stores.trouble import StoreError, damaged, explained
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from results.stores import markers, roots, seals
 from results.stores.chunks import chunk_slices
-from results.stores.storage import ROOT
+from results.stores.object_storage import ROOT
 from results.stores.trouble import damaged, explained
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
+from results.stores.object_storage import ObjectFolder
 from results.stores.trouble import StoreError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 Place = str | os.PathLike[str]
 
-ROOT = "zarr.json"
 LOCAL = frozenset({"file", "local"})
 FLEETING = frozenset({"memory"})
 _URL = re.compile(r"^[a-z][a-z0-9+.-]+://")
@@ -114,8 +114,6 @@ def absolute(place: Place) -> str:
 def folder(place: Place) -> Folder:
     """Return the folder at a path or address; StoreError where nothing could be kept there."""
     if remote(place):
-        from results.stores.object_storage import ObjectFolder
-
         return ObjectFolder(absolute(place))
     return LocalFolder(Path(named(place)))
 

@@ -23,10 +23,11 @@ from results.stores import checksums, identities, locks, markers, roots, seals, 
 from results.stores.checksums import UNSIGNED, along, checksum, region
 from results.stores.chunks import ChunkIndex, chunk_shape
 from results.stores.markers import DONE
+from results.stores.object_storage import ROOT
 from results.stores.roots import IDENTITY
 from results.stores.seals import ATTRIBUTES
 from results.stores.soundness import AUDIT
-from results.stores.storage import ROOT, Folder, Place, folder, remote
+from results.stores.storage import Folder, Place, folder, remote
 from results.stores.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, decoded, explained
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 
 from formulations.evaluation import quantity
 from results import designs_inside
+from results.dataset import objectives
 from results.export import flat
 from results.telling.facts import Facts
 
@@ -67,8 +68,6 @@ def breakdown(source: xr.Dataset | Facts, metric: str | None = None, by: str | N
     ``metric``: which (default: the objective, if it has parts, else the first that has); ``by``: which of several
     ways. Raises ValueError where there is none, and says which there are.
     """
-    from results.dataset import objectives
-
     ways = every(source)
     found = [b for b in ways if metric in {None, b.metric} and by in {None, b.by}]
     if not found:

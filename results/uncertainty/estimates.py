@@ -23,6 +23,8 @@ import numpy.typing as npt
 from results.uncertainty.fresh import Estimate
 
 LEVEL = 0.95
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""The quantiles that are told of what is distributed."""
 DRAWS = 1000
 FEW = 20_000
 """Of more values the bootstrap of a mean is the normal distribution around it, to three digits and more."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from results.uncertainty.indices import Indices
+from results.uncertainty.matters_text import to_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -88,6 +89,4 @@ class Matters:
 
     def __str__(self) -> str:
         """Return it as text, a table for each part."""
-        from results.uncertainty.matters_text import to_text
-
         return to_text(self)

@@ -24,8 +24,10 @@ from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objective
 from results.designs import LEFT_OUT
 from results.export import flat
 from results.telling.facts import Status
-from results.uncertainty import estimates
+from results.uncertainty import estimates, worlds_dataset, worlds_text
+from results.uncertainty.estimates import LEVELS
 from results.uncertainty.fresh import Estimate
+from scenarios import ScenarioError, questions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from scenarios.sweep.grids import Grid
 
 AXIS = "sample"
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 MOST_WINNERS = 16
 """Of whole numbers with more values than this the distribution is told, not the share of each."""
 _NOT_TOLD = frozenset({*LEFT_OUT, "objective", "status"})
@@ -143,27 +144,19 @@ class Worlds:
         return next(iter(objectives(self.samples).items()), ("", False))
 
     def __str__(self) -> str:
-        from results.uncertainty.worlds_text import to_text
-
-        return to_text(self)
+        return worlds_text.to_text(self)
 
     def _repr_html_(self) -> str:
         """Return the study as HTML, for notebooks; all text is escaped."""
-        from results.uncertainty.worlds_text import to_html
-
-        return to_html(self)
+        return worlds_text.to_html(self)
 
     def record(self) -> dict[str, Any]:
         """Return all of it as JSON has it, numbers in SI units."""
-        from results.uncertainty.worlds_text import to_json
-
-        return to_json(self)
+        return worlds_text.to_json(self)
 
     def to_dataset(self) -> xr.Dataset:
         """Return the statistics as a dataset along ``quantile``, ``end`` of an interval, ``limit`` and choices."""
-        from results.uncertainty.worlds_dataset import to_dataset
-
-        return to_dataset(self)
+        return worlds_dataset.to_dataset(self)
 
 
 def summarised(dataset: xr.Dataset, fixed: Fixed | None = None, notes: tuple[str, ...] = ()) -> Worlds:
@@ -197,8 +190,6 @@ def summarised(dataset: xr.Dataset, fixed: Fixed | None = None, notes: tuple[str
 
 def _decided(dataset: xr.Dataset) -> dict[str, bool]:
     """Return the names of what is decided, and whether each is a choice or a whole number."""
-    from scenarios import ScenarioError, questions
-
     try:
         grid: Grid = questions.grid(asked.question(dataset))
     except (KeyError, ScenarioError):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.uncertainty.worlds import LEVELS
+from results.uncertainty.estimates import LEVELS
 
 if TYPE_CHECKING:
     import xarray as xr

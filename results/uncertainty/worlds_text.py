@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dse.quantities import show
 from results import axes
 from results.export import flat
-from results.uncertainty.worlds import LEVELS
+from results.uncertainty.estimates import LEVELS
 
 if TYPE_CHECKING:
     from results.uncertainty.fresh import Estimate

@@ -170,13 +170,6 @@ class Part:
         others: dict[str, Any] = told.pop(self._others, {})
         return told | others
 
-    @classmethod
-    def model_json_schema(cls) -> dict[str, Any]:
-        """Return the JSON Schema of such a part."""
-        from scenarios.language.part_schema import schema
-
-        return schema(cls)
-
 
 def kinds(part: type[Part]) -> dict[str, Any]:
     """Return the annotation of each key."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scenarios.language.errors import ScenarioError
+from scenarios.language.part_schema import schema
 from scenarios.language.parts import Mistakes
 from scenarios.language.schema import Shape, flattened
 from scenarios.language.shape import problems_of
@@ -50,6 +51,11 @@ class Scenario(Shape):
         """Return the scenario as HTML, for notebooks; all text is escaped, nothing from a file becomes markup."""
         title = f"<h4>{html.escape(self.title)}</h4>" if self.title else ""
         return f'<div class="dse-scenario">{title}<pre>{html.escape(self.text)}</pre></div>'
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema of a scenario."""
+        return schema(Shape)
 
     @property
     def file(self) -> str:

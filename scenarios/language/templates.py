@@ -11,6 +11,7 @@ from dse.models.described.fitted import RANGE, Fitted, fit_of
 from dse.models.model import Model
 from dse.models.shared.economics import ACCOUNTS, SHARED
 from dse.quantities import Quantity, examples
+from scenarios.language.part_schema import schema
 from scenarios.language.schema import Shape
 from scenarios.language.starters import starter, table_lines
 from scenarios.language.template_lines import (
@@ -36,7 +37,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a scenario file, for editors."""
     made = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Shape.model_json_schema(),
+        **schema(Shape),
         "title": "dse scenario",
         "description": "One question about a machine and an algorithm.",
         "anyOf": [{"required": ["model"]}, {"required": ["kernels"]}],

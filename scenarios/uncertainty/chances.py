@@ -27,6 +27,7 @@ from scenarios.uncertainty.distributions import (
     Sampling,
     Uncertain,
 )
+from scenarios.uncertainty.drawing import correlated
 
 JOINT = "joint"
 """What limits that hold together are called under [limits]."""
@@ -389,8 +390,6 @@ def _sampling(shape: Shape, roles: Roles, found: Mapping[str, Marginal]) -> Samp
 
 def _correlations(reader: Reader, shape: Shape, uncertain: Uncertain) -> None:
     """Note correlations of what is not uncertain, or that cannot be all at once."""
-    from scenarios.uncertainty.drawing import correlated
-
     before, seen = reader.findings.count, set[frozenset[str]]()
     for i, (a, b, _) in enumerate(uncertain.sampling.correlation):
         key = f"uncertain.sampling.correlation[{i}]"

@@ -11,8 +11,8 @@ from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.problem import Problem
 from results.solution import Solution, Status
-from solvers import judgement, side_by_side
-from solvers.explaining import next_changes, sensitivity
+from solvers import judgement, methods, side_by_side
+from solvers.explaining import listed_changes, next_changes, sensitivity
 from solvers.geometric import kinks
 from solvers.geometric.structured import Optimum, Place
 from solvers.outcome import ENUMERATION
@@ -70,8 +70,6 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     ]
     effort = next_changes.Effort()
     if solution.solver == ENUMERATION and solution.objective is not None:
-        from solvers.explaining import listed_changes
-
         together = listed_changes.next_changes(problem.question, solution.objective, keys)
         if together is not None:
             return _changed(solution, {evaluation.label(k, keys): v for k, v in together.items()})
@@ -79,8 +77,6 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     def change(key: RowKey) -> tuple[float, float] | None:
         state = limits[evaluation.label(key, keys)]
         if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
-            from solvers import methods
-
             return methods.next_change(problem, solution, state, key)
         return next_changes.next_change(problem, solution, state, key, effort)
 

@@ -14,7 +14,7 @@ from formulations.problem import Problem
 from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
-from solvers import designs, side_by_side
+from solvers import designs, methods, side_by_side
 from solvers.geometric import branch, structured
 from solvers.geometric.structured import Optimum, Place, Searched
 from solvers.outcome import Outcome
@@ -29,7 +29,6 @@ def apply_to(problem: Problem) -> bool:
     """Whether the cases are the way: there are some, and a scan of all designs is not the shorter one."""
     if not problem.cases:
         return False
-    from solvers import methods
 
     count = designs.enumerable(problem.question)
     return count is None or count > methods.ENUMERATED
@@ -58,8 +57,6 @@ def _settled(problem: Problem, searches: Sequence[Searched], ties: bool) -> Opti
         return Optimum(dataclasses.replace(outcome, certificate=_proof(outcome.certificate, len(searches))))
     best = _best(question, alive, len(searches), ties)
     if best is None or not _closed(question, best.outcome):
-        from solvers import methods
-
         return _with_other(question, best, methods.unstructured(question))
     return best
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from solvers.linear.highs import Array, Numbers, Result
+    from solvers.linear.linear_program import Array, Numbers, Result
 
 LARGE = 1e6
 """Whole numbers up to this are searched as they stand."""

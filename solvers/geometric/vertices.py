@@ -20,7 +20,7 @@ from results.solution import Status
 from scenarios.question import Decision
 from solvers.explaining import ties
 from solvers.linear import milp, programs
-from solvers.linear.highs import Array
+from solvers.linear.linear_program import Array
 from solvers.linear.programs import Settled
 
 HOLDS = 1e-9

@@ -17,7 +17,8 @@ from solvers import judgement
 from solvers.answer import called_by_name
 from solvers.linear import milp, milp_explained, milp_ties
 from solvers.linear.envelope import Array, Vertex
-from solvers.linear.highs import SOLVER, End
+from solvers.linear.highs import SOLVER
+from solvers.linear.linear_program import End
 from solvers.linear.milp import Best
 from solvers.linear.program_front import Owner, ProgramFront, look_up
 

@@ -6,21 +6,17 @@ solver, since any multipliers give one, bad ones a weak one.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solvers.geometric import large_numbers
 from solvers.linear import supports
+from solvers.linear.linear_program import Array, End, Numbers, Result
 
 if TYPE_CHECKING:
     import highspy
-
-Array = NDArray[np.float64]
 
 GAP = 1e-9
 FEASIBLE = 1e-10
@@ -38,67 +34,6 @@ PRESOLVED = 2000
 """Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
 SECONDS = 120.0
 SOLVER = "HiGHS"
-
-
-class End(StrEnum):
-    """How a solve ended."""
-
-    FOUND = "found"
-    INFEASIBLE = "infeasible"
-    UNBOUNDED = "unbounded"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """Rows ``rows . u <= 0`` (or = 0 where ``equal``), u between ``low`` and ``high`` and ending with a constant 1.
-
-    ``low``, ``high`` and ``integer`` are without the constant.
-    """
-
-    rows: Array
-    equal: NDArray[np.bool_]
-    low: Array
-    high: Array
-    integer: NDArray[np.bool_]
-
-    def with_rows(self, *more: Array) -> Numbers:
-        """The same with further rows <= 0."""
-        added = np.concatenate([np.atleast_2d(m) for m in more]) if more else self.rows[:0]
-        return Numbers(
-            np.concatenate([self.rows, added]),
-            np.concatenate([self.equal, np.zeros(len(added), dtype=bool)]),
-            self.low,
-            self.high,
-            self.integer,
-        )
-
-    def relaxed(self) -> Numbers:
-        """The same without whole numbers."""
-        return replace(self, integer=np.zeros_like(self.integer))
-
-    def fixed(self, u: Array) -> Numbers:
-        """The linear program that is left when whole numbers keep their values at ``u``."""
-        whole = np.round(u[:-1])
-        low = np.where(self.integer, whole, self.low)
-        high = np.where(self.integer, whole, self.high)
-        return Numbers(self.rows, self.equal, low, high, np.zeros_like(self.integer))
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """``u``: the best point, ending with 1; ``value`` and proven lower ``bound`` of what was minimised.
-
-    ``multipliers`` of the rows (LP only), >= 0 for rows that hold as <=. ``ray``: a direction in which an
-    unbounded program falls without end.
-    """
-
-    end: End
-    u: Array | None = None
-    value: float = math.inf
-    bound: float = -math.inf
-    multipliers: Array | None = None
-    ray: Array | None = None
 
 
 def minimise(n: Numbers, cost: Array, gap: float = 0.0) -> Result:

@@ -16,7 +16,7 @@ import numpy as np
 from formulations.evaluation import RowKey
 from formulations.program import Program, branches
 from solvers.linear import highs
-from solvers.linear.highs import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers
 
 ITERATIONS = 60
 CLOSED = 1e-13

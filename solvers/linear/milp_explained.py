@@ -18,7 +18,7 @@ from formulations.evaluation import RowKey
 from formulations.program import Program, program
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
-from solvers.linear.highs import Array, Numbers
+from solvers.linear.linear_program import Array, Numbers
 from solvers.linear.milp import Best
 
 ACTIVE = 1e-9

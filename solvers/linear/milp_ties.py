@@ -16,7 +16,7 @@ from formulations.arithmetics.forms import Largest, Some
 from formulations.program import Program
 from formulations.tolerances import TIE
 from solvers.linear import highs, milp
-from solvers.linear.highs import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers
 from solvers.linear.milp import Best
 
 APART = 1e-7

@@ -17,7 +17,7 @@ import numpy as np
 from formulations.program import Program
 from solvers.linear import envelope, milp
 from solvers.linear.envelope import Curve, Vertex
-from solvers.linear.highs import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers
 from solvers.linear.milp import Best
 
 FLAT = 1e-9

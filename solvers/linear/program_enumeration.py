@@ -15,6 +15,7 @@ from solvers.designs import Grid, Table
 from solvers.enumeration import ONE, full
 from solvers.linear import envelope, highs, milp
 from solvers.linear.envelope import Array, Piece, Vertex
+from solvers.linear.linear_program import End, Numbers
 
 # 16 settings for each of 5 phases and all of 20 regions are within it
 MOST = 2**20
@@ -39,7 +40,7 @@ def menus(p: Program, most: int = MOST) -> Grid | None:
     return Grid(tuple(d.name for d in p.question.decide), tuple(found))
 
 
-def _values(p: Program, n: highs.Numbers, d: Decision, most: int) -> Array | None:
+def _values(p: Program, n: Numbers, d: Decision, most: int) -> Array | None:
     if d.values is not None:
         return np.asarray(d.values, dtype=float)
     own = p.columns.index(d.name)
@@ -49,7 +50,7 @@ def _values(p: Program, n: highs.Numbers, d: Decision, most: int) -> Array | Non
     column = p.column(d.name)
     ends = [highs.minimise(n, s * column) for s in (1.0, -1.0)]
     if any(e.u is None for e in ends):
-        return np.zeros(0) if ends[0].end is highs.End.INFEASIBLE else None
+        return np.zeros(0) if ends[0].end is End.INFEASIBLE else None
     low, high = ends[0].bound, -ends[1].bound
     if not high - low < most:
         return None

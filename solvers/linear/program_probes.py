@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from formulations.program import branches
 from solvers.linear import envelope, milp, program_curve, program_front
 from solvers.linear.envelope import Piece, Vertex
-from solvers.linear.highs import End, Numbers
+from solvers.linear.linear_program import End, Numbers
 from solvers.linear.program_curve import Proof, Sense
 from solvers.linear.program_front import Owner, ProgramFront
 

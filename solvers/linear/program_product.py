@@ -21,7 +21,7 @@ import numpy as np
 from formulations.program import Program
 from results.solution import Status
 from solvers.linear import highs, milp
-from solvers.linear.highs import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers
 from solvers.linear.milp import Best
 from solvers.outcome import Outcome
 

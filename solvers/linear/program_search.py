@@ -18,7 +18,7 @@ import numpy as np
 from formulations.program import Program, branches
 from solvers.linear import envelope, milp, program_curve
 from solvers.linear.envelope import Curve, Piece
-from solvers.linear.highs import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers
 from solvers.linear.milp import Best
 from solvers.linear.program_curve import Pair, Proof
 

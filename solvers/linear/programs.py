@@ -15,7 +15,7 @@ from formulations.tolerances import SLACK
 from results.solution import LimitState, Solution, Status
 from solvers.judgement import bound_of
 from solvers.linear import milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.highs import Array, End
+from solvers.linear.linear_program import Array, End
 from solvers.linear.milp import Best
 from solvers.outcome import Outcome
 

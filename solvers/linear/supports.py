@@ -13,13 +13,11 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from solvers.linear.highs import Array, Numbers, Result
+from solvers.linear.linear_program import Array, End, Numbers, Result
 
 NODES = 400
 PASSES = 6
@@ -124,8 +122,6 @@ class _Search:
         return self.best.value - max(self.gap, GAP * abs(self.best.value))
 
     def _result(self) -> Result:
-        from solvers.linear.highs import End, Result
-
         if self.best is None:
             return Result(End.INFEASIBLE)
         return replace(self.best, bound=min([*self.bounds, self.best.value]))

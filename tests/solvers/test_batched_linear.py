@@ -15,6 +15,7 @@ from solvers import batched
 from solvers.batched.geometric_programs.ends import FOUND, INFEASIBLE
 from solvers.batched.linear_programs import linear, lp
 from solvers.linear import highs
+from solvers.linear.linear_program import Numbers
 
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 
@@ -125,7 +126,7 @@ def test_random_programs_beside_highs(seed: int):
     bound = lp.weak_duality(rows, equal, low, high, cost, found.y)
     none = lp.weak_duality(rows, equal, low, high, np.zeros(n + 1), found.y)
     for p in range(count):
-        numbers = highs.Numbers(rows[p], equal, low, high[p], np.zeros(n, dtype=bool))
+        numbers = Numbers(rows[p], equal, low, high[p], np.zeros(n, dtype=bool))
         best = highs.minimise(numbers, cost[p])
         assert found.end[p] == (INFEASIBLE if best.u is None else FOUND)
         if best.u is None:

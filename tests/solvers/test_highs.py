@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from solvers.linear import highs
-from solvers.linear.highs import End, Numbers
+from solvers.linear.linear_program import End, Numbers
 
 
 def polytope(seed: int, columns: int, rows: int) -> tuple[Numbers, np.ndarray]:

@@ -16,7 +16,7 @@ from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer
 from solvers.linear import milp
-from solvers.linear.highs import End
+from solvers.linear.linear_program import End
 
 SEED = st.integers(0, 10**6)
 

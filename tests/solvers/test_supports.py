@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.linear import highs, supports
-from solvers.linear.highs import End, Numbers
+from solvers.linear.linear_program import End, Numbers
 
 MOST = 5000.0
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.fitting.asked import Asked, asked, derived
-from dse.fitting.behaviours import bootstrap, forms, hulls, ways
+from dse.fitting.behaviours import behaviour_picture, behaviour_report, bootstrap, forms, hulls, ways
 from dse.fitting.behaviours.logfit import LOSSES, Array, Form, Loss, log_value
 from dse.fitting.behaviours.ways import Way
 from dse.fitting.errors import FittingError, save
@@ -103,20 +103,14 @@ class Behaviour:
 
     def plot(self) -> Figure:
         """Draw the model against what was measured, and the residuals by column."""
-        from dse.fitting.behaviours.behaviour_picture import draw
-
-        return draw(self)
+        return behaviour_picture.draw(self)
 
     def record(self) -> dict[str, Any]:
         """Return everything as JSON has words for it."""
-        from dse.fitting.behaviours.behaviour_report import record
-
-        return record(self)
+        return behaviour_report.record(self)
 
     def __str__(self) -> str:
-        from dse.fitting.behaviours.behaviour_report import text
-
-        return text(self)
+        return behaviour_report.text(self)
 
 
 def fit(

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.fitting.behaviours.behaviour import Behaviour
 from dse.fitting.machine_fits.picture import BLUE, GREY, LARGE, MEDIUM, SMALL, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+
+    from dse.fitting.behaviours.behaviour import Behaviour
 
 NAMED = 5
 MOST_PANELS = 5

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dse.fitting.behaviours.behaviour import Behaviour
 from dse.models.described.fitted import ELSEWHERE, PROMISES
 from dse.quantities import show
+
+if TYPE_CHECKING:
+    from dse.fitting.behaviours.behaviour import Behaviour
 
 DIGITS = 4
 

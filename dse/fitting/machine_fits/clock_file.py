@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dse.fitting.errors import FittingError
-from dse.fitting.machine_fits.clocks import CLOCK, UNIT_CLOCK
-from dse.fitting.machine_fits.result import Fit
 from dse.models.described import model_text
 from dse.models.described.fitted import POSYNOMIAL, Column, Derived, Fitted, Term
 from dse.version import VERSION
+
+if TYPE_CHECKING:
+    from dse.fitting.machine_fits.result import Fit
+
+CLOCK = "core_frequency"
+UNIT_CLOCK = 1e9
 
 
 def model_file(fit: Fit) -> str:

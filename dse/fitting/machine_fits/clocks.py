@@ -16,6 +16,7 @@ import numpy as np
 
 from dse.fitting.errors import FittingError
 from dse.fitting.machine_fits import linear
+from dse.fitting.machine_fits.clock_file import CLOCK, UNIT_CLOCK
 from dse.fitting.machine_fits.result import NOT_VISIBLE, Estimate, Fit, Runs
 from dse.fitting.outliers import Outlier, Residuals, outliers
 from dse.fitting.reading import Array, Column, Measurements, stands
@@ -23,7 +24,6 @@ from dse.fitting.statistics import EXACT, Mask, errors, quantile, standard_error
 from dse.fitting.table import Table
 from dse.quantities import show
 
-CLOCK = "core_frequency"
 CLOCKS = "clocks"
 """The form of a fit without voltages."""
 _CLOCK = Column(
@@ -41,7 +41,6 @@ _VOLTAGES = (
     Column("core_voltage", "V", ("processor_voltage", "V_core", "V_proc")),
     Column("memory_voltage", "V", ("V_mem",)),
 )
-UNIT_CLOCK = 1e9
 _FEWEST_CLOCKS = 4
 # physics says 1 to 3 (voltage falls with the clock), idle clocks and turbo a little around it
 LOWEST, HIGHEST = 0.25, 8.0

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.fitting.machine_fits.result import Fit
 from dse.fitting.statistics import Array
 from dse.models.arithmetic import per
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from dse.fitting.machine_fits.result import Fit
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart
 BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"

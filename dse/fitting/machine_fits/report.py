@@ -7,13 +7,15 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dse.fitting.machine_fits.result import Estimate, Fit
 from dse.fitting.statistics import Errors
 from dse.machines.settings import QUANTITIES
 from dse.quantities import show
 from dse.version import VERSION
+
+if TYPE_CHECKING:
+    from dse.fitting.machine_fits.result import Estimate, Fit
 
 _DIGITS = 4
 

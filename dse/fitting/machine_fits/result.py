@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dse.fitting.errors import save
+from dse.fitting.machine_fits import clock_file, picture, report
 from dse.fitting.outliers import Outlier
 from dse.fitting.statistics import Array, Errors
 
@@ -163,12 +164,8 @@ class Fit:
         Raises FittingError for the clocks of several kernels.
         """
         if self.form:
-            from dse.fitting.machine_fits.clock_file import model_file
-
-            return model_file(self)
-        from dse.fitting.machine_fits.report import machine_file
-
-        return machine_file(self)
+            return clock_file.model_file(self)
+        return report.machine_file(self)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the machine file.
@@ -180,17 +177,11 @@ class Fit:
 
     def plot(self) -> Figure:
         """Draw model against measurement."""
-        from dse.fitting.machine_fits.picture import draw
-
-        return draw(self)
+        return picture.draw(self)
 
     def record(self) -> dict[str, Any]:
         """Return everything as JSON has words for it; None for infinity."""
-        from dse.fitting.machine_fits.report import record
-
-        return record(self)
+        return report.record(self)
 
     def __str__(self) -> str:
-        from dse.fitting.machine_fits.report import text
-
-        return text(self)
+        return report.text(self)
