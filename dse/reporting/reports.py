@@ -26,6 +26,7 @@ from results.page import Page, Section
 from results.solution import Status
 from results.telling import headlines, outside, question_words, render
 from results.uncertainty import kept, worlds, worlds_text
+from scenarios import questions
 from scenarios.machines.machine_files import held
 from scenarios.question import combinations
 from solvers.designs import count_of_few
@@ -58,7 +59,6 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     from dse.fronts import swept_fronts
     from dse.sweeping import sweeps
     from dse.uncertain import uncertainties
-    from scenarios.questions import question
     from solvers.answer import answer
 
     command = f"dse report {shlex.quote(asked.file)} -o report.html"
@@ -76,7 +76,7 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     if asked.sweep:
         return of_dataset(sweeps.sweep(asked, progress=progress), command)
     if not several:
-        return of_solution(answer(question(asked)), command)
+        return of_solution(answer(questions.question(asked)), command)
     found = fronts.find(asked, points, None, progress)
     if found.refusal is not None:
         return of_solution(found.refusal, command)

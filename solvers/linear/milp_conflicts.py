@@ -12,7 +12,7 @@ from formulations.program import Program, branches
 from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, singly, values_that_would_do
 from solvers.explaining.why import Why, of_each
 from solvers.linear import highs, milp
-from solvers.linear.highs import Array
+from solvers.linear.linear_program import Array, End, Numbers
 
 ABOVE_ZERO = 1e-300
 ENOUGH = 1e-7
@@ -67,7 +67,7 @@ def _feasible(p: Program, kept: frozenset[str]) -> int:
     found = milp.least(p, n, nothing, _unit(len(nothing)))
     if found.u is not None:
         return MET
-    return CONFLICT if found.end is highs.End.INFEASIBLE else UNKNOWN
+    return CONFLICT if found.end is End.INFEASIBLE else UNKNOWN
 
 
 def _unit(size: int) -> Array:
@@ -108,7 +108,7 @@ def least_violation(p: Program, *, whole: bool = True) -> float:
     give = np.where(named, -np.maximum(np.abs(p.denominators).max(axis=1, initial=0.0), ABOVE_ZERO), 0.0)
     n = milp.numbers(p)
 
-    def least(of: highs.Numbers) -> float:
+    def least(of: Numbers) -> float:
         # a term that can never be the largest leaves its branch empty: there the choice of the term gives, too
         return min(
             _violation(of.with_rows(extra), np.append(give, -np.abs(extra).max(axis=1, initial=0.0)))
@@ -120,8 +120,8 @@ def least_violation(p: Program, *, whole: bool = True) -> float:
     return divided if divided > ENOUGH or not whole or not n.integer.any() else least(n)
 
 
-def _violation(n: highs.Numbers, give: Array) -> float:
-    wide = highs.Numbers(
+def _violation(n: Numbers, give: Array) -> float:
+    wide = Numbers(
         np.column_stack([n.rows[:, :-1], give, n.rows[:, -1]]),
         n.equal,
         np.append(n.low, 0.0),
@@ -131,4 +131,4 @@ def _violation(n: highs.Numbers, give: Array) -> float:
     cost = np.zeros(wide.rows.shape[1])
     cost[-2] = 1.0
     found = highs.minimise(wide, cost)
-    return MOST if found.end is highs.End.INFEASIBLE else found.bound if found.u is not None else 0.0
+    return MOST if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0

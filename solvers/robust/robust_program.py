@@ -27,7 +27,7 @@ from formulations.uncertainty.robust_program import Posed, posed
 from formulations.uncertainty.worlds import Cap, Judged, Worlds, judged
 from results.solution import Status
 from solvers.linear import highs, programs
-from solvers.linear.highs import End, Numbers
+from solvers.linear.linear_program import End, Numbers, Result
 from solvers.outcome import Outcome
 from solvers.robust import robust_geometric, robust_program_ties
 from solvers.robust.robust_geometric import BROKEN, CLOSE, DISCRETE, Found, Worth
@@ -63,7 +63,7 @@ class _Master:
         equal = np.concatenate([self.first.equal, np.zeros(len(self.rows), bool)])
         return Numbers(rows, equal, self.low, self.high, self.integer)
 
-    def solve(self) -> highs.Result:
+    def solve(self) -> Result:
         """Minimise the largest of the cuts over the rows so far."""
         size = self.low.size
         rows = self.numbers().rows
@@ -233,7 +233,7 @@ def _needed(master: _Master) -> dict[RowKey, tuple[int, ...]]:
     return found
 
 
-def _without(found: highs.Result, master: _Master, worlds: Worlds) -> Found:
+def _without(found: Result, master: _Master, worlds: Worlds) -> Found:
     """What a master without a design says of the question; infeasible only where a bound proves it."""
     if found.end is End.INFEASIBLE and _missed(master) > SLACK:
         worst = sorted({i for _, i in master.held})

@@ -19,7 +19,7 @@ from formulations.tolerances import TIE
 from formulations.uncertainty.measures import MEAN, Weighing
 from formulations.uncertainty.robust_program import Posed, ties
 from solvers.linear import highs
-from solvers.linear.highs import End, Numbers
+from solvers.linear.linear_program import End, Numbers, Result
 
 Array = NDArray[np.float64]
 Cuts = Callable[[Array], Array]
@@ -43,7 +43,7 @@ class Master(Protocol):
     def add(self, u: Array, ratios: Mapping[RowKey, Array]) -> bool:
         """Hold what is broken; tell whether there was anything."""
 
-    def solve(self) -> highs.Result:
+    def solve(self) -> Result:
         """Minimise the largest of the cuts."""
 
 
