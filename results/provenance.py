@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CONVENTIONS = "CF-1.12"
 DRAWN_FROM = "uncertain_tables"
 """Attribute of a dataset: the columns of tables that its question draws worlds from, as JSON."""
+CHECKED, SOURCES = "checked", "machine_sources"
+"""Attributes of a dataset, as JSON: the metric that says whether times were checked, and its flags; kinds of number."""
 LIBRARIES = ("dse", "numpy", "scipy", "pyomo", "highspy", "pyscipopt", "xarray", "zarr")
 
 
@@ -34,7 +36,22 @@ def attributes(grid: GridLike, question: Question) -> dict[str, Any]:
         "waived_limits": " ".join(sorted(question.waive)),
         "versions": json.dumps(versions(), sort_keys=True),
         **_drawn_from(question),
+        **_sources(grid, question),
     }
+
+
+def _sources(grid: GridLike, question: Question) -> dict[str, str]:
+    """Return where the machines' numbers come from, and which metric says that times were checked near a point."""
+    name = question.model.checked
+    if not name:
+        return {}
+    kinds: dict[str, set[str]] = {}
+    for _, asked in questions(grid):
+        for own in asked.sources.values():
+            for parameter, kind in own.items():
+                kinds.setdefault(parameter, set()).add(kind)
+    told = {n: " or ".join(sorted(of)) for n, of in kinds.items()}
+    return {CHECKED: json.dumps([name, question.model.metric(name).flags]), SOURCES: json.dumps(told)}
 
 
 def _drawn_from(question: Question) -> dict[str, str]:

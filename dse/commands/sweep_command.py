@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from dse.terminal import sweep_summary
 from dse.terminal.cluster_options import Place, client_at, somewhere
 from dse.terminal.door import ANSWERED, FAILED, complain, folder_for
 from dse.terminal.machine_option import BASELINE_MACHINE, MACHINE
-from dse.terminal.printing import say, say_json
+from dse.terminal.printing import WIDTH, say, say_json
 from dse.terminal.solver_options import solving
 from results.stores.storage import local, named
 
@@ -216,7 +217,16 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
         **_left_over(dataset),
         "messages": sorted(messages)[:5],
         "outside": beyond,
+        **_checked(dataset),
     }
+
+
+def _checked(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
+    """Say whether times were checked near the points, and where the machine's numbers come from; nothing of others."""
+    from results.telling import checked
+
+    found = dict(checked.of_dataset(sweep_summary.parts(dataset)))
+    return {"sources": found} if found else {}
 
 
 def _left_over(dataset: xr.Dataset) -> dict[str, Any]:
@@ -240,6 +250,8 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
     for message in told["messages"]:
         say(f"  error: {message}")
     _show_outside(told)
+    for label, text in told.get("sources", {}).items():
+        say(textwrap.fill(f"  {label:7} {text}", WIDTH, subsequent_indent="    "))
     if told["points_solved_singly"] or told["left_over"]:
         say(f"  {left_over(told['points_solved_singly'], told['left_over'])}")
     show_audit(told["audit"])

@@ -24,7 +24,7 @@ from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objective
 from results.export import reading
 from results.page import Page, Section
 from results.solution import Status
-from results.telling import headlines, outside, question_words, render
+from results.telling import checked, headlines, outside, question_words, render
 from results.uncertainty import kept, worlds, worlds_text
 from scenarios import questions
 from scenarios.machines.machine_files import held
@@ -162,6 +162,7 @@ def _facts(dataset: xr.Dataset) -> Facts:
     found += _of_front(dataset, list(objectives(dataset)))
     answered = int(np.isin(status, axes.ANSWERED).sum())
     found.append(("outside", outside.words(outside.counts([dataset]), answered)))
+    found += checked.of_dataset([dataset])
     waived = str(dataset.attrs.get("waived_limits", ""))
     if waived:
         found.append(("set aside", f"the model's own limits {waived} (as asked)"))
@@ -323,7 +324,9 @@ def _amount(name: str, value: Any) -> str:
 
 def _origin(machine: Machine, name: str, value: Any) -> str:
     """Where a value comes from: the catalogue, unless the scenario says otherwise."""
-    own = machine.parameters.get(name)
+    own, q = machine.parameters.get(name), machine_parameter(name)
+    if own is None and q is not None and q.default == value:
+        return "the model's default"
     if own is None or own != value:
         return "stated in the scenario"
     return _and(machine.provenance.get(name, ""), machine.doubts.get(name, ""))

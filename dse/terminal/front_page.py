@@ -12,7 +12,7 @@ import numpy as np
 from dse.fronts.bands import EXACT
 from dse.terminal.printing import WIDTH, say, show, table
 from results.along_fronts.along import exchange_rates, knee
-from results.telling import outside, words
+from results.telling import outside, sources, words
 
 if TYPE_CHECKING:
     from dse.fronts.front_search import Front
@@ -70,6 +70,8 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     beyond = outside.words(outside.of_solutions(found.points), len(found.points))
     if beyond:
         say(textwrap.fill(f"Outside {beyond}", WIDTH))
+    for label, text in sources.of_solutions(found.points):
+        say(textwrap.fill(f"{label.capitalize()}: {text}", WIDTH))
     say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
     if found.band is not None and found.band.how != EXACT:  # which the method says already
         say(textwrap.fill(found.band.words(), WIDTH))

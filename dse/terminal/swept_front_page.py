@@ -11,7 +11,7 @@ from dse.fronts.front_search import Front
 from dse.terminal.front_page import Column, both, column, design
 from dse.terminal.printing import WIDTH, say, show, table
 from results.along_fronts.along import knee
-from results.telling import outside, words
+from results.telling import outside, sources, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +50,8 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
     beyond = outside.words(outside.of_solutions(answered), len(answered))
     if beyond:
         say(textwrap.fill(f"Outside {beyond}", WIDTH))
+    for label, text in sources.of_solutions(answered):
+        say(textwrap.fill(f"{label.capitalize()}: {text}", WIDTH))
     for line in _reasons(found):
         say(textwrap.fill(line, WIDTH, subsequent_indent="  "))
     for line in _methods(found):

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dse.streams import visible
-from results.telling import family_tables, limit_rows, words
+from results.telling import family_tables, limit_rows, sources, words
 from results.telling.facts import Status
 from results.telling.limits import of_range
 from results.telling.parts import PADDING, Part, cut
@@ -195,11 +195,7 @@ def _sources(solution: Facts) -> tuple[tuple[str, ...], ...]:
     """Return the kinds of the machine's numbers, each with its parameters; metrics follow from them."""
     if not solution.sources or not solution.metrics:
         return ()
-    of: dict[str, list[str]] = {}
-    for name, kind in solution.sources.items():
-        of.setdefault(kind, []).append(name.removeprefix("machine."))
-    told = ((kind, ", ".join(names)) for kind, names in sorted(of.items()))
-    return (*told, ("by the model, from these", "all metrics"))
+    return (*sources.rows(solution.sources), ("by the model, from these", "all metrics"))
 
 
 def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:

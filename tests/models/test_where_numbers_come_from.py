@@ -11,9 +11,10 @@ import pytest
 import dse
 from dse.machines import origins
 from dse.machines.catalogue import get
+from dse.reporting import reports
 from results.export.answer_files import from_json
 from results.export.jsonable import to_json
-from results.telling import render
+from results.telling import checked, render, sources
 
 TRAINING = {"layers": 24, "hidden": 2048, "heads": 16, "sequence": 1024, "global_batch": 64}
 SERVING = {"layers": 32, "hidden": 4096, "heads": 32, "prompt": 1000, "output": 500, "batch": 8}
@@ -44,7 +45,7 @@ def solved(model: str, machine: Any, **more: Any) -> dse.Solution:
 
 
 @pytest.mark.parametrize(
-    ("model", "machine", "kinds", "checked"),
+    ("model", "machine", "kinds", "flag"),
     [
         ("transformer_training", "dgx-a100-vtrain2024",
          {"launch_time": "fitted to measurements", "time_per_flop": "data sheet", "constant_power": "derived",
@@ -57,15 +58,15 @@ def solved(model: str, machine: Any, **more: Any) -> dse.Solution:
         ("transformer_inference", "h100-sxm-bf16", {"time_per_byte": "data sheet"}, "not on this machine"),
     ],
 )  # fmt: skip
-def test_terminal_json_and_page_say_it(model: str, machine: str, kinds: dict[str, str], checked: str) -> None:
+def test_terminal_json_and_page_say_it(model: str, machine: str, kinds: dict[str, str], flag: str) -> None:
     found = solved(model, machine)
     assert {n: found.sources[f"machine.{n}"] for n in kinds} == kinds
     told = to_json(found)
-    assert (told["sources"], told["names"]["checked"]) == (dict(found.sources), checked)
+    assert (told["sources"], told["names"]["checked"]) == (dict(found.sources), flag)
     assert dict(from_json(json.loads(json.dumps(told))).sources) == dict(found.sources)
     # the page and the terminal show the same tables
     parts = {part.heading: part.rows for part in render.parts(found)}
-    assert ("checked", checked) in parts["in words"]
+    assert ("checked", flag) in parts["in words"]
     for name, kind in kinds.items():
         assert name in dict(parts[HEADING])[kind].split(", ")
     assert HEADING in str(found)
@@ -113,11 +114,40 @@ def test_other_models_say_nothing_more() -> None:
 
 
 def test_serving_was_checked_up_to_the_longest_and_widest_layer() -> None:
-    def checked(machine: str = "a100-sxm-80gb-measured", **given: float) -> tuple[float, float]:
+    def near(machine: str = "a100-sxm-80gb-measured", **given: float) -> tuple[float, float]:
         found = solved("transformer_inference", machine, given=SERVING | given)
         return found.metrics["checked"], found.metrics["checked_range"]
 
-    assert checked() == (2.0, pytest.approx(1500 / 3072))
-    assert checked(prompt=5644) == (1.0, 2.0)
-    assert checked(tensor_parallel=8) == (1.0, 2.0)
-    assert checked("h100-sxm-bf16", prompt=5644) == (0.0, 0.0)
+    assert near() == (2.0, pytest.approx(1500 / 3072))
+    assert near(prompt=5644) == (1.0, 2.0)
+    assert near(tensor_parallel=8) == (1.0, 2.0)
+    assert near("h100-sxm-bf16", prompt=5644) == (0.0, 0.0)
+
+
+def test_sweeps_fronts_and_their_pages_say_it_of_their_points(tmp_path: Path) -> None:
+    swept = {"sequence": {"path": "hidden", "values": [2048, 512]}}
+    asked = {
+        "model": "transformer_training",
+        "machine": "dgx-a100-vtrain2024",
+        "given": TRAINING,
+        "sweep": swept,
+    }
+    found = dse.sweep(asked, tmp_path / "s.zarr")
+    told = dict(checked.of_dataset([found]))
+    assert told["checked"] == "beyond the runs at 1 of 2 points, within the runs at 1 of 2 points"
+    assert "fitted to measurements: " in told["numbers"]
+    assert ("checked", told["checked"]) in reports.of_dataset(found).answer
+    assert checked.of_dataset([found.assign_attrs().drop_attrs()]) == []
+    points = [solved("transformer_training", m) for m in ("dgx-h100-bf16", "dgx-a100-vtrain2024")]
+    several = dict(sources.of_solutions(points))
+    assert several["checked"] == "not on this machine at 1 of 2 points, within the runs at 1 of 2 points"
+
+
+def test_a_page_tells_a_default_of_the_model_from_what_the_scenario_states() -> None:
+    page = reports.of_solution(
+        solved("transformer_training", {"base": "dgx-h100-bf16", "matrix_efficiency": 0.7})
+    )
+    (section,) = (s for s in page.sections if s.heading == "Machine parameters")
+    origin = {row[0]: row[-1] for row in section.tables[0][2]}
+    assert origin["matrix_efficiency"] == "stated in the scenario"
+    assert origin["memory_efficiency"] == "the model's default"
