@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
-from dse.papers.report import Row, Statement, Verdict
+from dse.papers.report import Statement, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +95,9 @@ def lines(paper: str) -> Mapping[str, Line]:
     return found
 
 
-@cache
 def statements(paper: str) -> dict[str, Statement]:
     """Every statement of a paper by its id."""
-    if (files("dse.papers") / "data" / paper / "statements.csv").is_file():
-        return {line.statement.id: line.statement for line in lines(paper).values()}
-    found = [Statement(**row) for row in table(f"{paper}_statements")]
-    return {s.id: s for s in found}
-
-
-def unchecked(paper: str) -> list[Row]:
-    """Return the statements of a paper that nothing printed could check, as rows without an answer of ours."""
-    return [Row(s, "", "stated", "") for s in statements(paper).values() if s.fault == Verdict.UNCHECKED]
+    return {line.statement.id: line.statement for line in lines(paper).values()}
 
 
 def rounding(printed: str) -> float:
