@@ -15,6 +15,10 @@ from importlib.resources import files
 from dse.papers.report import Statement, Verdict
 
 
+_TOLD = ("item", "over", "printed", "unit", "tolerance", "remark")
+_COLUMNS = {"id", "place", "text", "verdict", "correction", *_TOLD}
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of ``data/PAPER/statements.csv``: a statement, or (id "statement:part") other cases of the one above.
@@ -89,6 +93,10 @@ def lines(paper: str) -> Mapping[str, Line]:
     found: dict[str, Line] = {}
     statement, typed = None, False
     for row in table(f"{paper}/statements"):
+        if set(row) != _COLUMNS or None in row.values():
+            # a comma in a text without quotes is a cell too many
+            msg = f"{paper}: the line of {row.get('id')!r} has other cells than {', '.join(sorted(_COLUMNS))}"
+            raise ValueError(msg)
         name, base = row["id"], row["id"].partition(":")[0]
         if statement is None or base != statement.id:
             verdict = _verdict(paper, row)
@@ -105,7 +113,7 @@ def lines(paper: str) -> Mapping[str, Line]:
                 f"{paper}: {name!r} has the tolerance {row['tolerance']!r}; write a number, +-number or print"
             )
             raise ValueError(msg)
-        told = {c: row[c] for c in ("item", "over", "printed", "unit", "tolerance", "remark")}
+        told = {c: row[c] for c in _TOLD}
         found[name] = Line(id=name, statement=statement, typed=typed, **told)
     return found
 

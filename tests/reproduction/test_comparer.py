@@ -110,6 +110,8 @@ def test_cases_that_cannot_be_are_said(paper: Answers, over: str, wrong: str):
 @pytest.mark.parametrize(
     ("line", "wrong"),
     [
+        ("a,I,one, two,,,1,,,agrees,,", "the line of 'a' has other cells than correction, id"),
+        ("a,I,text,,,1", "the line of 'a' has other cells"),
         ("a,I,text,,,1,,,probable,,", "'a' has the verdict 'probable'; one of agrees, "),
         ("a,I,text,,,1,,,differs,,", "has the verdict 'differs'"),
         ("a,I,text,,,1,,close,agrees,,", "'a' has the tolerance 'close'; write a number"),
