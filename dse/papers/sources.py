@@ -14,7 +14,6 @@ from importlib.resources import files
 
 from dse.papers.report import Statement, Verdict
 
-
 _TOLD = ("item", "over", "printed", "unit", "tolerance", "remark")
 _COLUMNS = {"id", "place", "text", "verdict", "correction", *_TOLD}
 
