@@ -18,7 +18,6 @@ from dse.papers.drawing import BLACK, BLUE, GREEN, PURPLE, RED, SKY, canvas, sav
 from dse.papers.report import Picture
 
 # memory at which the curves of equal time are labelled, where there is room; the slowest stays bare
-LABELLED_AT = (1.6,) * 5 + (6.0, 9.0, 20.0)
 
 
 def figure_4(folder: Path) -> tuple[Picture, ...]:
