@@ -98,21 +98,25 @@ class Answers:
             yield from self.rows_of(name)
 
     def rows_of(self, name: str) -> Iterator[Row]:
-        """Yield the cases of one line."""
+        """Yield the cases of one line; ValueError where there is none, or a text names what no case has."""
         line = lines(self.paper)[name]
         if line.statement.fault == Verdict.UNCHECKED:
             yield Row(line.statement, "", "stated", "")
             return
         function = self._functions[name]
-        parameters = _parameters(function)
+        parameters, none = _parameters(function), True
         for case in cases(self.paper, line.over):
-            if line.printed and not line.printed.format_map(case):
-                continue
             values = _Case(self._given, case)
+            if line.printed and not line.printed.format_map(values):
+                continue
             found = function(**{p: values[p] for p in parameters})
             for one in found if isinstance(found, list) else [found]:
                 if one is not None:
+                    none = False
                     yield judged(line, values, one if isinstance(one, Found) else Found(one))
+        if none:
+            msg = f"{self.paper}: no case of the line {name!r} has a value"
+            raise ValueError(msg)
 
 
 class _Case(dict[str, Any]):
@@ -125,6 +129,9 @@ class _Case(dict[str, Any]):
         self._given = given
 
     def __missing__(self, name: str) -> Any:
+        if name not in self._given:
+            msg = f"neither a column nor a value that was found: {name!r}; there is {', '.join(self)}"
+            raise ValueError(msg)
         self[name] = self._given[name](self)
         return self[name]
 

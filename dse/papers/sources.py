@@ -12,7 +12,10 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
-from dse.papers.report import Row, Statement, Verdict
+from dse.papers.report import Statement, Verdict
+
+_TOLD = ("item", "over", "printed", "unit", "tolerance", "remark")
+_COLUMNS = {"id", "place", "text", "verdict", "correction", *_TOLD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,13 @@ def cases(paper: str, over: str) -> list[dict[str, str]]:
 
     "table4" are the rows of ``data/PAPER/table4.csv``, "table4[type=CPU]" some of them ("a=x|y": one of these;
     "a!=": a is not empty; more in more brackets), "k=2|4" two values of k, and
-    "table4 x k=2|4" each with each. "" is one case.
+    "table4 x k=2|4" each with each. "" is one case. ValueError where a part has no row or two have the same column.
     """
     factors = [_factor(paper, part) for part in over.split(" x ")] if over else []
+    columns = [column for rows in factors for column in rows[0]]
+    if twice := {column for column in columns if columns.count(column) > 1}:
+        msg = f"{paper}: in {over!r} two have the column {', '.join(sorted(twice))}"
+        raise ValueError(msg)
     return [{k: v for row in rows for k, v in row.items()} for rows in itertools.product(*factors)]
 
 
@@ -69,44 +76,57 @@ def _factor(paper: str, part: str) -> list[dict[str, str]]:
         return [{name: value} for value in values.split("|")]
     rows = table(f"{paper}/{named[1]}")
     for column, different, values in re.findall(r"\[(\w+)(!?)=([^\]]*)\]", named[2]):
-        rows = [row for row in rows if (row[column] in values.split("|")) is not bool(different)]
+        rows = [row for row in rows if (row.get(column) in values.split("|")) is not bool(different)]
+    if not rows:
+        msg = f"{paper}: no row of the tables is {part!r}"
+        raise ValueError(msg)
     return rows
 
 
 @cache
 def lines(paper: str) -> Mapping[str, Line]:
-    """Every line of a paper's table of statements by its id; ValueError for an id that stands there twice."""
+    """Every line of a paper's table of statements by its id.
+
+    ValueError for an id that stands there twice, an unknown verdict and a tolerance that is none.
+    """
     found: dict[str, Line] = {}
     statement, typed = None, False
     for row in table(f"{paper}/statements"):
+        if set(row) != _COLUMNS or None in row.values():
+            # a comma in a text without quotes is a cell too many
+            msg = f"{paper}: the line of {row.get('id')!r} has other cells than {', '.join(sorted(_COLUMNS))}"
+            raise ValueError(msg)
         name, base = row["id"], row["id"].partition(":")[0]
         if statement is None or base != statement.id:
-            verdict = Verdict(row["verdict"])
+            verdict = _verdict(paper, row)
             typed = verdict is Verdict.TRANSCRIBED
             fault = "" if typed or verdict is Verdict.AGREES else verdict.value
             statement = Statement(base, row["place"], row["text"], fault, row["correction"])
         elif row["verdict"]:
-            typed = row["verdict"] == Verdict.TRANSCRIBED
+            typed = _verdict(paper, row) is Verdict.TRANSCRIBED
         if name in found:
             msg = f"{paper}: two lines {name!r}"
             raise ValueError(msg)
-        told = {c: row[c] for c in ("item", "over", "printed", "unit", "tolerance", "remark")}
+        if not re.fullmatch(r"(print|(\+-)?[0-9.]+(e-?[0-9]+)?)?", row["tolerance"]):
+            msg = (
+                f"{paper}: {name!r} has the tolerance {row['tolerance']!r}; write a number, +-number or print"
+            )
+            raise ValueError(msg)
+        told = {c: row[c] for c in _TOLD}
         found[name] = Line(id=name, statement=statement, typed=typed, **told)
     return found
 
 
-@cache
+def _verdict(paper: str, row: Mapping[str, str]) -> Verdict:
+    if row["verdict"] not in {*Verdict} - {Verdict.DIFFERS}:
+        msg = f"{paper}: {row['id']!r} has the verdict {row['verdict']!r}; one of {', '.join(Verdict)} is expected"
+        raise ValueError(msg)
+    return Verdict(row["verdict"])
+
+
 def statements(paper: str) -> dict[str, Statement]:
     """Every statement of a paper by its id."""
-    if (files("dse.papers") / "data" / paper / "statements.csv").is_file():
-        return {line.statement.id: line.statement for line in lines(paper).values()}
-    found = [Statement(**row) for row in table(f"{paper}_statements")]
-    return {s.id: s for s in found}
-
-
-def unchecked(paper: str) -> list[Row]:
-    """Return the statements of a paper that nothing printed could check, as rows without an answer of ours."""
-    return [Row(s, "", "stated", "") for s in statements(paper).values() if s.fault == Verdict.UNCHECKED]
+    return {line.statement.id: line.statement for line in lines(paper).values()}
 
 
 def rounding(printed: str) -> float:

@@ -94,10 +94,47 @@ def test_cases_are_rows_of_tables_values_and_their_products(paper: Answers):
     assert [c["name"] for c in cases("p", "parts[kind=fast][speed!=]")] == ["a", "d"]
 
 
+@pytest.mark.parametrize(
+    ("over", "wrong"),
+    [
+        ("parts[kind=slower]", r"no row of the tables is 'parts\[kind=slower\]'"),
+        ("parts[weight=3]", "no row of the tables"),
+        ("parts x name=a|b", "two have the column name"),
+    ],
+)
+def test_cases_that_cannot_be_are_said(paper: Answers, over: str, wrong: str):
+    with pytest.raises(ValueError, match=wrong):
+        cases("p", over)
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("a,I,one, two,,,1,,,agrees,,", "the line of 'a' has other cells than correction, id"),
+        ("a,I,text,,,1", "the line of 'a' has other cells"),
+        ("a,I,text,,,1,,,probable,,", "'a' has the verdict 'probable'; one of agrees, "),
+        ("a,I,text,,,1,,,differs,,", "has the verdict 'differs'"),
+        ("a,I,text,,,1,,close,agrees,,", "'a' has the tolerance 'close'; write a number"),
+        ("a,I,text,,,1,,,agrees,,\na,I,text,,,1,,,agrees,,", "two lines 'a'"),
+        ("a,I,text,{weight},,1,,,agrees,,", "neither a column nor a value that was found: 'weight'"),
+        ("a,I,text,,parts,{none},,,agrees,,", "neither a column"),
+        ("a,I,text,,parts[name=c],{speed},,,agrees,,", "no case of the line 'a' has a value"),
+        ("a,I,text,,,,,,agrees,,", "a: the paper's value stands neither in the table nor"),
+    ],
+)
+def test_a_wrong_line_is_said_with_its_id(
+    paper: Answers, monkeypatch: pytest.MonkeyPatch, line: str, wrong: str
+):
+    monkeypatch.setitem(TABLES, "p/statements", TABLES["p/statements"].splitlines()[0] + "\n" + line)
+    answers = Answers("p")
+    answers("a")(lambda: 1.0)
+    with pytest.raises(ValueError, match=wrong):
+        list(answers.rows())
+
+
 @pytest.mark.parametrize("name", dse.papers.papers())
 def test_every_line_of_a_paper_has_its_function_and_every_function_its_line(name: str):
-    answers = import_module(f"dse.papers.{name}").paper.answers
-    assert answers is None or answers.faults() == []
+    assert import_module(f"dse.papers.{name}").paper.answers.faults() == []
 
 
 def test_what_is_compared_with_the_file_it_was_typed_into_is_no_agreement(paper: Answers):

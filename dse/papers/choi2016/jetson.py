@@ -23,10 +23,10 @@ PAPER = "choi2016"
 MACHINE = "jetson-tk1-choi2016"
 # clocks of Table I in the catalogue's words, and what a printed number is multiplied by
 CLOCKS = {
-    "core_MHz": ("core_frequency", 1e6, "Hz"),
-    "core_mV": ("core_voltage", 1e-3, "V"),
-    "mem_MHz": ("memory_frequency", 1e6, "Hz"),
-    "mem_mV": ("memory_voltage", 1e-3, "V"),
+    "core_MHz": ("core_frequency", 1e6),
+    "core_mV": ("core_voltage", 1e-3),
+    "mem_MHz": ("memory_frequency", 1e6),
+    "mem_mV": ("memory_voltage", 1e-3),
 }
 # costs of Table I in the order of the model's kinds of operations
 ENERGIES = dict(

@@ -79,38 +79,36 @@ def _regardless(share: str) -> Found:
 
 
 @cache
-def _mixes(far: float) -> tuple[Array, float, float]:
+def _mixes(far: str, of_memory: str, of_L2: str, of_L1: str) -> tuple[Array, float, float]:
     """Shares of accesses to L2 with which all shares of energy are as told, and savings of the mixes.
 
-    ``far``: share of accesses to memory. L1 is taken for shared memory, with which it shares its cells; Table I has
-    no column of its own for it.
+    ``far``: share of accesses to memory; the others: most, or least and most, of the energy. L1 is taken for shared
+    memory, with which it shares its cells; Table I has no column of its own for it.
     """
     shared, level2, memory = (
         float(column(c)[0]) for c in ("eps_SM_pJ_per_byte", "eps_L2_pJ_per_byte", "eps_mem_pJ_per_byte")
     )
-    middle = np.linspace(0.0, 1.0 - far, 871)
-    parts = np.array([np.full_like(middle, far * memory), middle * level2, (1.0 - far - middle) * shared])
-    of_memory, of_level2, of_shared = parts / parts.sum(axis=0)
-    told = (
-        (of_memory <= 0.505)
-        & (of_level2 >= 0.3)
-        & (of_level2 <= 0.4)
-        & (of_shared >= 0.1)
-        & (of_shared <= 0.2)
-    )
-    far_only = float((of_memory * (1.0 - shared / memory))[told].max())
+    rest = 1.0 - float(far)
+    middle = np.linspace(0.0, rest, 871)
+    parts = np.array([np.full_like(middle, float(far) * memory), middle * level2, (rest - middle) * shared])
+    # the most of memory is a rounded percentage
+    ends = [("0", str(float(of_memory) + 0.005)), of_L2.split(" to "), of_L1.split(" to ")]
+    energies = parts / parts.sum(axis=0)
+    inside = [(float(low) <= e) & (e <= float(high)) for e, (low, high) in zip(energies, ends, strict=True)]
+    told = np.all(inside, axis=0)
+    far_only = float((energies[0] * (1.0 - shared / memory))[told].max())
     return middle[told], far_only, float((1.0 - shared / parts.sum(axis=0))[told].max())
 
 
 @answers("o_shares")
-def _shares(far: str) -> Found:
-    shares = 100 * _mixes(float(far))[0]
+def _shares(far: str, of_memory: str, of_L2: str, of_L1: str) -> Found:
+    shares = 100 * _mixes(far, of_memory, of_L2, of_L1)[0]
     return Found(bool(shares.size), told={"least": shares.min(), "most": shares.max()})
 
 
 @answers("o_close")
-def _close(far: str) -> Found:
-    _, far_only, nearest = _mixes(float(far))
+def _close(far: str, of_memory: str, of_L2: str, of_L1: str) -> Found:
+    _, far_only, nearest = _mixes(far, of_memory, of_L2, of_L1)
     return Found(far_only < 0.5 < nearest, told={"far_only": 100 * far_only, "nearest": 100 * nearest})
 
 
@@ -131,11 +129,11 @@ def _micro() -> float:
 
 
 @answers("o_underused")
-def _underused() -> Found:
-    at = _peak()
-    quarter = at["dynamic"] * 0.25 / (at["dynamic"] * 0.25 + at["constant"])
-    most = at["constant"] * 0.25 / (0.75 * at["dynamic"])
-    return Found(most < 0.25, told={"most": most, "rest": 100 * (1 - quarter)})
+def _underused(share: str, part: str) -> Found:
+    at, constant, quarter = _peak(), float(share) / 100.0, float(part)
+    rest = at["dynamic"] * quarter / (at["dynamic"] * quarter + at["constant"])
+    most = at["constant"] * (1.0 - constant) / (constant * at["dynamic"])
+    return Found(most < quarter, told={"most": most, "rest": 100 * (1 - rest)})
 
 
 @cache

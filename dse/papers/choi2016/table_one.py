@@ -19,7 +19,7 @@ from dse.papers.comparer import Found
 
 def _columns() -> dict[str, str]:
     """Parameter of the catalogue for every column of Table I."""
-    clocks = {column: parameter for column, (parameter, *_) in CLOCKS.items()}
+    clocks = {column: parameter for column, (parameter, _) in CLOCKS.items()}
     return clocks | {column: o.energy for column, o in ENERGIES.items()} | {CONSTANT: "constant_power"}
 
 

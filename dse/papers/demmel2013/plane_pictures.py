@@ -17,9 +17,6 @@ from dse.papers.demmel2013 import nbody, regions
 from dse.papers.drawing import BLACK, BLUE, GREEN, PURPLE, RED, SKY, canvas, save
 from dse.papers.report import Picture
 
-# memory at which the curves of equal time are labelled, where there is room; the slowest stays bare
-LABELLED_AT = (1.6,) * 5 + (6.0, 9.0, 20.0)
-
 
 def figure_4(folder: Path) -> tuple[Picture, ...]:
     """Draw the three panels of Figure 4, one picture each."""

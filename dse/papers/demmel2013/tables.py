@@ -50,7 +50,7 @@ def _derived(symbol: str, per_print: str, quantity: str, recipe: str) -> Found:
 @answers("t1_beta_e", "t1_delta_e")
 def _corrected(symbol: str, parameter: str, quantity: str, recipe: str) -> Found:
     right, ours = from_data_sheet()[symbol], machines.get("jaketown").parameters[parameter]
-    return Found(ours, corrected=right, told=_recipe(quantity, symbol, recipe), tolerance=1e-5)
+    return Found(ours, corrected=right, told=_recipe(quantity, symbol, recipe))
 
 
 def _held(machine: str, symbol: str, parameter: str) -> Found:

@@ -17,7 +17,6 @@ FIT = 1e-9 / HOUR
 CELLS = printed("table3_hw")
 VOLTAGE, THRESHOLD = CELLS["V_0"], CELLS["V_t"]
 K_V, K_ALPHA = 5e9, 1.3
-K_PWR = 4.14e-8
 # what the source of (21) measured, mW by Gb/s
 REFERENCE_6 = {5.0: answers.printed("e21_source"), 15.0: answers.printed("e21_source:15")}
 
@@ -169,10 +168,10 @@ def _repaired(cores: str) -> Found:
 
 
 @answers("e25")
-def _money() -> Found:
+def _money(price: str) -> Found:
     ours = plain(dict(SMALL), **({"instructions": RUN} | dict(DESIGN)))["cost"]
     silicon = SMALL["silicon_cost"] * 1e9 * SMALL["transistors.core"]
-    bill = silicon, STAGES, paper.powers(1.0, STAGES, SUPPLY_PINS), K_PWR, RUN / (160 * 1e9)
+    bill = silicon, STAGES, paper.powers(1.0, STAGES, SUPPLY_PINS), float(price), RUN / (160 * 1e9)
     return Found(ours, paper.cost_printed(*bill), corrected=paper.cost(*bill))
 
 

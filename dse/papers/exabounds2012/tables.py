@@ -67,21 +67,23 @@ def _transistors() -> Found:
     return Found(_area()[0], corrected=8 * printed("table3_hw")["n_0_xcore"])
 
 
-def _loss(resistance: float) -> float:
-    pins = {"supply_resistance.socket": resistance, "supply_pins.socket": 600.0}
-    return plain(hardware=pins | {"frequency": 100e9})["power_ohmic"]
+def _loss(ohm: float, pins: str, ampere: str) -> float:
+    """Loss of supply pins; a plain core draws an ampere for every gigahertz."""
+    supply = {"supply_resistance.socket": ohm, "supply_pins.socket": float(pins)}
+    return plain(hardware=supply | {"frequency": float(ampere) * 1e9})["power_ohmic"]
 
 
 @answers("t3_ohm")
-def _ohm() -> Found:
-    right = (100.0 / 600) ** 2 * 0.3 * 600
-    return Found(_loss(0.3), _loss(printed("table3_hw")["R_2_supply"]), corrected=right)
+def _ohm(ohm: str, pins: str, ampere: str) -> Found:
+    printed_loss = _loss(printed("table3_hw")["R_2_supply"], pins, ampere)
+    right = (float(ampere) / float(pins)) ** 2 * float(ohm) * float(pins)
+    return Found(_loss(float(ohm), pins, ampere), printed_loss, corrected=right)
 
 
 @answers("t4_pipe")
-def _pipeline() -> Found:
+def _pipeline(stages: str) -> Found:
     cells = printed("table4_power7")
-    width = cells["n_0_front"] / 9
+    width = cells["n_0_front"] / float(stages)
     return Found(catalogue("power7")["pipeline_length"], corrected=cells["n_0_pipe"] / width)
 
 
