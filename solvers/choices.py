@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -40,6 +41,8 @@ def best_of(
     def order(item: tuple[Mapping[str, str], Solution]) -> tuple[int, float]:
         s = item[1]
         value = s.objective if s.objective is not None else 0.0
+        if s.status is Status.INFEASIBLE:
+            return RANK.index(s.status), _least_change(s)
         proven = Status.OPTIMAL if s.status in (Status.FEASIBLE, Status.EVALUATED) else s.status
         return RANK.index(proven), -value if maximize else value
 
@@ -60,10 +63,10 @@ def best_of(
     if status in (Status.INFEASIBLE, Status.ERROR):
         # nothing is chosen; what is shown is why one of them has no design
         named = ", ".join(f"{n} = {v}" for n, v in choice.items())
-        text = (
-            f"none of {told_of}, has a design; conflicts and values are those of {named} alone, and another "
-        )
-        text += f"choice may need less; {best.certificate}"
+        near = math.isfinite(_least_change(best))
+        which = "which needs the least change of one limit" if near else "and another choice may need less"
+        text = f"none of {told_of}, has a design; conflicts and values are those of {named} alone, {which}; "
+        text += best.certificate
         return dataclasses.replace(best, status=status, alternatives=told, certificate=text)
     text = f"best of {told_of}; {best.certificate}"
     variables = {**choice, **best.variables}
@@ -76,6 +79,17 @@ def best_of(
         certificate=text,
         next_best=following,
     )
+
+
+def _least_change(s: Solution) -> float:
+    """Return by how much, as the logarithm of a ratio, the limit has to move that alone makes a choice feasible."""
+    found = [math.inf]
+    for name, needed in s.conflict.items():
+        asked = [s.limits[n].bound for n in (name, f"{name}.min") if n in s.limits]
+        if s.divisions.get(name) is None and needed and needed > 0:
+            # of a model's own limit what is needed is the factor that it is missed by
+            found += [abs(math.log(needed / b)) for b in asked or [1.0] if b > 0]
+    return min(found)
 
 
 def _next_best(

@@ -11,6 +11,8 @@ from results.telling.facts import Status
 from results.telling.limits import base_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from results.telling.facts import Facts, LimitState, NextBest
 
 DIGITS = 6
@@ -138,6 +140,26 @@ def _unit_value(solution: Facts, name: str, amount: float) -> str:
 def conflict(solution: Facts) -> list[tuple[str, str]]:
     """Say of each conflicting limit for which value the problem is feasible, as (name, sentence)."""
     return [(name, _would_do(solution, name, needed)) for name, needed in solution.conflict.items()]
+
+
+def unless(solution: Facts, needed: Mapping[str, float | None]) -> str:
+    """Say of a choice without a design which of its limits would have to be what, each alone; else which conflict."""
+    alone = [_need(solution, name, amount) for name, amount in needed.items() if amount is not None]
+    if alone and len(alone) == len(needed) and all(alone):
+        return f" unless {' or '.join(alone)}"
+    return f": {', '.join(needed)} conflict" if needed else ""
+
+
+def _need(solution: Facts, name: str, amount: float) -> str:
+    """Say what one limit would have to be; nothing where its side is not known."""
+    if name in solution.divisions:
+        return f"{name} holds"
+    state = solution.limits.get(name)
+    if own(solution, name):
+        return f"{name} {amount:.4g} times"
+    sides = [x for x in (state, solution.limits.get(f"{name}.min")) if x is not None]
+    moved = [x for x in sides if (amount > x.bound) == (x.side == "max")]
+    return f"{name} {SIGNS[moved[0].side]} {_enough(amount, moved[0])}" if len(moved) == 1 else ""
 
 
 def _would_do(solution: Facts, name: str, needed: float | None) -> str:
