@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dse.quantities import show
+from dse.quantities import long_time, show
 from results.telling import division
 from results.telling.facts import Status
 from results.telling.limits import base_name
@@ -223,8 +223,11 @@ def bound(state: LimitState) -> str:
 
 def _enough(needed: float, state: LimitState) -> str:
     """Write a value that would do so that it still does when typed in: rounded to the generous side."""
+    shown_in = long_time(needed) if state.unit == "s" else 1.0
     for digits in range(4, 16):
-        text = value(_outward(needed, digits, up=state.side != "min"), state.unit, digits)
+        text = value(
+            shown_in * _outward(needed / shown_in, digits, up=state.side != "min"), state.unit, digits
+        )
         if text != value(state.bound, state.unit, digits):
             return text
     return value(needed, state.unit, 17)
