@@ -333,6 +333,8 @@ _COUNTS = frozenset(
         "byte/word",
         "instruction",
         "cycle",
+        # nor is there half a mUSD
+        "USD",
     }
 )
 # a ratio of counts reads best as it stands
@@ -352,7 +354,7 @@ def show(value: float, unit: str, digits: int = 6) -> str:
 
     A failure rate ("failure/s") is shown in FIT; any other rate keeps its own unit: "5 1/s", "5 kHz". A time from
     1e5 s on is shown in days, from 1e8 s on in years of 365.25 days.
-    Prefixes go from p to E (none below 1 for counts, none above 1 for seconds); beyond, the number is written
+    Prefixes go from p to E (none below 1 for counts and money, none above 1 for seconds); beyond, the number is written
     in powers of ten: "3.27884e-28 J/flop".
     What it writes can be read again by ``to_si``, to the digits shown.
     """

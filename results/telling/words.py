@@ -156,7 +156,7 @@ def _need(solution: Facts, name: str, amount: float) -> str:
         return f"{name} holds"
     state = solution.limits.get(name)
     if own(solution, name):
-        return f"{name} {amount:.4g} times"
+        return f"{name} {_outward(amount, 4, up=True):.4g} times as large"
     sides = [x for x in (state, solution.limits.get(f"{name}.min")) if x is not None]
     moved = [x for x in sides if (amount > x.bound) == (x.side == "max")]
     return f"{name} {SIGNS[moved[0].side]} {_enough(amount, moved[0])}" if len(moved) == 1 else ""
