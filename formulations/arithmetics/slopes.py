@@ -235,7 +235,9 @@ def _step(value: Interval, centre: Interval, *of: Slope) -> Slope:
     sure = value.lo >= value.hi
     slope = Interval(np.where(sure, 0.0, -np.inf), np.where(sure, 0.0, np.inf))
     pairs = zip(*(x.slopes for x in of), strict=True)
-    return Slope(value, centre, tuple(ZERO if all(s is ZERO for s in k) else slope for k in pairs), of[0].reach)
+    return Slope(
+        value, centre, tuple(ZERO if all(s is ZERO for s in k) else slope for k in pairs), of[0].reach
+    )
 
 
 @arithmetic.pick.register(Slope)
