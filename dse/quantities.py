@@ -319,23 +319,9 @@ def registry() -> Any:
 _SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
 # the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
 _LEAST, _MOST = -4, 6
-# half a word is no mword
+# half a word is no mword, nor half a dollar 500 mUSD
 _COUNTS = frozenset(
-    {
-        "flop",
-        "word",
-        "message",
-        "byte",
-        "access",
-        "op",
-        "core",
-        "word/message",
-        "byte/word",
-        "instruction",
-        "cycle",
-        # nor is there half a mUSD
-        "USD",
-    }
+    "flop word message byte access op core word/message byte/word instruction cycle USD".split()
 )
 # a ratio of counts reads best as it stands
 _UNSCALED = frozenset(
