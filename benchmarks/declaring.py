@@ -84,7 +84,7 @@ LARGE = (
 """Questions that are also asked at so many points that what answers them is compiled."""
 MANY = 250_000
 SECONDS = 4.0
-KEPT = ("alone trial", "alone other", "chunk variable", "audit", "audit point")
+KEPT = ("alone trial", "alone other", "alone design", "chunk variable", "audit", "audit point")
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,9 +319,9 @@ def registry() -> Any:
 _SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
 # the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
 _LEAST, _MOST = -4, 6
-# half a word is no mword
+# half a word is no mword, nor half a dollar 500 mUSD
 _COUNTS = frozenset(
-    {
+    [
         "flop",
         "word",
         "message",
@@ -333,7 +333,8 @@ _COUNTS = frozenset(
         "byte/word",
         "instruction",
         "cycle",
-    }
+        "USD",
+    ]
 )
 # a ratio of counts reads best as it stands
 _UNSCALED = frozenset(
@@ -342,13 +343,17 @@ _UNSCALED = frozenset(
 OF_ELECTRICITY = {"USD/J": (3.6e6, "USD/kWh"), "kg/J": (3.6e9, "g/kWh")}
 """What a joule of electricity costs and emits is shown for a kilowatt-hour."""
 _PREFIXES = "qryzafpnµm kMGTPEZYRQ"
+DAY, YEAR = 86_400.0, 31_557_600.0
+# seconds from which on a time is shown in days, and in years
+LONG, VERY_LONG = 1e5, 1e8
 
 
 def show(value: float, unit: str, digits: int = 6) -> str:
     """Write an SI number for people: ``show(12300, "W")`` is "12.3 kW", flop/J reads as GFLOPS/W.
 
-    A failure rate ("failure/s") is shown in FIT; any other rate keeps its own unit: "5 1/s", "5 kHz".
-    Prefixes go from p to E (none below 1 for counts, none above 1 for seconds); beyond, the number is written
+    A failure rate ("failure/s") is shown in FIT; any other rate keeps its own unit: "5 1/s", "5 kHz". A time from
+    1e5 s on is shown in days, from 1e8 s on in years of 365.25 days.
+    Prefixes go from p to E (none below 1 for counts and money, none above 1 for seconds); beyond, the number is written
     in powers of ten: "3.27884e-28 J/flop".
     What it writes can be read again by ``to_si``, to the digits shown.
     """
@@ -363,6 +368,9 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     if unit in OF_ELECTRICITY:
         factor, name = OF_ELECTRICITY[unit]
         return f"{_plain(value * factor, digits)} {name}"
+    if unit == "s" and long_time(value) != 1.0:
+        name = "day" if long_time(value) == DAY else "yr"
+        return f"{value / long_time(value):.{digits}g} {name}"
     if unit == "kg" or unit.startswith(("kg*", "kg/")):
         # its name has a prefix already
         return f"{value:.{digits}g} {unit}" if abs(value) >= 1 else show(value * 1e3, unit[1:], digits)
@@ -380,6 +388,13 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     prefix = _PREFIXES[step + 10].strip()
     scaled = rounded / 10.0 ** (3 * step * power)
     return f"{scaled:.{digits}g} {prefix}{name}"
+
+
+def long_time(value: float) -> float:
+    """Return the seconds of the unit in which a time is shown: 1, or those of a day or of a year."""
+    if not LONG <= abs(value) < math.inf:
+        return 1.0
+    return DAY if abs(value) < VERY_LONG else YEAR
 
 
 def _plain(value: float, digits: int) -> str:

@@ -18,7 +18,7 @@ from scenarios.question import Question, Search, combinations
 from scenarios.sweep.grids import Grid
 
 TABLE = "work.csv"
-OTHER = "alone other"
+OTHER, MOST_DESIGNS = "alone other", 1e6
 """The row for questions that cannot be formulated with the numbers of their first point."""
 
 
@@ -41,7 +41,20 @@ def alone(question: Question) -> float:
         return seconds("alone trial", (question.search or Search()).trials if question.decide else 1)
     choices = math.prod(len(d.choices) for d in question.decide if d.choices is not None)
     problem = _formulated(next(asked for _, asked in combinations(question)))
-    return seconds(OTHER if problem is None else f"alone {_class(problem)}", choices)
+    if problem is None:
+        return seconds(OTHER, choices)
+    kind = _class(problem)
+    each = seconds("alone design", _designs(problem)) if kind == "list" else 0.0
+    return seconds(f"alone {kind}", choices) + choices * each
+
+
+def _designs(problem: Problem) -> float:
+    """Return how many designs a list has; of more than are tried outright, intervals leave so many at most."""
+    count = 1.0
+    for v in problem.variables:
+        values = v.decision.values
+        count *= len(values) if values is not None else max(v.high - v.low + 1.0, 1.0)
+    return min(count, MOST_DESIGNS)
 
 
 def _class(problem: Problem) -> str:

@@ -91,11 +91,7 @@ def parts(solution: Facts) -> list[Part]:
             ("parameter", f"sensitivity of {solution.objective_name}"),
             _parameters(solution),
         ),
-        Part(
-            _of_choices(solution),
-            ("choice", solution.objective_name or "objective", "ratio to the chosen", "remark"),
-            _choices(solution),
-        ),
+        Part(_of_choices(solution), _heads_of_choices(solution), _choices(solution)),
     ]
     return [part for part in found if part.rows]
 
@@ -225,6 +221,15 @@ def _of_choices(solution: Facts) -> str:
     return "alternatives" + (f" (the {MOST_CHOICES} best; {more} more in --json)" if more > 0 else "")
 
 
+def _heads_of_choices(solution: Facts) -> tuple[str, ...]:
+    """Return the heads of the table of choices: of several decisions their names, no ratio where none has a design."""
+    names = list(solution.alternatives[0].choice) if solution.alternatives else []
+    head = ", ".join(names) if len(names) > 1 else "choice"
+    if all(a.objective is None for a in solution.alternatives):
+        return head, "remark"
+    return head, solution.objective_name or "objective", "ratio to the chosen", "remark"
+
+
 def _choices(solution: Facts) -> tuple[tuple[str, ...], ...]:
     """Return the choices in file order; of many the best, best first."""
     told = solution.alternatives
@@ -238,10 +243,13 @@ def _choices(solution: Facts) -> tuple[tuple[str, ...], ...]:
 def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:
     unit = solution.units.get(solution.objective_name, "")
     reached = "" if told.objective is None else words.value(told.objective, unit)
-    remark = told.status.value + (f": {', '.join(told.conflict)} conflict" if told.conflict else "")
+    remark = told.status.value + words.unless(solution, told.conflict)
     chosen = all(solution.variables.get(n) == c for n, c in told.choice.items())
     beside = "" if chosen else _beside(solution, told.objective)
-    return ", ".join(told.choice.values()), reached, beside, remark + (" (chosen)" if chosen else "")
+    named = ", ".join(told.choice.values())
+    if all(a.objective is None for a in solution.alternatives):
+        return named, remark
+    return named, reached, beside, remark + (" (chosen)" if chosen else "")
 
 
 def _beside(solution: Facts, objective: float | None) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dse.quantities import show
+from dse.quantities import long_time, show
 from results.telling import division
 from results.telling.facts import Status
 from results.telling.limits import base_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from results.telling.facts import Facts, LimitState, NextBest
 
 DIGITS = 6
@@ -140,6 +142,26 @@ def conflict(solution: Facts) -> list[tuple[str, str]]:
     return [(name, _would_do(solution, name, needed)) for name, needed in solution.conflict.items()]
 
 
+def unless(solution: Facts, needed: Mapping[str, float | None]) -> str:
+    """Say of a choice without a design which of its limits would have to be what, each alone; else which conflict."""
+    alone = [_need(solution, name, amount) for name, amount in needed.items() if amount is not None]
+    if alone and len(alone) == len(needed) and all(alone):
+        return f" unless {' or '.join(alone)}"
+    return f": {', '.join(needed)} conflict" if needed else ""
+
+
+def _need(solution: Facts, name: str, amount: float) -> str:
+    """Say what one limit would have to be; nothing where its side is not known."""
+    if name in solution.divisions:
+        return f"{name} holds"
+    state = solution.limits.get(name)
+    if own(solution, name):
+        return f"{name} {_outward(amount, 4, up=True):.4g} times as large"
+    sides = [x for x in (state, solution.limits.get(f"{name}.min")) if x is not None]
+    moved = [x for x in sides if (amount > x.bound) == (x.side == "max")]
+    return f"{name} {SIGNS[moved[0].side]} {_enough(amount, moved[0])}" if len(moved) == 1 else ""
+
+
 def _would_do(solution: Facts, name: str, needed: float | None) -> str:
     state = _asked(solution, name)
     unit = state.unit if state is not None else solution.units.get(name, "")
@@ -201,8 +223,11 @@ def bound(state: LimitState) -> str:
 
 def _enough(needed: float, state: LimitState) -> str:
     """Write a value that would do so that it still does when typed in: rounded to the generous side."""
+    shown_in = long_time(needed) if state.unit == "s" else 1.0
     for digits in range(4, 16):
-        text = value(_outward(needed, digits, up=state.side != "min"), state.unit, digits)
+        text = value(
+            shown_in * _outward(needed / shown_in, digits, up=state.side != "min"), state.unit, digits
+        )
         if text != value(state.bound, state.unit, digits):
             return text
     return value(needed, state.unit, 17)

@@ -199,8 +199,21 @@ def choice(reader: Reader, key: str, value: Any, q: Quantity) -> str | None:
     text = value if isinstance(value, str) else shown(value)
     alone = f'leave it out: beside the other inputs of this question it can only be "{"".join(q.choices)}"'
     right = alone if len(q.choices) == 1 else meant(text, q.choices)
+    named = _text_of(value, q)
+    if named:
+        reader.findings.add(
+            key, f"{shown(value)} is no text, and {q.name} is one", f'write "{named}", in quotes'
+        )
+        return None
     reader.findings.add(key, f"{shown(value)} is no {q.name}", right)
     return None
+
+
+def _text_of(value: Any, q: Quantity) -> str:
+    """Return the name that a number, or true or false, in place of a text stands for; empty where there is none."""
+    if isinstance(value, bool):
+        return next((n for n in (("on", "yes") if value else ("off", "no")) if n in q.choices), "")
+    return f"{value:g}" if isinstance(value, int | float) and f"{value:g}" in q.choices else ""
 
 
 def box(q: Quantity) -> tuple[float, float]:

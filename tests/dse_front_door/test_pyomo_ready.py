@@ -62,6 +62,7 @@ NO_MODEL = {
     "training_bandwidth_for_half_the_energy": LARGER,
     "training_batch_sweep": LARGER,
     "training_best_plan_on_512_h100": STEP,
+    "training_energy_time_cost_front": SEVERAL,
     "training_energy_time_front": SEVERAL,
     "training_heads_do_not_divide": NOTHING,
     "training_least_carbon": STEP,

@@ -207,7 +207,8 @@ def listed_questions(source: dict[str, Any]) -> Iterator[tuple[str, dict[str, An
             at_point = own.get(source["model"], oracle_listed.at_point)
             yield " ".join(map(str, index)), at_point(source, index)
     elif several:
-        first, second = source["objective"]["minimize"]
+        # of three objectives the last plays no part in these points
+        first, second, *_ = source["objective"]["minimize"]
         least = {**source, "objective": {"minimize": first}}
         yield repr(SHARES[0]), least
         best = LISTED[source["model"]].answer(least).objective

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import oracle_reading as reading
 
-FRONTS = ("training_energy_time_front",)
+FRONTS = ("training_energy_time_front", "training_energy_time_cost_front")
 HOW = "every plan, by equations typed again"
 TEXTS = {"gated": "off", "sequence_parallel": "off", "zero": "0", "recomputation": "none"}
 TEXTS |= {"tied": "on", "attention": "separate", "overlap": "off"}
@@ -44,6 +44,7 @@ OWN = (
 GRAMS_PER_KWH = {"world": 481.0, "europe": 300.0}
 DEFINED = {
     "rent_of_cluster": lambda at: at["rent"] * at["devices"] * at["time"],
+    "bill": lambda at: at["rent"] * at["devices"] * at["time"] + at["tariff"] * at["energy"],
     "site_power": lambda at: at["power"] * at["site"],
     "device_power": lambda at: at["machine.constant_power"] + at["machine.usable_power"],
     "within_a_node": lambda at: at["tensor_parallel"] / at["machine.processors_per_node"],
@@ -157,7 +158,14 @@ def tables(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 NEEDED = ("time_per_flop", "time_per_byte", "word_size", "memory_capacity", "core_time_per_word", "time_per_word",
           "constant_power", "usable_power", *MACHINE)  # fmt: skip
-UNITS = {"year": 31557600.0, "day": 86400.0, "h": 3600.0, "USD/h": 1 / 3600.0, "kg": 1.0}
+UNITS = {
+    "year": 31557600.0,
+    "day": 86400.0,
+    "h": 3600.0,
+    "USD/h": 1 / 3600.0,
+    "USD/kWh": 1 / 3.6e6,
+    "kg": 1.0,
+}
 
 
 def number(value: Any, word_size: float | None = None) -> float:

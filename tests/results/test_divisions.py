@@ -8,6 +8,7 @@ import dse
 from dse.models.model import ModelLimit
 from results.telling import division
 from results.telling.division import Division
+from scenarios import ScenarioError
 
 PLAN: dict[str, Any] = {
     "model": "transformer_training",
@@ -78,3 +79,32 @@ def test_only_limits_that_divide_have_numbers() -> None:
     limits = (ModelLimit("a", "", "", ""), ModelLimit("b", "", "", "", divides=("n", "k", "l")))
     assert division.divisions(limits, {"n": 24.0, "k": 2.0, "l": 3.0}) == {"b": Division(24.0, 6.0)}
     assert division.divisions(limits, {"n": "many", "k": 2.0}) == {"b": Division(None, None)}
+
+
+MACHINES = {"values": ["dgx-a100-bf16", "dgx-h100-bf16", "dgx-b200-bf16"]}
+
+
+def test_where_no_choice_has_a_design_the_nearest_is_told_and_each_says_what_it_needs() -> None:
+    """In the order of the file an A100 comes first; a B200 is the fastest."""
+    asked = {n: v for n, v in PLAN.items() if n != "machine"} | {
+        "decide": {"machine": MACHINES, "data_parallel": {"values": [1, 2, 4]}},
+        "objective": {"minimize": "energy"},
+        "limits": {"step_time": {"max": "50 ms"}, "devices": {"max": 64}},
+    }
+    answer = dse.solve(asked)
+    needed = {a.choice["machine"]: a.conflict["step_time"] for a in answer.alternatives}
+    assert (answer.status, min(needed, key=lambda n: needed[n] or 0)) == ("infeasible", "dgx-b200-bf16")
+    assert answer.conflict["step_time"] == needed["dgx-b200-bf16"]
+    text = " ".join(str(answer).split())
+    assert "machine = dgx-b200-bf16 alone, which needs the least change of one limit" in text
+    assert text.count("infeasible unless step_time ≤") == 3
+    for machine, time in needed.items():
+        one = asked | {"machine": machine, "limits": {"step_time": {"max": time}, "devices": {"max": 64}}}
+        decide = {"decide": {"data_parallel": {"values": [1, 2, 4]}}}
+        assert dse.solve(one | decide).status == "optimal"
+
+
+@pytest.mark.parametrize(("given", "said"), [({"zero": 1}, '"1"'), ({"gated": True}, '"on"')])
+def test_a_number_in_place_of_a_name_is_to_be_quoted(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError, match=f"(?s)write {said}, in quotes"):
+        told(**given)

@@ -118,7 +118,7 @@ def test_an_optimum_tells_everything_a_reader_needs(optimal: Solution):
         "machine.energy_per_flop +0.6 %/%",
         "machine.time_per_flop -0.001 %/%",
     ]
-    assert lines_with(optimal, "arm") == ["arm infeasible: time conflict"]
+    assert lines_with(optimal, "arm") == ["arm infeasible unless time ≤ 1 s"]
     assert "jaketown 7.4211 kJ optimal (chosen)" in lines_with(optimal, "jaketown")
 
 
@@ -291,7 +291,7 @@ def test_choices_stand_beside_the_chosen_one(optimal: Solution):
     told = dataclasses.replace(optimal, alternatives=others)
     assert lines_with(told, "choice") == ["choice energy ratio to the chosen remark"]
     assert lines_with(told, "arm") == ["arm 22.2633 kJ 3 times optimal"]
-    assert lines_with(told, "wasp") == ["wasp infeasible: time conflict"]
+    assert lines_with(told, "wasp") == ["wasp infeasible unless time ≤ 1 s"]
 
 
 def test_a_models_own_limit_in_a_conflict_says_what_it_means(infeasible: Solution):
