@@ -30,6 +30,7 @@ PARTS = (
     "fronting",
     "defining",
     "deciding_now",
+    "promising",
     "mattering",
     "deciding_later",
 )
@@ -42,6 +43,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "searching": {"budget": 0.5},
     "defining": {"points": 900},
     "deciding_now": {"counts": (256,)},
+    "promising": {"counts": (50,)},
     "mattering": {"rows": (32,)},
     "deciding_later": {"worlds": 5000},
     "fronting": {"budgets": (0.2,), "points": 20, "side": 20},
@@ -63,14 +65,21 @@ def main() -> None:
         "--quick", action="store_true", help="three rounds and small sweeps, to see that all runs"
     )
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the page, as Markdown")
+    parser.add_argument("--into", type=Path, metavar="FILE", help="put these parts into a page that there is")
     asked = parser.parse_args()
     unknown = set(asked.parts) - set(PARTS)
     if unknown:
         parser.error(f"no part {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
-    _run(tuple(asked.parts) or PARTS, 0.0 if asked.quick else asked.seconds, asked.quick, asked.write)
+    _run(
+        tuple(asked.parts) or PARTS,
+        0.0 if asked.quick else asked.seconds,
+        asked.quick,
+        asked.write,
+        asked.into,
+    )
 
 
-def _run(parts: tuple[str, ...], seconds: float, quick: bool, page: Path | None) -> None:
+def _run(parts: tuple[str, ...], seconds: float, quick: bool, page: Path | None, into: Path | None) -> None:
     from rich.console import Console
 
     from benchmarks import report
@@ -93,6 +102,9 @@ def _run(parts: tuple[str, ...], seconds: float, quick: bool, page: Path | None)
     if page is not None:
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(report.markdown(found, load, spent), encoding="utf-8")
+    if into is not None:
+        text = report.merged(into.read_text(encoding="utf-8"), found, load, spent)
+        into.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

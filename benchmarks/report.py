@@ -32,6 +32,7 @@ PACKAGES = (
     "moocore",
     "dask",
     "xarray",
+    "SALib",
 )
 INTRODUCTION = """\
 # Benchmarks
@@ -110,12 +111,27 @@ def markdown(parts: dict[str, list[Result]], load: str, seconds: float) -> str:
     lines = [INTRODUCTION]
     lines += [f"Run on {today()}; {machine()}; {load}; {seconds:.0f} s in all.", "", f"{versions()}.", ""]
     for title, results in parts.items():
-        lines += [f"## {title}", ""]
-        for result in results:
-            lines += [f"### {result.bench.name}", "", *_table(result), ""]
-            if result.bench.remark:
-                lines += [result.bench.remark(result), ""]
+        lines += [f"## {title}", "", *_tables(results)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def merged(page: str, parts: dict[str, list[Result]], load: str, seconds: float) -> str:
+    """Return a page with these parts in place of its own, or behind them; each says that it was run apart."""
+    about = (
+        f"Run apart from the rest on {today()}; {machine()}; {load}; {seconds:.0f} s in all; {versions()}."
+    )
+    first, *others = page.rstrip().split("\n## ")
+    sections = {other.partition("\n")[0]: other for other in others}
+    for title, results in parts.items():
+        sections[title] = "\n".join([title, "", about, "", *_tables(results)]).rstrip() + "\n"
+    return "\n## ".join([first, *(f"{text.rstrip()}\n" for text in sections.values())]).rstrip() + "\n"
+
+
+def _tables(results: list[Result]) -> Iterator[str]:
+    for result in results:
+        yield from (f"### {result.bench.name}", "", *_table(result), "")
+        if result.bench.remark:
+            yield from (result.bench.remark(result), "")
 
 
 def _table(result: Result) -> Iterator[str]:

@@ -26,8 +26,21 @@ def percent(value: float, digits: int = 3) -> str:
 
 
 def between(estimate: Estimate, digits: int = 3) -> str:
-    """Write the interval of a share: 91.4 to 94.6 %."""
-    return f"{100 * estimate.low:.{digits}g} to {100 * estimate.high:.{digits}g} %"
+    """Write the interval of a share: 91.4 to 94.6 %; of few worlds an end may not be known."""
+    low, high = (f"{100 * end:.{digits}g} %" for end in estimate.interval)
+    return (
+        _open(estimate.low, estimate.high, low, high)
+        or f"{100 * estimate.low:.{digits}g} to {100 * estimate.high:.{digits}g} %"
+    )
+
+
+def _open(low: float, high: float, first: str, last: str) -> str:
+    """Write an interval of which an end is infinite; empty of any other."""
+    if not (math.isinf(low) or math.isinf(high)):
+        return ""
+    if math.isinf(low) and math.isinf(high):
+        return "too few worlds to say"
+    return f"at least {first}" if math.isinf(high) else f"at most {last}"
 
 
 def sentences(found: Worlds) -> list[str]:
@@ -80,6 +93,8 @@ def _text(value: float, unit: str) -> str:
 
 def _range(low: float, high: float, unit: str) -> str:
     first, last = _text(low, unit), _text(high, unit)
+    if told := _open(low, high, first, last):
+        return told
     if first == last:
         return first
     (a, _, of), (b, _, to) = first.partition(" "), last.partition(" ")

@@ -545,3 +545,18 @@ def test_a_fit_writes_what_an_uncertain_question_reads(tmp_path: Any) -> None:
     assert drawn == pytest.approx(
         pairs[frozenset(("machine.energy_per_byte", "machine.constant_power"))], abs=0.05
     )
+
+
+def test_a_cell_that_is_no_number_is_one_mistake(tmp_path: Any) -> None:
+    """It is not told a second time as a number outside the domain."""
+    (tmp_path / "t.csv").write_text("n\n1e6\nmany\n")
+    file = tmp_path / "asked.toml"
+    file.write_text(
+        'model = "nbody"\nmachine = "jaketown"\n[given]\nbodies = 1e6\nflops_per_pair = 20\n'
+        '[decide]\nprocessors = { max = 64 }\nmemory = {}\n[objective]\nminimize = "energy"\n'
+        '[uncertain]\nbodies = { table = "t.csv", column = "n" }\n'
+    )
+    with pytest.raises(scenarios.ScenarioError) as told:
+        scenarios.grid(scenarios.load(file))
+    (problem,) = told.value.problems
+    assert problem.wrong == 't.csv line 3: "many" is no finite number'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import dse
 from dse.cli import main
 from dse.reporting import reports
 from results import page, plot
+from results.uncertainty import worlds_text
+from results.uncertainty.fresh import Estimate
 
 MACHINE = {
     "time_per_flop": "1 ps/flop",
@@ -121,3 +124,14 @@ def test_a_front_shows_fresh_samples_with_intervals():
     assert told.startswith(
         "Least mean (mean of price) and least tail (mean of the worst 10 % of price) of roofline"
     )
+
+
+def test_an_end_that_few_worlds_do_not_tell_is_not_written_as_infinite():
+    few = dse.uncertainty(
+        {**LATER, "uncertain": {**LATER["uncertain"], "sampling": {"samples": 16}}}, progress=False
+    )
+    assert "inf " not in str(few)
+    assert "at least" in str(few)
+    assert worlds_text.between(Estimate(0.2, -math.inf, 0.3)) == "at most 30 %"
+    assert worlds_text.between(Estimate(0.2, -math.inf, math.inf)) == "too few worlds to say"
+    assert worlds_text.between(Estimate(0.2, 0.1, 0.3)) == "10 to 30 %"

@@ -1,12 +1,15 @@
 """Repeated studies of a known truth, each a question that is answered: what is stated is right as often as it says.
 
-Each study draws its samples with a seed of its own. Two questions are asked:
+Each study draws its samples with a seed of its own. Three questions are asked:
 
 - the least a + b with u <= a and v <= b together with probability 0.95, u and v uniform, 500 samples, 99 % confidence:
   the design holds in the world with probability F(a) F(b);
-- the least mean of w (a + 1/a), w lognormal: at the design found the objective is lognormal.
+- the least mean of w (a + 1/a), w lognormal: at the design found the objective is lognormal;
+- the least r x + f / x + y in each world, x either 1 or 2 and y at least n and 0.3, with r, f and n uniform: x = 1 wins
+  where f <= 2 r, the limit of n binds where n >= 0.3, and y = 0.5, which is best nominally, is too small where n > 0.5.
 
 ``PYTHONPATH=. python tests/uncertainty/test_studies.py`` repeats each 1000 times (some minutes); the suite fewer times.
+``… test_studies.py 1000 shares`` repeats the last one only.
 """
 
 from __future__ import annotations
@@ -65,6 +68,41 @@ def lognormal_goal(seed: int) -> dict[str, Any]:
     }
 
 
+def in_each_world(seed: int) -> dict[str, Any]:
+    """Return the question of the best x and y in each world."""
+    number = {"uniform": [1e-6, 1.0]}
+    return {
+        **ANY,
+        "given": {**ANY["given"], "rise": 0.5, "fall": 0.5, "need": 0.5},
+        "decide": {"xx": {"values": [1, 2]}, "yy": {"min": 0.3, "max": 2}},
+        "define": {"price": "rise * xx + fall / xx + yy", "short": "need / yy"},
+        "objective": {"minimize": "price"},
+        "limits": {"short": {"max": 1}},
+        "uncertain": {
+            **dict.fromkeys(("rise", "fall", "need"), number),
+            "sampling": {"samples": 48, "method": "random", "seed": seed},
+        },
+    }
+
+
+def shares(seeds: range) -> dict[str, tuple[int, int]]:
+    """Return how often the intervals of shares of worlds held the truth, of how many studies."""
+    right: Counter[str] = Counter()
+    for seed in seeds:
+        found = dse.uncertainty(in_each_world(seed), progress=False, workers=1)
+        first = next(s for s in found.winners["xx"] if s.name == "1")
+        binding = next(s for s in found.binding if s.name == "short")
+        assert found.broken is not None
+        for name, told, true in (
+            ("share that wins", first.estimate, 0.75),
+            ("share that binds", binding.estimate, 0.7),
+            ("share that breaks", found.broken.estimate, 0.5),
+            ("share without any", found.none.estimate, 0.0),
+        ):
+            right[name] += told.low <= true <= told.high
+    return {name: (hits, len(seeds)) for name, hits in right.items()}
+
+
 def answered(asked: dict[str, Any]) -> tuple[Solution, Fresh]:
     """Answer one study."""
     found = decide_now.answer_now(scenarios.grid(dse.Scenario(**asked)).question(()))
@@ -98,7 +136,7 @@ def studies(promises: range, goals: range) -> dict[str, tuple[int, int]]:
 
 
 def test_what_is_stated_is_right_about_as_often_as_it_says() -> None:
-    for name, (hits, of) in studies(range(8), range(8)).items():
+    for name, (hits, of) in (studies(range(8), range(8)) | shares(range(4))).items():
         # as many wrong ones come about in less than one of 10 000 sets of seeds
         sure = 0.99 if name == "probability kept" else 0.93
         assert binom.cdf(hits, of, sure) > 1e-4, name
@@ -119,5 +157,6 @@ def test_a_promise_of_the_samples_alone_is_not_kept_in_the_world() -> None:
 if __name__ == "__main__":
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     with np.errstate(all="ignore"):
-        for name, (hits, of) in studies(range(times), range(times)).items():
+        found = {} if sys.argv[2:] == ["shares"] else studies(range(times), range(times))
+        for name, (hits, of) in (found | shares(range(times))).items():
             print(f"{name:18} right in {hits} of {of} studies, {100 * hits / of:.1f} %")
