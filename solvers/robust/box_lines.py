@@ -342,7 +342,9 @@ def least(goal: Line, lines: Sequence[Line], low: Array, high: Array) -> Array:
     a, c = np.stack([x.slope for x in lines]), np.stack([x.cut for x in lines])
     asks = (c > NOTHING).any(1)
     a, c = a[asks], c[asks]
-    for r in range(1, min(len(low), MOST_ACTIVE, len(a)) + 1):
+    # of many variables triples of lines are too many
+    active = MOST_ACTIVE if len(low) <= MOST_ACTIVE else MOST_ACTIVE - 1
+    for r in range(1, min(len(low), active, len(a)) + 1):
         some = np.array(list(itertools.combinations(range(len(a)), r)))
         for v in itertools.combinations(range(len(low)), r):
             # multipliers that leave no slope along these variables

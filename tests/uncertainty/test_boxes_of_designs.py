@@ -12,6 +12,7 @@ import pytest
 
 import dse
 from dse import machines
+from dse.models.arithmetic import CannotTake
 from formulations.uncertainty.measures import MEAN, Quantile
 from formulations.uncertainty.worlds import of_values
 from scenarios.question import Objective
@@ -232,3 +233,22 @@ def test_the_bound_by_hindsight_of_power_caps_is_that_of_every_world_by_itself()
     one = robust_boxes.minimise(Wanted(worlds, MEAN)).outcome
     assert one.bound is not None
     assert one.bound >= found.bound
+
+
+def test_what_nothing_here_decides_is_said_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An equation that boxes cannot take: the message names the limit, what is decided and what would be possible."""
+
+    def refuses(*_: Any) -> None:
+        raise CannotTake("a table between its rows")
+
+    monkeypatch.setattr(robust_boxes, "minimise", refuses)
+    few = {**POWER["uncertain"], "sampling": {"samples": 100}}
+    limit = {"max": "40 kW", "probability": 0.9, "confidence": 0}
+    found = dse.solve({**POWER, "uncertain": few, "limits": {"power": limit}})
+    assert found.status == "error"
+    assert found.message.startswith(
+        "limits.power with a probability, decided now over processors, memory, is not treated"
+    )
+    assert "a table between its rows" in found.message
+    assert "possible are whole numbers or listed values" in found.message
+    assert "NotPosynomial" not in found.message
