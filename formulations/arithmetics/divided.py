@@ -113,7 +113,14 @@ def divided(spread: Spread, region: Region) -> Divided | None:
     if first is None:
         return None
     shape = tuple(s.stop - s.start for s in region)
-    question = flat(batch.asked(spread, region), shape)
+    return of_arrays(first, flat(batch.asked(spread, region), shape), math.prod(shape))
+
+
+def of_arrays(first: Problem, question: Question, count: int) -> Divided | None:
+    """Run the model's arithmetic once for ``count`` points; None where a point has another structure than ``first``.
+
+    ``question``: with numbers, or arrays (count,).
+    """
     try:
         goal, rows = symbolic(question, 0)
     except NotPosynomial:
@@ -122,7 +129,7 @@ def divided(spread: Spread, region: Region) -> Divided | None:
         return None
     variables = tuple(replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True))
     problem = Problem(question, first.kind, variables, goal, rows)
-    return _divided(problem, goal, rows, math.prod(shape))
+    return _divided(problem, goal, rows, count)
 
 
 def _divided(problem: Problem, goal: Goal, rows: Sequence[Row], count: int) -> Divided | None:

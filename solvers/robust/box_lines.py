@@ -20,6 +20,7 @@ multipliers are taken from the corners of the dual, any of which is a proof.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,6 +41,8 @@ from solvers.promises.chance import Chance
 Array = NDArray[np.float64]
 NOTHING = -1e9
 """A line that asks for nothing."""
+MOST_ACTIVE = 3
+"""Lines that hold a bound up together, at most."""
 ROOM = float(np.log1p(HOLDS))
 
 
@@ -337,20 +340,29 @@ def least(goal: Line, lines: Sequence[Line], low: Array, high: Array) -> Array:
     if not lines:
         return best
     a, c = np.stack([x.slope for x in lines]), np.stack([x.cut for x in lines])
-    k = len(low)
-    with np.errstate(all="ignore"):
-        one = -goal.slope / a
-        one = np.where(np.isfinite(one) & (one > 0), one, 0.0)
-        for v in range(k):
-            best = np.maximum(best, dual(goal.slope + one[:, v, None] * a, goal.cut + one[:, v] * c).max(0))
-        i, j = np.triu_indices(len(lines), 1)
-        for v in range(k):
-            for u in range(v + 1, k):
-                det = a[i, v] * a[j, u] - a[j, v] * a[i, u]
-                p = (-goal.slope[v] * a[j, u] + goal.slope[u] * a[j, v]) / det
-                q = (-goal.slope[u] * a[i, v] + goal.slope[v] * a[i, u]) / det
-                fine = np.isfinite(p) & np.isfinite(q) & (p > 0) & (q > 0)
-                p, q = np.where(fine, p, 0.0), np.where(fine, q, 0.0)
-                slope = goal.slope + p[:, None] * a[i] + q[:, None] * a[j]
-                best = np.maximum(best, dual(slope, goal.cut + p * c[i] + q * c[j]).max(0, initial=-np.inf))
+    asks = (c > NOTHING).any(1)
+    a, c = a[asks], c[asks]
+    # of many variables triples of lines are too many
+    active = MOST_ACTIVE if len(low) <= MOST_ACTIVE else MOST_ACTIVE - 1
+    for r in range(1, min(len(low), active, len(a)) + 1):
+        some = np.array(list(itertools.combinations(range(len(a)), r)))
+        for v in itertools.combinations(range(len(low)), r):
+            # multipliers that leave no slope along these variables
+            by = _cramer(a[some][:, :, list(v)].transpose(0, 3, 2, 1), -goal.slope[list(v)].T)
+            slope = goal.slope + (by[:, :, None] * a[some]).sum(1)
+            best = np.maximum(best, dual(slope, goal.cut + (by * c[some]).sum(1)).max(0))
     return best
+
+
+def _cramer(a: Array, b: Array) -> Array:
+    """Solutions (P, r, B) of small systems a (P, B, r, r), b (B, r), by determinants; 0 where not all are positive."""
+    found = []
+    with np.errstate(all="ignore"):
+        whole = np.linalg.det(a)
+        for j in range(a.shape[-1]):
+            part = a.copy()
+            part[..., j] = b
+            found.append(np.linalg.det(part) / whole)
+    by = np.stack(found, axis=1)
+    fine = (np.isfinite(by) & (by > 0)).all(1, keepdims=True)
+    return np.where(fine, by, 0.0)
