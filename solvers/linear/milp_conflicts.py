@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from formulations.program import Program, branches
+from formulations.program import Program
+from formulations.program_branches import branches
 from solvers.explaining.conflicts import (
     CONFLICT,
     MET,
