@@ -151,7 +151,7 @@ def test_failed_points_are_solved_again_when_asked(
 ):
     monkeypatch.setattr(batched, "chosen", lambda grid: batched.Choice())
     monkeypatch.setattr(chunk_work.series, "FEWEST", 10**9)
-    whole, asked = chunk_work.answer, grid_file(8)
+    whole, asked = lines.answer, grid_file(8)
     count = iter(range(1000))
 
     def failing(question: Any, **options: Any) -> Any:
