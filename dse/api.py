@@ -406,8 +406,8 @@ def diff(
 
     Each is an object, or a path: of a scenario, a .json file that ``dse solve --json`` printed, a store, a .zarr or a
     .nc file. Scenarios are compared by what they mean, numbers in SI units, not by their text; time taken and titles
-    make no difference. ``tolerance``: numbers this close are the same, relative; of gaps, elasticities and room as
-    such. ``ignore``: sections to leave out, of question, grid, statuses, answer, values, provenance.
+    make no difference. ``tolerance``: numbers this close are the same, relative; for gaps, elasticities and slack
+    absolute. ``ignore``: sections to leave out, of question, grid, statuses, answer, values, provenance.
 
     Raises ScenarioError, and StoreError where something cannot be read or two are not of one kind.
     """

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from formulations.arithmetics.maxima import Pair, joined
 from formulations.arithmetics.posynomial import Key, Posynomial, Ratio
 
-SAME = 1e-9
+CANCELLED = 1e-9
 MOST = 16
 TERMS = 3
 
@@ -59,7 +59,7 @@ def _put(p: Posynomial, group: Posynomial, bound: Posynomial) -> Posynomial | No
         if set(inside) <= set(p.terms):
             share = min(p.terms[k] / c for k, c in inside.items())
             rest = {k: c - share * inside.get(k, 0.0) for k, c in p.terms.items()}
-            left: dict[Key, float] = {k: c for k, c in rest.items() if c > SAME * p.terms[k]}
+            left: dict[Key, float] = {k: c for k, c in rest.items() if c > CANCELLED * p.terms[k]}
             scaled = Posynomial({k: c * share for k, c in (factor * bound).terms.items()})
             return Posynomial(left) + scaled
     return None

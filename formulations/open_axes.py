@@ -21,7 +21,7 @@ from scenarios.question import combinations
 from scenarios.sweep.axes import Target
 from scenarios.sweep.grids import Grid
 
-SAME = 1e-9
+EQUAL_ROWS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str, Slop
             here, first = (found[i].read(float(grid.axes[i].values[n])) for n in (k, 0))
             told += (here - first) * found[i].rows
         size = np.abs(there.rows).max(axis=1, keepdims=True, initial=0.0)
-        if (np.abs(told - there.rows) > SAME * np.maximum(size, 1e-300)).any():
+        if (np.abs(told - there.rows) > EQUAL_ROWS * np.maximum(size, 1e-300)).any():
             raise NotPosynomial("coefficients of the program do not follow it along straight lines")
     return {grid.axes[i].name: slope for i, slope in found.items()}
 

@@ -8,7 +8,6 @@ must let one of its arguments be the largest, in turn.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -195,8 +194,8 @@ class _Builder:
         return Program(
             self.question,
             self.columns,
-            _packed(self.low),
-            _packed(self.high),
+            many.packed(self.low),
+            many.packed(self.high),
             self.integer,
             tuple(r[0] for r in self.rows),
             self._matrix([r[1] for r in self.rows]),
@@ -393,24 +392,3 @@ def _tighten(a: Array, used: NDArray[np.intp], low: Array, high: Array, integer:
         if a[i] > 0:
             end = -(total - own) / a[i]
             high[i] = min(high[i], math.floor(end + 1e-9) if integer[i] else end)
-
-
-def _packed(numbers: list[Any]) -> Array:
-    """An array of numbers; of many points the first dimension is theirs."""
-    if not any(isinstance(c, Many) for c in numbers):
-        return np.array(numbers, dtype=float)
-    return np.stack(np.broadcast_arrays(*(many.plain(c) for c in numbers)), axis=-1)
-
-
-def branches(p: Program) -> Iterator[Array]:
-    """Rows to add, one set for each way of choosing the largest argument of every exact maximum."""
-    for choice in itertools.product(*(range(a.shape[-2]) for _, a in p.exact)):
-        rows = [-arguments[..., k, :] for (_, arguments), k in zip(p.exact, choice, strict=True)]
-        for row, (place, _) in zip(rows, p.exact, strict=True):
-            row[..., place] += 1.0
-        yield np.stack(np.broadcast_arrays(*rows), axis=-2) if rows else np.zeros((0, len(p.columns) + 1))
-
-
-def branch_count(p: Program) -> int:
-    """How many sets of rows ``branches`` yields."""
-    return math.prod(a.shape[-2] for _, a in p.exact)

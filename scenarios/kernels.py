@@ -12,6 +12,7 @@ from dse import models, workloads
 from dse.models.described.fitted import fit_of
 from dse.models.described.plugins import PluginError
 from dse.models.model import Model
+from dse.models.shared import kernel_quantities, power_held
 from dse.models.shared import kernels as composing
 from dse.models.shared.kernels import Kernel
 from dse.names import UnknownName
@@ -26,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORDS = frozenset({"machine", *Shape.model_fields, HALVINGS.name, STRETCH.name})
 _SIDE = re.compile(r"\.(min|max|max_halvings)")
 MOST = 100
-_UNITS = {q.name: q.unit for q in composing.WHOLE}
+_UNITS = {q.name: q.unit for q in kernel_quantities.WHOLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def _named(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
 
 def _names(entries: Sequence[KernelEntry], read: Sequence[Model], findings: Findings) -> None:
     """Note kernels without a name, or with one that cannot be told from another."""
-    taken = _WORDS | {q.name for q in composing.WHOLE} | {q.name for m in read for q in m.inputs}
+    taken = _WORDS | {q.name for q in kernel_quantities.WHOLE} | {q.name for m in read for q in m.inputs}
     times = Counter(e.name for e in entries)
     for i, name in enumerate(e.name for e in entries):
         key = f"kernels[{i}].name"
@@ -157,11 +158,11 @@ def _given(shape: Shape, read: Sequence[Model], findings: Findings) -> dict[str,
         found |= {f"{name}.{k}": v for k, v in value.items()} if nested else {name: value}
     for i, (entry, model) in enumerate(zip(shape.kernels, read, strict=True)):
         own = {n: (f"kernels[{i}].given.{n}", v) for n, v in _own(entry, model, i, findings).items()}
-        own[composing.REPEAT.name] = (f"kernels[{i}].repeat", entry.repeat)
+        own[kernel_quantities.REPEAT.name] = (f"kernels[{i}].repeat", entry.repeat)
         for name, (key, value) in own.items():
             flat = f"{entry.name}.{name}"
             elsewhere = flat in found or flat in shape.decide
-            if name == composing.REPEAT.name and elsewhere and "repeat" not in entry.model_fields_set:
+            if name == kernel_quantities.REPEAT.name and elsewhere and "repeat" not in entry.model_fields_set:
                 continue
             if flat in found:
                 findings.add(key, f"{flat} stands there twice", "keep one of the two")
@@ -242,9 +243,9 @@ def _ways(shape: Shape, kernels: Sequence[Kernel], findings: Findings) -> None:
             wrong = "several kernels leave no time idle between them"
             right = 'write idle = "on" if processors that a kernel does not use leak, or leave it out'
             findings.add("idle", wrong, right)
-    elif shape.idle == "on" and not any(composing.leaks(k.model) for k in kernels):
+    elif shape.idle == "on" and not any(power_held.leaks(k.model) for k in kernels):
         findings.add("idle", "none of these kernels has processors that leak", "leave it out")
-    untold = [k.model.name for k in kernels if not composing.energy_terms(k.model)]
+    untold = [k.model.name for k in kernels if not power_held.energy_terms(k.model)]
     # times alone overlap without them
     timed = "energy" in composing.untold(kernels) and len(untold) == len(kernels)
     for key, asked in (("overlap", shape.overlap and not timed), ("idle", shape.idle == "on")):
@@ -256,7 +257,7 @@ def _ways(shape: Shape, kernels: Sequence[Kernel], findings: Findings) -> None:
 def _of_whole(shape: Shape, kernels: Sequence[Kernel], findings: Findings, *, swept: bool) -> None:
     """Note metrics asked of the whole that only its kernels have, or not all of them."""
     untold = composing.untold(kernels)
-    whole = [q.name for q in composing.WHOLE if q.name not in untold]
+    whole = [q.name for q in kernel_quantities.WHOLE if q.name not in untold]
     inputs = {q.name for k in kernels for q in k.model.inputs}
     for key, name in _said(shape, {}, swept=swept):
         having = [k.name for k in kernels if name in {q.name for q in k.model.metrics}]

@@ -294,7 +294,7 @@ def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> Non
     metavar="FOLDER",
     help="Where pictures and tables go (default: reproduce-PAPER); of all papers, FOLDER/PAPER.",
 )
-@click.option("--rows", is_flag=True, help="Print every row, not only how many of each part came out how.")
+@click.option("--rows", is_flag=True, help="Print every row, not only the number of rows by verdict.")
 @AS_JSON
 def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) -> int:
     """Set a paper's results beside our own.

@@ -25,7 +25,7 @@ SECTIONS = ("question", "grid", "statuses", "answer", "values", "provenance")
     type=click.FloatRange(0),
     default=1e-9,
     show_default=True,
-    help="Numbers this close are the same: relative; of gaps, elasticities and room as such.",
+    help="Numbers this close are the same: relative; for gaps, elasticities and slack absolute.",
 )
 @click.option(
     "--ignore",
@@ -39,7 +39,7 @@ def diff(first: str, second: str, tolerance: float, ignore: tuple[str, ...], as_
 
     A and B are both scenarios (files, or names of ready ones), both answers that `dse solve --json` printed into .json
     files, or both datasets (sweep stores, .zarr, .nc). Scenarios are compared by what they mean, numbers in SI units,
-    not by their text. How long something took and what it is titled makes no difference.
+    not by their text. Run times and titles are ignored.
 
     Exit code 0: nothing differs; 1: something does; 2: they cannot be compared.
     """

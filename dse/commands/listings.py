@@ -206,7 +206,7 @@ def _decided_now(goal: object, limits: object) -> bool:
 @click.option("--force", is_flag=True, help="Replace the file if there is one.")
 @click.option("--like", metavar="NAME", help="Of a machine: start from this one's values.")
 def new(model: str, output: str | None, force: bool, like: str | None) -> int:
-    """Print a scenario for MODEL to start from, or with "machine" in its place a machine file; -o writes it."""
+    """Print a scenario for MODEL to start from, or a machine file (`dse new machine`); -o writes it to a file."""
     from dse.machines.starters import starter
     from scenarios import template
 

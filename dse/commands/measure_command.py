@@ -63,8 +63,8 @@ def measure(
 ) -> int:
     """Measure this machine: flops, bytes and accesses a second, and energies where they can be read.
 
-    Every repetition is kept in a file of runs. A machine that is too noisy is not called measured (exit code 3): the
-    runs are kept, and no machine file is written without --force.
+    Every repetition is kept in a file of runs. Where the machine is too noisy, the runs
+    are kept and the exit code is 3; a machine file is then written with --force only.
     """
     if output and Path(output).suffix != ".toml":
         raise click.UsageError(

@@ -97,10 +97,10 @@ def _show_verdict(verdict: Verdict) -> None:
 
 def audit_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
     """Return what the audit of a sweep found, and how long it took apart from the sweep."""
-    import results.stores.store
     from dse.sweeping.targets import AUDIT_NOTE, audited
+    from results.stores import remarks
 
-    return audited(dataset) | results.stores.store.remarked(store, AUDIT_NOTE)
+    return audited(dataset) | remarks.remarked(store, AUDIT_NOTE)
 
 
 def show_audit(told: dict[str, Any]) -> None:

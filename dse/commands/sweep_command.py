@@ -90,8 +90,8 @@ def sweep(
     """Answer a question at every point of its grid.
 
     Interrupt it at will: the same command continues where it stopped. STORE is a folder, or an address such as
-    s3://bucket/study.zarr. `dse sweep -o STORE --summary` tells of a store as it is. With --solver every point is built
-    and solved through Pyomo, which is slow; it is optimal only where our own bound confirms it.
+    s3://bucket/study.zarr. `dse sweep -o STORE --summary` describes an existing store. With --solver every point is
+    built and solved through Pyomo, which is slow; it is optimal only where our own bound confirms it.
     """
     from dse import api
 
@@ -279,7 +279,10 @@ def _show_store(store: str) -> None:
 @click.command()
 @SCENARIO
 @click.option(
-    "-o", "--output", metavar="STORE", help="Zarr store to fill, or to continue; else only ranges are told."
+    "-o",
+    "--output",
+    metavar="STORE",
+    help="Zarr store to fill, or to continue; without it only ranges are printed.",
 )
 @MACHINE
 @METRICS

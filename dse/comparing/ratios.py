@@ -15,6 +15,7 @@ from results import dataset as datasets
 from results.export import answer_files
 from results.side_by_side import baselines
 from results.side_by_side.comparison import ANSWERED
+from results.stores import remarks
 from results.stores.trouble import StoreError
 from scenarios.questions import question
 from solvers.answer import answer
@@ -47,7 +48,7 @@ class Baseline:
         told = baselines.record(dataset, self.answer, self.label, self.text)
         if store is None:
             return baselines.attached(dataset.assign_attrs({baselines.ATTRIBUTE: told}))
-        results.stores.store.annotate(results.stores.storage.absolute(store), {baselines.ATTRIBUTE: told})
+        remarks.annotate(results.stores.storage.absolute(store), {baselines.ATTRIBUTE: told})
         return results.stores.store.open(results.stores.storage.absolute(store))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 POINTS = 20
 PROBES_PER_POINT = 6
-SAME = 1e-6
+COINCIDENT = 1e-6
 # of designs that do not change continuously: how often in a row the half of a box may be empty before its nearest
 # neighbour is asked for
 MISSES = 2
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     b: float
     design: Any
 
-    def same(self, other: Place, within: float = SAME) -> bool:
+    def same(self, other: Place, within: float = COINCIDENT) -> bool:
         """Whether two designs are one point of the front."""
         return abs(self.a - other.a) <= within and abs(self.b - other.b) <= within
 
@@ -84,7 +84,7 @@ class Enclosure:
     """
 
     def __init__(
-        self, first: Place, last: Place, probes: Probes, *, discrete: bool = False, same: float = SAME
+        self, first: Place, last: Place, probes: Probes, *, discrete: bool = False, same: float = COINCIDENT
     ) -> None:
         self._ask = probes
         self.discrete, self._near = discrete, same
@@ -182,7 +182,7 @@ def spread(places: list[Place], count: int) -> list[tuple[int, float]]:
     ]
 
 
-def efficient(places: Iterable[Place], same: float = SAME) -> list[Place]:
+def efficient(places: Iterable[Place], same: float = COINCIDENT) -> list[Place]:
     """Return the designs that no other one betters, without repetitions, by rising a."""
     kept: list[Place] = []
     for place in sorted(places, key=lambda p: (p.a, p.b)):

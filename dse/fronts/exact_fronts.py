@@ -21,7 +21,7 @@ BENT = 24
 """Parts of a segment that is straight in a reciprocal, so that it looks bent where it is."""
 LEVELS = 8
 """Between two neighbours of a front that may not be complete: at how many levels what is proved is asked for."""
-SAME = 1e-9
+COINCIDENT_EXACTLY = 1e-9
 """Designs nearer than this share of the front in both objectives are one: as near as HiGHS can tell two apart."""
 
 
@@ -106,9 +106,11 @@ def _gaps(search: Search, asked: Probes, most: int, tolerance: float | None) -> 
         # a time may grow without end, and its reciprocal reach 0
         return None
     first, last = place(ends[0]), place(ends[1])
-    if first.same(last, SAME):
+    if first.same(last, COINCIDENT_EXACTLY):
         return asked.front([first.design], complete=True)
-    shape = Enclosure(first, last, lambda every: [probe(*x) for x in every], discrete=True, same=SAME)
+    shape = Enclosure(
+        first, last, lambda every: [probe(*x) for x in every], discrete=True, same=COINCIDENT_EXACTLY
+    )
     fine = (lambda box: narrow(box, scales, tolerance)) if tolerance else (lambda _: False)
     shape.refine(most, PROBES_PER_POINT * most, fine)
     return asked.front([x.design for x in shape.places], complete=shape.complete)

@@ -50,7 +50,7 @@ class _Curve:
 
     def _alone(self, first: Place, last: Place) -> Place | None:
         """The end that is as good as the other one in both objectives, as far as limits hold."""
-        if first.same(last) or min(first.b, last.a) <= enclosure.SAME:
+        if first.same(last) or min(first.b, last.a) <= enclosure.COINCIDENT:
             return first
         far = [
             m.apart(*sorted(m.small(value(g, p.design)) for p in (first, last)))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dse.fronts.enclosure import PROBES_PER_POINT, SAME
+from dse.fronts.enclosure import COINCIDENT, PROBES_PER_POINT
 from dse.fronts.front_search import ANSWERED, Front, Scale, Search, value
 from results.solution import Solution, Status
 
@@ -70,8 +70,8 @@ class _Grid:
     def _known(self, at: Spot) -> bool:
         """Whether an answer says what comes of these limits: stricter ones that it meets, or none at all."""
         for limits, reached in self.asked:
-            if all(x <= y + SAME for x, y in zip(at, limits, strict=True)) and (
-                reached is None or all(y <= x + SAME for x, y in zip(at, reached, strict=True))
+            if all(x <= y + COINCIDENT for x, y in zip(at, limits, strict=True)) and (
+                reached is None or all(y <= x + COINCIDENT for x, y in zip(at, reached, strict=True))
             ):
                 return True
         return False
@@ -113,6 +113,6 @@ def _undominated(found: list[Solution], scales: Sequence[Scale]) -> Iterator[Sol
 
 def _betters(theirs: list[float], mine: list[float], earlier: bool) -> bool:
     """Whether another design is as good in all and better in one, or the same and found earlier."""
-    if any(t > m + SAME for t, m in zip(theirs, mine, strict=True)):
+    if any(t > m + COINCIDENT for t, m in zip(theirs, mine, strict=True)):
         return False
-    return earlier or any(t < m - SAME for t, m in zip(theirs, mine, strict=True))
+    return earlier or any(t < m - COINCIDENT for t, m in zip(theirs, mine, strict=True))

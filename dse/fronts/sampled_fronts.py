@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 MOST = 200
-SAME = 1e-9
+EQUAL_GOALS = 1e-9
 
 
 def find(question: Question, points: int | None) -> Front:
@@ -116,13 +116,13 @@ def _undominated(values: Array) -> list[int]:
     """
     kept: list[int] = []
     for i in np.lexsort(values.T[::-1]):
-        if not (kept and np.any(np.all(values[kept] <= values[i] + SAME * np.abs(values[i]), axis=1))):
+        if not (kept and np.any(np.all(values[kept] <= values[i] + EQUAL_GOALS * np.abs(values[i]), axis=1))):
             kept.append(int(i))
     return [i for i in kept if not _dominated(values[i], values[kept])]
 
 
 def _dominated(mine: Array, others: Array) -> bool:
-    near = SAME * np.abs(mine)
+    near = EQUAL_GOALS * np.abs(mine)
     return bool(np.any(np.all(others <= mine + near, axis=1) & np.any(others < mine - near, axis=1)))
 
 

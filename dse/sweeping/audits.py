@@ -41,7 +41,7 @@ GRACE = 20.0
 START = 60.0
 AGREES = 2e-6
 """Two optima, each within its gap (1e-6 and 1e-7) and its tolerances of limits (1e-8), may differ by so much."""
-SAME = 1e-9
+AUDIT_TOLERANCE = 1e-9
 SOLVER = "SCIP through Pyomo"
 ATTRIBUTE = results.stores.store.AUDIT
 ENDED = "the process that was to answer ended"
@@ -179,7 +179,7 @@ def _evaluated(at: Ready, status: Status, stored: Mapping[str, Any], opinion: Op
         if ours == theirs or (math.isnan(ours) and math.isnan(theirs)):
             continue
         off = abs(ours - theirs) / max(abs(ours), abs(theirs))
-        if not off <= SAME:
+        if not off <= AUDIT_TOLERANCE:
             return f"{variable.name} is {theirs!r} in plain floats, not {ours!r}", off
         largest = max(largest, off)
     if status is not opinion.status:

@@ -6,7 +6,6 @@ one process.
 
 from __future__ import annotations
 
-import itertools
 import math
 import threading
 import time
@@ -29,7 +28,6 @@ from dse.sweeping import news, robust_points
 from dse.sweeping.workers import WorkersLost
 from dse.version import VERSION
 from formulations import handover, over_grid
-from formulations.arithmetics import failures
 from formulations.evaluation import RowKey
 from formulations.over_grid import Spread
 from results.dataset import Arrays, Layout
@@ -38,22 +36,20 @@ from results.stores import grown
 from results.stores.chunks import ChunkIndex
 from results.stores.grown import Before, Places
 from scenarios.kernels import model_names
-from scenarios.question import Search
 from scenarios.sweep.tables import Table
-from solvers import anchors, batched, work
-from solvers.answer import answer
+from solvers import anchors, batched
 from solvers.batched import would_do
 from solvers.geometric import series
 from solvers.linear.program_front import ProgramFront
 
 if TYPE_CHECKING:
     from dse.pyomo_door.pyomo_points import By, Points
+from dse.sweeping.declared import declared, searched
+from dse.sweeping.lines import Line, answered, lines, places
 
 Told = Callable[[int], None]
 """What is called with the number of points of a chunk that are solved so far."""
 FRONTS = 100
-KINDS = 8
-"""Questions along axes of names of which the dearest is taken for what a point costs."""
 LEFT_OVER = "left_over"
 FRONT = "the exact front along a limit"
 TIED = "a limit within a share of an optimum needs that optimum first; with a number in its place it may go at once"
@@ -139,23 +135,23 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     """
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
-        if searched or tied or base.uncertain is not None:
+        if sampled or tied or base.uncertain is not None:
             return None
         return series.front(grid.question(start), key)
 
-    searched = _searched(grid)
+    sampled = searched(grid)
     base = next(iter(grid.bases.values()))
     tied = anchors.has_anchors(base)
     # a black box is run design by design anyway, and so each failure keeps its message
-    apart = RUN if searched or base.model.black_box else TIED if tied else ""
+    apart = RUN if sampled or base.model.black_box else TIED if tied else ""
     choice = batched.Choice(reasons=(apart,)) if apart else batched.chosen(grid)
     path = choice.path
-    method = searched or (METHOD if path is None else path.method)
+    method = sampled or (METHOD if path is None else path.method)
     plan = results.dataset.layout(grid, {"method": method, **robust_points.about(base)})
     if only is not None:
         plan = results.dataset.only(plan, only)
     fronts = lru_cache(maxsize=FRONTS)(front)
-    return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, _declared(grid, choice))
+    return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, declared(grid, choice))
 
 
 def of_scenario(
@@ -176,24 +172,6 @@ def of_scenario(
 def _no_front(_start: tuple[int, ...], _key: RowKey) -> ProgramFront | None:
     """Return that there is no front to look answers up in."""
     return None
-
-
-def _declared(grid: scenarios.Grid, choice: batched.Choice) -> float:
-    """Return what a point costs, in declared seconds: by the way, and by itself as far as that leaves points over."""
-    left = 1.0 if choice.path is None else choice.left
-    named = [1 if a.numeric else n for a, n in zip(grid.axes, grid.shape, strict=True)]
-    kinds = itertools.islice(itertools.product(*map(range, named)), KINDS)
-    alone = max(work.alone(grid.question(place)) for place in kinds) if left else 0.0
-    return (choice.path.work if choice.path is not None else 0.0) + left * alone
-
-
-def _searched(grid: scenarios.Grid) -> str:
-    """Say how a sampler answers every point, where it does; a black box is evaluated where nothing is decided."""
-    base = next(iter(grid.bases.values()))
-    if not base.decide or not (base.search or base.model.black_box):
-        return ""
-    asked = base.search or Search()
-    return f"each point by itself: {asked.trials} trials of Optuna {asked.sampler}, seed {asked.seed}"
 
 
 @lru_cache(maxsize=4)
@@ -300,14 +278,14 @@ def _extended(
     arrays = results.dataset.blank(at.plan, tuple(s.stop - s.start for s in region))
     before.fill(arrays, region)
     alone = 0
-    for places in before.missing(region):
-        some = part(at, [s.start + p for p, s in zip(places, region, strict=True)])
+    for chosen in before.missing(region):
+        some = part(at, [s.start + p for p, s in zip(chosen, region, strict=True)])
         own, left, reasons = _computed(some, over_grid.whole(some.grid), None)
         alone += left
         for reason, count in reasons.reasons.items():
             why.count(reason, count)
         for name, values in own.items():
-            arrays[name][np.ix_(*places)] = values
+            arrays[name][np.ix_(*chosen)] = values
     return arrays, alone
 
 
@@ -335,7 +313,7 @@ def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
     """Solve one point of a grid."""
     with _one_at_a_time:
         at = prepared(study)
-        return _solve(at.grid, place, at.points)
+        return answered(at.grid, place, at.points)
 
 
 def written(
@@ -354,11 +332,6 @@ def written(
         _unwritable[study.run] = problem
         raise
     return Finished(index, note=told)
-
-
-def places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
-    """Go through the points of a block in C order."""
-    return itertools.product(*(range(s.start, s.stop) for s in region))
 
 
 def _at_once(
@@ -390,7 +363,7 @@ def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any,
             told(done)
         done += 1
         place = tuple(s.start + i for s, i in zip(region, where, strict=True))
-        alone = results.dataset.to_arrays(at.plan, [_solve(at.grid, place, at.points)], one)
+        alone = results.dataset.to_arrays(at.plan, [answered(at.grid, place, at.points)], one)
         for name, values in alone.items():
             arrays[name][where] = values[(0,) * left.ndim]
 
@@ -404,41 +377,6 @@ def _point_by_point(at: Ready, region: tuple[slice, ...], told: Told | None) -> 
                 told(len(found))
     shape = [s.stop - s.start for s in region]
     return results.dataset.to_arrays(at.plan, [found[place] for place in places(region)], shape)
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Points of a grid that differ in one limit (``key``; None: a point by itself), and its value at each.
-
-    ``start``: the first point of the whole grid's line, of which other chunks may hold more.
-    """
-
-    places: tuple[tuple[int, ...], ...]
-    key: RowKey | None = None
-    values: tuple[float, ...] = ()
-    start: tuple[int, ...] = ()
-
-
-def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
-    """Cut a block into lines along the longest axis of the grid that changes a limit on a metric, else into points."""
-    long = {
-        c.along: c
-        for c in grid.changes
-        if c.target.kind == "limit"
-        and c.target.side in {"min", "max"}
-        and len(grid.axes[c.along].parts) == 1
-        and len(grid.axes[c.along].values) >= series.FEWEST
-    }
-    if not long:
-        yield from (Line((place,)) for place in places(region))
-        return
-    # by the whole grid: how a point is answered must not depend on how the grid is cut
-    i = max(long, key=lambda k: len(grid.axes[k].values))
-    steps = range(region[i].start, region[i].stop)
-    key = RowKey(long[i].target.name, long[i].target.side)
-    values = tuple(float(long[i].of.values[k]) for k in steps)
-    for start in places((*region[:i], slice(0, 1), *region[i + 1 :])):
-        yield Line(tuple((*start[:i], k, *start[i + 1 :]) for k in steps), key, values, start)
 
 
 def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Solution]]:
@@ -455,16 +393,5 @@ def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Soluti
         quick = told[i] if told is not None else None
         yield (
             place,
-            replace(quick, seconds=seconds) if quick is not None else _solve(at.grid, place, at.points),
+            replace(quick, seconds=seconds) if quick is not None else answered(at.grid, place, at.points),
         )
-
-
-def _solve(grid: scenarios.Grid, place: tuple[int, ...], points: Points | None = None) -> Solution:
-    began = time.perf_counter()
-    question = grid.question(place)
-    try:
-        return answer(question, neighbours=False) if points is None else points.answer(place)
-    except Exception as problem:
-        # one point must not take its chunk down; what is wrong is stored with the point
-        message = failures.in_words(question, problem)
-        return Solution(Status.ERROR, message=message, seconds=time.perf_counter() - began)

@@ -24,13 +24,13 @@ from dse.sweeping.chunk_work import (
     Ready,
     Study,
     itself,
-    places,
     prepared,
     solve_chunk,
     solve_point,
     solved,
     written,
 )
+from dse.sweeping.lines import places
 from dse.sweeping.workers import LocalWorkers, WorkersLost
 from dse.version import VERSION
 from results.solution import Solution, Status

@@ -23,6 +23,7 @@ from dse.version import VERSION
 from formulations import handover
 from results.dataset import STATUS_CODES
 from results.solution import Status
+from results.stores import remarks
 from results.stores.chunks import ChunkIndex
 from scenarios import Scenario
 from scenarios.kernels import model_names
@@ -173,7 +174,7 @@ class Target:
         count = audits.wanted(self.at, audit)
         if audit is None:
             # as many as an earlier run was asked for, so that a repaired store is the one that it was
-            count = max(count, results.stores.store.remarked(self.path, AUDIT_NOTE).get(AGAIN, 0))
+            count = max(count, remarks.remarked(self.path, AUDIT_NOTE).get(AGAIN, 0))
         attributes = results.stores.store.attributes(self.path)
         enough = json.loads(attributes.get(audits.ATTRIBUTE, "{}")).get("solved_again", 0) >= count
         if audits.finished(attributes) and not self._notes and enough:
@@ -181,13 +182,13 @@ class Target:
         notes = list(results.stores.store.notes(self.path, self._all()).values())
         extra, seconds = audits.timed(self.at, study, results.stores.store.open(self.path), count)
         found = self._attributes(notes, extra)
-        results.stores.store.annotate(self.path, found)
+        remarks.annotate(self.path, found)
         spent = {
             "seconds": sum(n.get("check_seconds", 0.0) for n in notes),
             "seconds_solved_again": seconds,
             AGAIN: count,
         }
-        results.stores.store.remark(self.path, AUDIT_NOTE, spent)
+        remarks.remark(self.path, AUDIT_NOTE, spent)
         results.stores.store.tidy(self.path)
         return results.stores.store.open(self.path)
 

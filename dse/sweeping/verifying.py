@@ -18,7 +18,7 @@ import results.stores.identities
 import results.stores.storage
 import results.stores.store
 import scenarios
-from dse.checks import checking
+from dse.checks import checking, parts
 from dse.checks.findings import Findings
 from dse.sweeping import audits, chunk_work, sweeps, targets
 from dse.sweeping.chunk_work import Ready, Study
@@ -272,7 +272,7 @@ def _chunk(
     if "status" in arrays:
         if (arrays["status"] == 0).any():
             verdict.tell(Trouble(index, None, "status", "points of a finished chunk are not computed"))
-        infeasible.look(arrays["status"] == checking.INFEASIBLE, region)
+        infeasible.look(arrays["status"] == parts.INFEASIBLE, region)
 
 
 class _Kept:

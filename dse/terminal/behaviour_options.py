@@ -21,7 +21,7 @@ _DECORATIONS = (
     click.option(
         "--form",
         metavar="FORM",
-        help='posynomial (unless said otherwise), softmax, max, or written out: "a + b * m * n * k".',
+        help='posynomial (default), softmax, max, or written out: "a + b * m * n * k".',
     ),
     click.option(
         "--terms", type=click.IntRange(1, 40), help="How many terms (default: as held-out runs say)."
@@ -33,7 +33,7 @@ _DECORATIONS = (
     click.option(
         "--loss",
         type=click.Choice(["huber", "tukey", "squares", "error"]),
-        help="What is made small (tukey); error: the mean error itself, which draws the model down.",
+        help="Loss function (default: tukey); error: the mean error itself, which biases the model low.",
     ),
     click.option(
         "--coverage",
@@ -45,7 +45,7 @@ _DECORATIONS = (
         "--also",
         multiple=True,
         metavar="FORMULA",
-        help='What follows: "performance [flop/s] = 2 * m * n * k / latency".',
+        help='A derived metric: "performance [flop/s] = 2 * m * n * k / latency".',
     ),
 )
 

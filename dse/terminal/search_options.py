@@ -27,7 +27,7 @@ _OPTIONS = (
     click.option(
         "--compare/--no-compare",
         default=None,
-        help="Whether to say how far the sampler is from a certified method, where there is one (it is said).",
+        help="Whether to say how far the sampler is from a certified method, where there is one (default: yes).",
     ),
 )
 

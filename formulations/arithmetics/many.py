@@ -209,3 +209,10 @@ def _uneven(x: Many) -> Many:
 @arithmetic.pick.register(Many)
 def _pick(which: Many, values: Sequence[Any]) -> Many:
     return Many(arithmetic.pick(which.values, [plain(v) for v in values]))
+
+
+def packed(numbers: list[Any]) -> np.ndarray[Any, Any]:
+    """An array of numbers; of many points the first dimension is theirs."""
+    if not any(isinstance(c, Many) for c in numbers):
+        return np.array(numbers, dtype=float)
+    return np.stack(np.broadcast_arrays(*(plain(c) for c in numbers)), axis=-1)

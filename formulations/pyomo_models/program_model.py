@@ -13,7 +13,8 @@ from pyomo import gdp
 
 from formulations import evaluation
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
-from formulations.program import Array, Program, branch_count, branches
+from formulations.program import Array, Program
+from formulations.program_branches import branch_count, branches
 from formulations.pyomo_models.user_variables import NoModel
 
 # a continuous variable whose coefficients are within these is left in SI

@@ -42,7 +42,7 @@ ABOUT = {
 RENAMED = {"front": "front_kind", "enclosure": "enclosure_proof"}
 KEPT = ("enclosure_", "hypervolume_")
 OWN = frozenset({DOMINATED, "joined", "exchange_rate", "enclosure", "hypervolume", "trial"})
-SAME = 1e-9
+EQUAL_PLACES = 1e-9
 """What rounding leaves between equal objectives, relative."""
 BETTER = 1e-6
 """What one point must better another by, relative: the gap of an optimum."""
@@ -245,7 +245,7 @@ def _between(at: Array, proved: Array, most: list[bool], small: Array) -> Array:
 
 
 def dominated(values: Array, group: Array) -> Array:
-    """Return which points a point of another group betters: as good in all (to SAME), better by BETTER in one.
+    """Return which points a point of another group betters: as good in all (to EQUAL_PLACES), better by BETTER in one.
 
     ``values``: what is to be small, (points, objectives); ``group``: an integer for each point.
     """
@@ -257,7 +257,7 @@ def dominated(values: Array, group: Array) -> Array:
         better = np.zeros_like(pairs)
         for goal in values.T:
             mine, size = goal[part, None], np.abs(goal[part, None])
-            pairs &= goal <= mine + SAME * size
+            pairs &= goal <= mine + EQUAL_PLACES * size
             better |= goal < mine - BETTER * size
         found[part] = (pairs & better).any(axis=1)
     return found

@@ -46,7 +46,6 @@ __all__ = [
     "StoreBusy",
     "StoreDamaged",
     "StoreError",
-    "annotate",
     "attributes",
     "check",
     "chunks_of",
@@ -65,8 +64,6 @@ __all__ = [
     "open",
     "origin",
     "read_chunk",
-    "remark",
-    "remarked",
     "remote",
     "resume",
     "shape",
@@ -351,34 +348,6 @@ def resume(place: Place) -> None:
     with explained(where, "write to"):
         if told[ATTRIBUTES].pop(AUDIT, None) is not None:
             where.put(ROOT, seals.dumped(told))
-
-
-def annotate(place: Place, attributes: Mapping[str, Any]) -> None:
-    """Add attributes (say audit figures) to the dataset of a store, all at once; the same again writes nothing."""
-    where = folder(place)
-    told = roots.root(where)
-    with explained(where, "write to"):
-        if {**told[ATTRIBUTES], **attributes} != told[ATTRIBUTES]:
-            # in an order of their own, so that the file is the same however often it was written
-            before = {name: value for name, value in told[ATTRIBUTES].items() if name not in attributes}
-            where.put(ROOT, seals.dumped({**told, ATTRIBUTES: {**before, **attributes}}))
-
-
-def remark(place: Place, name: str, told: Mapping[str, Any]) -> None:
-    """Put a small JSON file among the markers (``name``: chunks_done/…, not ending in .json)."""
-    where = folder(place)
-    with explained(where, "write to"):
-        where.put(name, seals.dumped(told))
-
-
-def remarked(place: Place, name: str) -> dict[str, Any]:
-    """Return what ``remark`` has put there; empty where there is none, or it cannot be read."""
-    where = folder(place)
-    with explained(where, "read"):
-        try:
-            return seals.loaded(markers.read(where, [name])[0].get(name))
-        except ValueError:
-            return {}
 
 
 def tidy(place: Place) -> None:

@@ -28,7 +28,7 @@ from solvers.explaining.optimal_face import Solver, Stages
 from solvers.geometric import branch, gp
 from solvers.outcome import ENUMERATION
 
-SAME = 1e-2
+SETTLED_WIDTH = 1e-2
 NUDGE = 1e-7
 NEXT = 0.1
 MOST = 300
@@ -169,7 +169,7 @@ def _settle(
     for direction, low, high in zip(directions, lows[::2], [-x for x in lows[1::2]], strict=True):
         alone = np.flatnonzero(direction)
         whole = alone.size == 1 and int(alone[0]) in c.allowed
-        if high - low > (1e-12 if whole else SAME):
+        if high - low > (1e-12 if whole else SETTLED_WIDTH):
             loose = True
             if alone.size == 1:
                 ranges[c.names[alone[0]]] = (float(np.exp(low)), float(np.exp(high)))
@@ -187,7 +187,7 @@ def _reach(problem: Problem, goal: Goal | None, c: Canonical, y: Array, directio
     key = tuple(sorted((n, power * float(e)) for n, e in zip(names, direction, strict=True) if e != 0))
     nudged = _times(goal, Posynomial({key: 1.0}))
     c_nudged = canon.canonical(problem, nudged)
-    found = branch.minimise(c_nudged, gap=NUDGE * SAME / 10, incumbent=y, most=MOST)
+    found = branch.minimise(c_nudged, gap=NUDGE * SETTLED_WIDTH / 10, incumbent=y, most=MOST)
     if found.y is None or (goal and np.ptp(canon.values(c, np.stack([y, found.y]))[:, 0]) > 10 * TIE):
         return float(direction @ y)
     return float(direction @ found.y)

@@ -22,7 +22,7 @@ from solvers.outcome import Outcome
 # each case is within TIE of its own optimum
 EQUAL = 2 * TIE
 NEAR = 4e-9
-SAME = 1e-6
+EQUAL_DESIGNS = 1e-6
 
 
 def apply_to(problem: Problem) -> bool:
@@ -117,7 +117,7 @@ def _best(question: Question, alive: Sequence[Searched], count: int, ties: bool)
     places = tuple(
         Place(c, o.y, o.known)
         for c, o, there in tied
-        if o.y is not None and all(math.isclose(there[n], x[n], rel_tol=SAME) for n in x)
+        if o.y is not None and all(math.isclose(there[n], x[n], rel_tol=EQUAL_DESIGNS) for n in x)
     )
     return Optimum(outcome, one.y, _ranges(tied, x), None, places)
 
@@ -143,7 +143,7 @@ def _ranges(
     for n in x:
         ends = [(one.ranges or {}).get(n, (there[n], there[n])) for _, one, there in tied]
         low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-        if high > low * (1 + SAME):
+        if high > low * (1 + EQUAL_DESIGNS):
             found[n] = (low, high)
     return found
 
@@ -153,7 +153,7 @@ def _precedes(question: Question, a: Mapping[str, float], b: Mapping[str, float]
     at = [{**x, **_metrics(question, x)} for x in (a, b)]
     for name in (*question.tie_order, *a):
         left, right = (float(m.get(name, 0.0)) for m in at)
-        if not math.isclose(left, right, rel_tol=SAME):
+        if not math.isclose(left, right, rel_tol=EQUAL_DESIGNS):
             return left < right
     return False
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from formulations.evaluation import RowKey
-from formulations.program import Program, branches
+from formulations.program import Program
+from formulations.program_branches import branches
 from solvers.linear import highs
 from solvers.linear.linear_program import Array, End, Numbers
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from formulations.program import Program, branches
+from formulations.program import Program
+from formulations.program_branches import branches
 from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, singly, values_that_would_do
 from solvers.explaining.why import Why, of_each
 from solvers.linear import highs, milp

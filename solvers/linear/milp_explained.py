@@ -22,7 +22,7 @@ from solvers.linear.linear_program import Array, Numbers
 from solvers.linear.milp import Best
 
 ACTIVE = 1e-9
-SAME = 1e-6
+TWO_SIDED = 1e-6
 STEP = 1e-6
 BETTER = 1e-6
 PAST = 1e-9
@@ -53,7 +53,7 @@ def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
         relaxed, tightened = (_slope(n, best.cost, u, i, s * room) for s in (1.0, -1.0))
         if relaxed is None:
             continue
-        twosided = tightened is not None and abs(relaxed + tightened) <= SAME * max(abs(relaxed), 1e-12)
+        twosided = tightened is not None and abs(relaxed + tightened) <= TWO_SIDED * max(abs(relaxed), 1e-12)
         # a lower limit is relaxed by making it smaller
         side = -1.0 if key.side == "min" else 1.0
         rate = side * p.sign * _relative(p, best, relaxed)

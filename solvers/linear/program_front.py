@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formulations.problem import formulate
-from formulations.program import Program, branch_count
+from formulations.program import Program
+from formulations.program_branches import branch_count
 from scenarios.question import HALVINGS, Question, combinations
 from solvers import choices
 from solvers.designs import Grid

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from formulations.program import branches
+from formulations.program_branches import branches
 from solvers.linear import envelope, milp, program_curve, program_front
 from solvers.linear.envelope import Piece, Vertex
 from solvers.linear.linear_program import End, Numbers

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formulations.program import Program, branches
+from formulations.program import Program
+from formulations.program_branches import branches
 from solvers.linear import envelope, milp, program_curve
 from solvers.linear.envelope import Curve, Piece
 from solvers.linear.linear_program import Array, End, Numbers

@@ -15,7 +15,7 @@ from solvers.sampling import sampler, studies
 from solvers.sampling.sampler import Found, Tried
 from solvers.sampling.trials import MOST_COMBINATIONS
 
-SAME = 1e-6
+EQUAL_TO_BOUND = 1e-6
 DIGITS = 6
 
 
@@ -90,8 +90,8 @@ def distance(question: Question, reached: float | None, proof: Solution) -> str:
     what = "certified optimum" if proof.status is Status.OPTIMAL else "certified bound"
     than = f"the {what} {show(proof.bound, unit, DIGITS)}{by}"
     apart = reached - proof.bound
-    if abs(apart) <= SAME * max(abs(proof.bound), 1e-12):
-        return f"equal to {than} to within {SAME:g}"
+    if abs(apart) <= EQUAL_TO_BOUND * max(abs(proof.bound), 1e-12):
+        return f"equal to {than} to within {EQUAL_TO_BOUND:g}"
     side = "above" if apart > 0 else "below"
     if proof.bound == 0 or not math.isfinite(proof.bound):
         return f"{show(abs(apart), unit, DIGITS)} {side} {than}"

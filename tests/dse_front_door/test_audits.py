@@ -13,7 +13,7 @@ import results.dataset
 import results.stores.store
 import scenarios
 from dse.cli import main
-from dse.sweeping import audits, chunk_work, targets
+from dse.sweeping import audits, chunk_work, lines, targets
 from dse.sweeping.chunk_work import Study
 from solvers import batched
 
@@ -27,7 +27,7 @@ class Wrongly:
         self.grid, self.wrong, self.factor = way, wrong, factor
 
     def solve(self, plan: Any, region: tuple[slice, ...]) -> Any:
-        found = [chunk_work._solve(self.grid, place) for place in chunk_work.places(region)]
+        found = [lines.answered(self.grid, place) for place in lines.places(region)]
         shape = tuple(s.stop - s.start for s in region)
         arrays = results.dataset.to_arrays(plan, found, shape)
         left = np.zeros(shape, bool)
@@ -151,7 +151,7 @@ def test_failed_points_are_solved_again_when_asked(
 ):
     monkeypatch.setattr(batched, "chosen", lambda grid: batched.Choice())
     monkeypatch.setattr(chunk_work.series, "FEWEST", 10**9)
-    whole, asked = chunk_work.answer, grid_file(8)
+    whole, asked = lines.answer, grid_file(8)
     count = iter(range(1000))
 
     def failing(question: Any, **options: Any) -> Any:
@@ -160,7 +160,7 @@ def test_failed_points_are_solved_again_when_asked(
         return whole(question, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(chunk_work, "answer", failing)
+        patch.setattr(lines, "answer", failing)
         first = dse.sweep(asked, tmp_path / "s.zarr", workers=1, progress=False).load()
     assert int((first.status == 5).sum()) == 2
     assert dse.status(tmp_path / "s.zarr")["failed"] == 2

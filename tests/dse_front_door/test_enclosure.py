@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.fronts.enclosure import LEAST_A, SAME, Box, Enclosure, Place, Probe, Probes, efficient, spread
+from dse.fronts.enclosure import COINCIDENT, LEAST_A, Box, Enclosure, Place, Probe, Probes, efficient, spread
 
 
 def of_curve(power: float):
@@ -70,7 +70,8 @@ def test_every_design_lies_in_a_box_or_was_found(designs: list[tuple[float, floa
     for design in _front(every):
         found = any(Place(*design, None).same(p) for p in shape.places)
         held = any(
-            x.a[0] - SAME <= design[0] <= x.a[1] + SAME and x.b[0] - SAME <= design[1] <= x.b[1] + SAME
+            x.a[0] - COINCIDENT <= design[0] <= x.a[1] + COINCIDENT
+            and x.b[0] - COINCIDENT <= design[1] <= x.b[1] + COINCIDENT
             for x in shape.boxes
         )
         assert found or held
@@ -83,8 +84,8 @@ def test_finitely_many_designs_are_found_one_by_one(designs: list[tuple[float, f
     shape.refine(100, 10**6, never)
     assert shape.complete
     for design in _front(every):
-        # two designs closer than SAME count as one
-        assert any(math.dist(design, p[:2]) <= 10 * SAME for p in shape.places)
+        # two designs closer than COINCIDENT count as one
+        assert any(math.dist(design, p[:2]) <= 10 * COINCIDENT for p in shape.places)
 
 
 def test_of_many_designs_those_asked_for_are_evenly_spaced():

@@ -9,7 +9,8 @@ import pytest
 
 from dse import machines, models
 from dse.models.model import Model
-from dse.models.shared.kernels import Kernel, composed, held_together, leaks, refusal
+from dse.models.shared.kernels import Kernel, composed, refusal
+from dse.models.shared.power_held import held_together, leaks
 from dse.testing import ModelContract
 
 MACHINE = {f"machine.{n}": v for n, v in machines.get("balanced").parameters.items()}

@@ -14,7 +14,7 @@ import xarray as xr
 
 from results import dataset
 from results.dataset import Arrays, Layout
-from results.stores import grown, locks, store
+from results.stores import grown, locks, remarks, store
 from results.stores.chunks import chunk_slices
 from results.stores.object_storage import MAKING, ObjectFolder
 from results.stores.store import StoreBusy, StoreError
@@ -73,7 +73,7 @@ def test_it_holds_what_a_folder_holds(place: str, plan: Layout, arrays_of: Fill,
     assert store.identity(place) == store.identity(tmp_path / "s.zarr")
     assert store.verify(place) == {}
     store.tidy(place)
-    store.annotate(place, {"remark": "20 points"})
+    remarks.annotate(place, {"remark": "20 points"})
     assert store.open(place).attrs["remark"] == "20 points"
 
 

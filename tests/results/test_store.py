@@ -20,7 +20,7 @@ import xarray as xr
 
 from results import dataset
 from results.dataset import Arrays, Layout
-from results.stores import roots, seals, storage, store
+from results.stores import remarks, roots, seals, storage, store
 from results.stores.chunks import chunk_slices
 from results.stores.memory import Memory
 from results.stores.store import StoreDamaged, StoreError
@@ -198,7 +198,7 @@ def test_a_store_of_an_older_version_is_read_and_continued(path: Path, plan: Lay
     fill(path, plan, arrays_of)
     xr.testing.assert_equal(store.open(path).load(), expected)
     assert store.verify(path) == {}
-    store.annotate(path, {"remark": "old"})
+    remarks.annotate(path, {"remark": "old"})
     assert store.open(path).attrs["remark"] == "old"
 
 
@@ -312,7 +312,7 @@ def test_the_address_of_a_file_is_its_path(path: Path, plan: Layout, arrays_of: 
 
 def test_attributes_can_be_added(path: Path, plan: Layout):
     store.create(path, plan, IDENTITY)
-    store.annotate(path, {"remark": "20 points, largest difference 1e-9"})
+    remarks.annotate(path, {"remark": "20 points, largest difference 1e-9"})
     assert store.open(path).attrs["remark"].startswith("20 points")
     store.create(path, plan, IDENTITY)
 

@@ -30,30 +30,22 @@ from typing import Any
 
 from dse.models.arithmetic import maximum
 from dse.models.model import MACHINE_PREFIX, Model, ModelLimit, Unknown
+from dse.models.shared.kernel_quantities import REPEAT, WHOLE
+from dse.models.shared.power_held import (
+    LEAKAGE,
+    PROCESSORS,
+    drawn,
+    energy_terms,
+    factors_of_power,
+    held_together,
+    leakage,
+    of_machine,
+)
 from dse.models.shared.sums import Held, Sum, Term
 from dse.models.shared.totals import totals
+from dse.models.shared.unions import union
 from dse.quantities import Quantity
 
-SOURCE = "what the kernels take, added up"
-REPEAT = Quantity(
-    "repeat",
-    "r",
-    "",
-    "how many times the kernel runs",
-    "stated in the question",
-    minimum=1.0,
-    floor=1.0,
-    ceiling=1e15,
-    default=1.0,
-)
-WHOLE = (
-    Quantity("time", "T", "s", "time of all runs of all kernels", SOURCE),
-    Quantity("energy", "E", "J", "energy of all runs of all kernels", SOURCE),
-    Quantity("power", "P", "W", "average power of the whole, energy/time", SOURCE),
-    Quantity("performance", "R", "flop/s", "flops of all kernels per second of the whole", SOURCE),
-    Quantity("efficiency", "η", "flop/J", "flops of all kernels per joule of the whole", SOURCE),
-    Quantity("energy_delay", "ET", "J*s", "energy of the whole times its time", SOURCE),
-)
 # what a metric of the whole takes of every kernel, beside its time
 TAKEN = {
     "energy": ("energy",),
@@ -62,7 +54,7 @@ TAKEN = {
     "efficiency": ("energy", "performance"),
     "energy_delay": ("energy",),
 }
-PROCESSORS, LEAKAGE, USABLE_POWER = "processors", MACHINE_PREFIX + "leakage_power", "usable_power"
+USABLE_POWER = "usable_power"
 LABELS = ("flop", "word", "message", "instruction")
 
 
@@ -208,53 +200,17 @@ def _largest(numbers: Mapping[str, Any]) -> Any:
     return listed[0] if len(listed) == 1 else maximum(*listed)
 
 
-def energy_terms(model: Model) -> tuple[Term, ...]:
-    """Return what a model's energy is the sum of; nothing where the model does not say."""
-    return next((s.terms for s in model.sums if s.metric == "energy"), ())
-
-
-def drawn(term: Term) -> bool:
-    """Whether a part of an energy is a power times the time of the run."""
-    return "time" in term.factors
-
-
-def _power(term: Term) -> tuple[str, ...]:
-    return tuple(f for f in term.factors if f != "time")
-
-
-def _of_machine(term: Term) -> bool:
-    """Whether a power is the machine's, or its processors', whatever runs on them."""
-    return all(f == PROCESSORS or f.startswith(MACHINE_PREFIX) for f in _power(term))
-
-
-def _leakage(model: Model) -> Term | None:
-    return next((t for t in energy_terms(model) if set(_power(t)) == {PROCESSORS, LEAKAGE}), None)
-
-
-def leaks(model: Model) -> bool:
-    """Whether a model's processors leak, so that those which a kernel does not use may do so."""
-    return _leakage(model) is not None
-
-
-def held_together(model: Model) -> frozenset[str]:
-    """Return the limits that are about what kernels hold of the machine at the same time.
-
-    Such a limit has the name of the machine parameter that it rests on (``memory_capacity``).
-    """
-    return frozenset(x.name for x in model.limits) & {q.name for q in model.machine}
-
-
 def _idling(runs: Sequence[_Run], time: Any) -> Any:
     """Return the energy of runs one after the other while all processors leak all the time."""
     processors: dict[str, Any] = {}
     parts: list[Any] = []
     for run in runs:
-        leakage = _leakage(run.kernel.model)
-        if leakage is None:
+        leaks_here = leakage(run.kernel.model)
+        if leaks_here is None:
             parts.append(run.repeat * run.found["energy"])
             continue
         processors[run.kernel.known(PROCESSORS)] = run.product((PROCESSORS,))
-        others = (run.product(t.factors) for t in energy_terms(run.kernel.model) if t is not leakage)
+        others = (run.product(t.factors) for t in energy_terms(run.kernel.model) if t is not leaks_here)
         parts += [run.repeat * p for p in others if p is not None]
     leaking = _largest(processors) * runs[0].machine[LEAKAGE.removeprefix(MACHINE_PREFIX)]
     return _sum([*parts, leaking * time])
@@ -269,18 +225,18 @@ def _overlapped(runs: Sequence[_Run]) -> tuple[Any, Any]:
         times.append(_sum(capped) / runs[0].machine[USABLE_POWER])
     time = times[0] if len(times) == 1 else maximum(*times)
     powers: list[Any] = []
-    of_machine: dict[tuple[str, ...], dict[str, Any]] = {}
+    shared: dict[tuple[str, ...], dict[str, Any]] = {}
     for run in runs:
         for term in filter(drawn, energy_terms(run.kernel.model)):
-            power = run.product(_power(term))
+            power = run.product(factors_of_power(term))
             if power is None:
                 continue
-            if _of_machine(term):
-                named = " ".join(run.kernel.known(f) for f in _power(term))
-                of_machine.setdefault(_power(term), {})[named] = power
+            if of_machine(term):
+                named = " ".join(run.kernel.known(f) for f in factors_of_power(term))
+                shared.setdefault(factors_of_power(term), {})[named] = power
             else:
                 powers.append(power)
-    powers += [_largest(same) for same in of_machine.values()]
+    powers += [_largest(same) for same in shared.values()]
     drawing = [p * time for p in powers]
     return time, _sum([*(run.repeat * s for run, s in spent), *drawing])
 
@@ -330,7 +286,7 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
         name=f"{named}{way}",
         title=f"{', '.join(f'{k.name} ({k.model.name})' for k in every)} on one machine{way}",
         source="; ".join(sources),
-        machine=_union((q.name, q) for k in every for q in k.model.machine),
+        machine=union((q.name, q) for k in every for q in k.model.machine),
         inputs=(*(_of(REPEAT, k) for k in every), *_inputs(inputs)),
         metrics=(*(q for q in WHOLE if q.name not in lacking), *metrics),
         limits=tuple(_limits(every, overlap)),
@@ -358,32 +314,7 @@ def _renamed(q: Quantity, name: str, kernel: Kernel) -> Quantity:
 
 
 def _inputs(named: Iterable[tuple[str, Kernel, Quantity]]) -> tuple[Quantity, ...]:
-    return _union((n, q if n == q.name else _renamed(q, n, k)) for n, k, q in named)
-
-
-def _union(named: Iterable[tuple[str, Quantity]]) -> tuple[Quantity, ...]:
-    """Return each quantity once, as all that use it take it."""
-    found: dict[str, Quantity] = {}
-    for name, q in named:
-        found[name] = _both(found[name], q) if name in found else q
-    return tuple(found.values())
-
-
-def _both(a: Quantity, b: Quantity) -> Quantity:
-    choices = tuple(c for c in a.choices if c in b.choices)
-    if a.unit != b.unit or bool(a.choices) != bool(b.choices) or (a.choices and not choices):
-        kinds = [q.unit or ("a choice among names" if q.choices else "a plain number") for q in (a, b)]
-        raise ValueError(f"{a.name} is not the same in all kernels: {kinds[0]} here, {kinds[1]} there")
-    return replace(
-        a,
-        minimum=max(a.minimum, b.minimum),
-        maximum=min(a.maximum, b.maximum),
-        floor=max(a.floor, b.floor),
-        ceiling=min(a.ceiling, b.ceiling),
-        default=a.default if a.default == b.default else None,
-        optional=a.optional and b.optional,
-        choices=choices,
-    )
+    return union((n, q if n == q.name else _renamed(q, n, k)) for n, k, q in named)
 
 
 def _limits(kernels: Sequence[Kernel], overlap: bool) -> Iterator[ModelLimit]:

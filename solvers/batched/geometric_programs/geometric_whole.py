@@ -23,7 +23,7 @@ from solvers.geometric.gp_terms import Array
 from solvers.linear.crossover import crossover
 from solvers.patterns import Bools
 
-SAME = 3e-9
+EQUAL_OPTIMUM = 3e-9
 """How far (in logs) the design handed out may lie above the best: a tie, and the slack of two solves."""
 
 
@@ -60,7 +60,7 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     fixed = _fixed(batch, points, chosen)
     t = batch.table.take(points)
     r = rule.solve(t.exponents, t.logc, t.ptr, fixed.low[points], fixed.high[points])
-    sure &= (r.status == gp.OPTIMAL) & (np.abs(r.value - target) <= SAME)
+    sure &= (r.status == gp.OPTIMAL) & (np.abs(r.value - target) <= EQUAL_OPTIMUM)
     at_it = dataclasses.replace(rule, batch=fixed)
     good = np.flatnonzero(sure)
     at = points[good]

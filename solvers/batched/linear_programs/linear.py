@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
-from formulations.program import Program, branch_count, branches, is_linear, program
+from formulations.program import Program, is_linear, program
+from formulations.program_branches import branch_count, branches
 from results.dataset import Arrays, Layout
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid

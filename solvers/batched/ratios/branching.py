@@ -32,7 +32,7 @@ GAP = 1e-8
 """In logs of the goal: what is closed to this is closed."""
 NEAR = 3e-9
 """Designs so much worse than the best, in logs, are still as good: a tie, and the slack of two solves."""
-SAME = 2.5e-3
+LEAST_WIDTH = 2.5e-3
 """A node that may hold designs as good as the best is cut until it is as narrow as this, to see how far they reach."""
 MOST = 400
 """Nodes of a point, at most: what is not closed by then is left to the single path."""
@@ -158,7 +158,7 @@ def _open(s: _State, nodes: _Nodes, y: Array, most: int) -> tuple[_Nodes, Array]
     many = s.nodes[nodes.point] >= most
     stuck = better & (many | ~splits)
     # what is alike and wide is cut further, unless that has been tried often enough: then there are many optima
-    wide = alike & (width > SAME) & splits & (s.nodes[nodes.point] < most // 2) & (not s.value_only)
+    wide = alike & (width > LEAST_WIDTH) & splits & (s.nodes[nodes.point] < most // 2) & (not s.value_only)
     s.failed[nodes.point[stuck]] = True
     np.minimum.at(s.closed, nodes.point[~better], nodes.bound[~better])
     np.minimum.at(s.closed, nodes.point[stuck], nodes.bound[stuck])
@@ -242,7 +242,7 @@ def _cut(s: _State, nodes: _Nodes, y: Array) -> _Nodes:
         between = ~by_form & (up > down + 1e-13)
         parts += [_between(nodes.take(between), v, down[between], up[between])]
         width = (nodes.high - nodes.low)[:, s.forms].max(1, initial=0.0)
-        whole = ~by_form & ~between & (width <= SAME) & (nodes.high[:, v] - nodes.low[:, v] > 1e-13)
+        whole = ~by_form & ~between & (width <= LEAST_WIDTH) & (nodes.high[:, v] - nodes.low[:, v] > 1e-13)
         parts += [_around(nodes.take(whole), v, d, down[whole])]
         by_form = ~between & ~whole
     if not s.discrete:
@@ -304,7 +304,7 @@ def _graded(s: _State, nodes: _Nodes, y: Array, errors: Array) -> _Nodes:
     # a secant is off by the square of its width
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.where(worst > 0, half * np.sqrt(GAP / (4 * worst)), half)
-    step = np.clip(step, np.minimum(1e-7, half / 4), np.minimum(half / 4, SAME / 3))
+    step = np.clip(step, np.minimum(1e-7, half / 4), np.minimum(half / 4, LEAST_WIDTH / 3))
     away = step[:, None] * GRADE ** np.arange(GRADES)
     inside = (low <= at + step) & (at - step <= high)
     graded = np.concatenate([at[:, None] - away, at[:, None] + away], axis=1)

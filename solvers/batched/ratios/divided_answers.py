@@ -45,7 +45,7 @@ from solvers.batched.told import Told
 from solvers.explaining import optimal_face, ties
 from solvers.explaining.optimal_face import Solver, Stages
 from solvers.explaining.sensitivity import duals, limit_elasticity, optima
-from solvers.explaining.ties import SAME
+from solvers.explaining.ties import SETTLED_WIDTH
 from solvers.geometric import gp
 from solvers.geometric.structured import STRAINED
 from solvers.geometric.unbounded import held_by_box
@@ -102,7 +102,7 @@ def _optima(
     for the others.
     """  # noqa: D205
     why = np.full(own.size, "", object)
-    clear = (found.high - found.low)[:, d.forms].max(1) <= SAME
+    clear = (found.high - found.low)[:, d.forms].max(1) <= SETTLED_WIDTH
     c = divided.take(d.arrays, own)
     _mark(why, clear, WIDE)
     y = _sharpened(c, found.y, solve, discrete)

@@ -1,0 +1,30 @@
+"""What a point of a grid costs in declared seconds, and how a sampler answers it."""
+
+from __future__ import annotations
+
+import itertools
+
+import scenarios
+from scenarios.question import Search
+from solvers import batched, work
+
+KINDS = 8
+"""Questions along axes of names of which the dearest is taken for what a point costs."""
+
+
+def declared(grid: scenarios.Grid, choice: batched.Choice) -> float:
+    """Return what a point costs, in declared seconds: by the way, and by itself as far as that leaves points over."""
+    left = 1.0 if choice.path is None else choice.left
+    named = [1 if a.numeric else n for a, n in zip(grid.axes, grid.shape, strict=True)]
+    kinds = itertools.islice(itertools.product(*map(range, named)), KINDS)
+    alone = max(work.alone(grid.question(place)) for place in kinds) if left else 0.0
+    return (choice.path.work if choice.path is not None else 0.0) + left * alone
+
+
+def searched(grid: scenarios.Grid) -> str:
+    """Say how a sampler answers every point, where it does; a black box is evaluated where nothing is decided."""
+    base = next(iter(grid.bases.values()))
+    if not base.decide or not (base.search or base.model.black_box):
+        return ""
+    asked = base.search or Search()
+    return f"each point by itself: {asked.trials} trials of Optuna {asked.sampler}, seed {asked.seed}"
