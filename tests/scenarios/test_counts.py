@@ -70,7 +70,7 @@ def test_counts_without_an_end_have_an_answer_and_where_it_changes() -> None:
     answer = dse.solve(
         SERVING | {"decide": {"replicas": {}, "batch": {}}, "objective": {"minimize": "energy"}}
     )
-    assert (answer.status, answer.variables) == ("optimal", {"replicas": 2.0, "batch": 104.0})
+    assert (answer.status, answer.variables) == ("optimal", {"replicas": 2.0, "batch": 246.0})
     state = answer.limits["time_to_first_token"]
     assert state.next_change is not None
     limits = SERVING["limits"] | {"time_to_first_token": {"max": state.next_change * (1 + 1e-9)}}
