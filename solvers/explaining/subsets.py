@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.model import ModelLimit
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
@@ -83,9 +84,16 @@ def limit_names(question: Question) -> tuple[str, ...]:
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
     with np.errstate(all="ignore"):
         there = evaluation.metrics(question, somewhere)
-    own = [limit.name for limit in question.model.limits if not limit.always]
+    own = [x.name for x in question.model.limits if not (x.always or _settled(question, x, there))]
     names |= dict.fromkeys(n for n in own if n in there and n not in question.waive)
     return tuple(names)
+
+
+def _settled(question: Question, limit: ModelLimit, there: Mapping[str, Any]) -> bool:
+    """Whether given numbers alone divide each other as a limit asks: no design breaks it."""
+    ratio = np.asarray(there.get(limit.name, np.nan), float)
+    given = set(limit.divides) <= set(question.given) - {d.name for d in question.decide}
+    return bool(limit.divides) and given and bool((ratio <= 1.0).all())
 
 
 def _bounded(d: Decision) -> bool:

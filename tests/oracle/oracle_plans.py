@@ -343,8 +343,10 @@ def metrics(x: Mapping[str, Any], m: Mapping[str, Any]) -> dict[str, Any]:
         "#layers_split": whole_number(L / (p * v)),
         "#batch_split": whole_number(B / (b * d)),
         "#schedule": (v < 2) | whole_number(mb / p),
-        "#kv_heads_shared": (not stated) | whole_number(a / ak),
-        "#kv_heads_split": (not stated) | whole_number(ak / t) | whole_number(t / ak),
+        "#kv_heads_shared": np.broadcast_to((not stated) | whole_number(a / ak), np.shape(fits)),
+        "#kv_heads_split": np.broadcast_to(
+            (not stated) | whole_number(ak / t) | whole_number(t / ak), np.shape(fits)
+        ),
     }
 
 

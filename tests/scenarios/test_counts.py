@@ -71,9 +71,9 @@ def test_counts_without_an_end_have_an_answer_and_where_it_changes() -> None:
         SERVING | {"decide": {"replicas": {}, "batch": {}}, "objective": {"minimize": "energy"}}
     )
     assert (answer.status, answer.variables) == ("optimal", {"replicas": 2.0, "batch": 246.0})
-    state = answer.limits["time_to_first_token"]
+    state = answer.limits["time_per_output_token"]
     assert state.next_change is not None
-    limits = SERVING["limits"] | {"time_to_first_token": {"max": state.next_change * (1 + 1e-9)}}
+    limits = SERVING["limits"] | {"time_per_output_token": {"max": state.next_change * (1 + 1e-9)}}
     at = dse.solve(SERVING | {"limits": limits, "objective": {"minimize": "energy"}})
     assert at.objective == pytest.approx(state.next_objective, rel=1e-6)
 

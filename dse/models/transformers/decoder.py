@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dse.models.arithmetic import maximum, minimum, uneven
+from dse.models.arithmetic import divides, maximum, minimum
 from dse.models.model import ModelLimit
 from dse.quantities import Quantity
 
@@ -127,13 +127,13 @@ class Decoder:
         return self.hidden * (2.0 * queries + cache) + self.matrices * self.hidden * ffn
 
     def kv_split(self, tensor: Any) -> dict[str, Any]:
-        """Return the ratios of ``KV_HEADS`` and ``KV_SPLIT``, 0 where they hold; none where kv_heads was not stated."""
+        """Return the ratios of ``KV_HEADS`` and ``KV_SPLIT``; none where kv_heads was not stated."""
         if not self.grouped:
             return {}
         few, many = minimum(self.kv_heads, tensor), maximum(self.kv_heads, tensor)
         return {
-            KV_HEADS.name: 2.0 * uneven(self.heads / self.kv_heads),
-            KV_SPLIT.name: 2.0 * uneven(many / few),
+            KV_HEADS.name: divides(self.kv_heads, self.heads),
+            KV_SPLIT.name: divides(few, many),
         }
 
     @property
