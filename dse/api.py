@@ -47,7 +47,7 @@ __all__ = [
 
 
 def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **search: Any) -> Solution:
-    """Answer a scenario: the best design with its certificate, or why there is none.
+    """Answer a scenario: the best design with its certificate, or why there is none; its numbers are in SI units.
 
     ``solver``: a solver that Pyomo knows ("scip", "highs", "ipopt", "gurobi", …) answers, each choice among names
     within ``seconds``; its design is re-evaluated, and ``optimal`` only where our own bound says so too.
@@ -136,6 +136,9 @@ def sweep(
     seconds: float = 60.0,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
+
+    Its dimensions are the axes of [sweep], in their order; its numbers are in SI units, which the attribute ``units``
+    of each variable names. ``status`` tells by a code how each point was answered.
 
     ``store``: path of a Zarr store (or ``s3://…``), filled chunk by chunk and continued where it exists; None: in
     memory. ``client``: a Dask client; else ``workers`` processes of this machine. ``progress``: True, False, a
@@ -265,9 +268,12 @@ def front(
     """Find the Pareto front of a scenario with several objectives: a dataset along ``front``.
 
     Of a scenario with [sweep] it is the front at each place of the grid, in one dataset along the axes and ``front``.
-    ``points``, ``tolerance``: how finely, instead of what the scenario says. ``search``: keys of [search] as in
+    Its numbers are in SI units, which the attribute ``units`` of each variable names.
+    ``points``: how many; ``tolerance``: as many as enclose the front to this share (0.02: 2 %) in one objective or in
+    the other; None: as the scenario says. ``search``: keys of [search] as in
     ``solve``, for a front that a sampler finds. ``solver``, ``seconds``: as in ``solve``, for every point of the front.
-    Raises ScenarioError, and StoreError and SolverError as ``solve`` does.
+    Raises ScenarioError where there is one objective, or too many places or axes; StoreError and SolverError as
+    ``solve`` does.
     """
     from dse.fronts import swept_fronts
 
@@ -290,7 +296,11 @@ def evaluate(
 
     All points at once, as arrays; they are read-only, ``copy(deep=True)`` makes one's own. Limits play no part.
     ``store``: a Zarr store to fill chunk by chunk instead, for grids that no memory holds; ``client``, ``workers``,
-    ``progress``, ``patience`` and ``extend`` are then as in ``sweep``. Raises ScenarioError where something is decided.
+    ``progress``, ``patience`` and ``extend`` are then as in ``sweep``. The dataset has the axes as
+    dimensions and SI units, as there.
+
+    Raises ScenarioError where something is decided, UnknownName (a KeyError) where a metric has no such name, and
+    StoreError and WorkersLost as ``sweep`` does.
     """
     from dse.sweeping import evaluating
 

@@ -44,7 +44,7 @@ def verify(
 
 
 def status(store: str | Path) -> dict[str, Any]:
-    """Say how far the store of a sweep is: points done, failed and pending, the rate, who fills it.
+    """Say how far the store of a sweep is: points done, failed and pending, the rate (points/s), who fills it.
 
     Raises StoreError where there is no store of a sweep.
     """
@@ -107,7 +107,8 @@ def compare(
     values (33); ``metric``: what is compared, None: the objective. What changes twice between two of these values is
     not seen.
 
-    Raises ScenarioError.
+    Raises ScenarioError where a file is wrong, sweeps axes (without ``over``) or has several objectives, or where
+    ``baseline``, ``over`` or ``metric`` names nothing that the questions have.
     """
     from dse.comparing import side_by_side
 
