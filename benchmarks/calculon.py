@@ -94,7 +94,7 @@ def _arrays(most: int) -> Bench:
 
 
 def _singly() -> Bench:
-    line = table("megatron_times")[2]
+    line = table("megatron/times")[2]
     plan = batches.plan(line)
     model, x = models.get("transformer_training"), inputs(plan)
     return Bench(
@@ -107,7 +107,7 @@ def _singly() -> Bench:
 def rows() -> list[tuple[str, float, float, float]]:
     """Return each batch time of Megatron-LM: plan, measured, ours, Calculon's."""
     found = []
-    for line in table("megatron_times"):
+    for line in table("megatron/times"):
         plan = batches.plan(line) | {"zero": "0"}
         theirs = float(calculon_equations.step(plan))
         found.append((f"{line['model']}, {line['recompute']}", float(line["seconds"]),

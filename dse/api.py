@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scenarios
+from dse.loading import Source, certain, load, one_answer, pictured
 from dse.models import Model, register
-from results.stores.storage import local
+from dse.stored import compare, diff, export, open, report, status, verify
 from scenarios import Scenario
 from scenarios.language.searches import searched
 
@@ -18,14 +19,9 @@ if TYPE_CHECKING:
     from dse.comparing.ratios import Baseline
     from dse.pyomo_door.pyomo_points import By
     from dse.sweeping.progress import Report
-    from dse.sweeping.verifying import Verdict
-    from results.differing.differences import Difference
-    from results.side_by_side.comparison import Comparison
     from results.solution import Solution
     from results.uncertainty.matters import Matters
     from results.uncertainty.worlds import Worlds
-
-Source = Scenario | str | Path | Mapping[str, Any]
 
 __all__ = [
     "Model",
@@ -50,19 +46,8 @@ __all__ = [
 ]
 
 
-def load(source: Source, machine: str | None = None) -> Scenario:
-    """Read and check a scenario: a path, the name of a library scenario, or a mapping shaped like a file.
-
-    ``machine``: a machine in place of the one named there: a name, the path of a machine file, or of a map of machines
-    "ENTRY=NAME"; the scenario's text, which results repeat, says so.
-
-    Raises ScenarioError, which lists every mistake with its place and its repair.
-    """
-    return scenarios.load(source, machine)
-
-
 def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **search: Any) -> Solution:
-    """Answer a scenario: the best design with its certificate, or why there is none.
+    """Answer a scenario: the best design with its certificate, or why there is none; its numbers are in SI units.
 
     ``solver``: a solver that Pyomo knows ("scip", "highs", "ipopt", "gurobi", …) answers, each choice among names
     within ``seconds``; its design is re-evaluated, and ``optimal`` only where our own bound says so too.
@@ -77,9 +62,9 @@ def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **
     from solvers.answer import answer
 
     asked = searched(load(scenario), search)
-    _one_answer(asked)
+    one_answer(asked)
     if solver is not None or asked.search is not None:
-        _certain(asked, "a sampler" if solver is None else "another solver")
+        certain(asked, "a sampler" if solver is None else "another solver")
     if solver is None:
         return answer(question(asked))
     if asked.search is not None:
@@ -116,7 +101,7 @@ def pyomo(
     from dse.pyomo_door import pyomo_models
 
     asked = load(scenario)
-    _certain(asked, "a Pyomo model")
+    certain(asked, "a Pyomo model")
     return pyomo_models.models(asked, form, choice, gdp=gdp, tight=tight)
 
 
@@ -132,35 +117,6 @@ def read(model: Any, scenario: Source, solver: str | None = None, seconds: float
     from dse.pyomo_door import pyomo_models
 
     return pyomo_models.read(model, load(scenario), solver, seconds)
-
-
-def _certain(asked: Scenario, what: str) -> None:
-    """Refuse a question with uncertain numbers, which ``what`` is not made for."""
-    if asked.uncertain is not None:
-        from scenarios.uncertainty.uncertain import refuse
-
-        refuse(asked, what)
-
-
-def _one_answer(asked: Scenario) -> None:
-    from dse.uncertain import worlds
-
-    goal = asked.objective
-    if asked.uncertain is not None:
-        worlds.measured(asked)
-    several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
-    if several and asked.sweep:
-        wrong = f"this scenario has several objectives, and sweeps {', '.join(asked.sweep)}"
-        _refuse(asked, "objective", wrong, "front FILE")
-    if asked.sweep:
-        _refuse(asked, "sweep", f"this scenario sweeps {', '.join(asked.sweep)}", "sweep FILE -o STORE")
-    if several:
-        _refuse(asked, "objective", "this scenario has several objectives", "front FILE")
-
-
-def _refuse(asked: Scenario, key: str, wrong: str, command: str) -> None:
-    right = f"use `dse {command}`, in Python dse.{command.split(maxsplit=1)[0]}(scenario)"
-    raise scenarios.ScenarioError([scenarios.Problem(asked.file, key, wrong, right)])
 
 
 def sweep(
@@ -180,6 +136,9 @@ def sweep(
     seconds: float = 60.0,
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
+
+    Its dimensions are the axes of [sweep], in their order; its numbers are in SI units, which the attribute ``units``
+    of each variable names. ``status`` tells by a code how each point was answered.
 
     ``store``: path of a Zarr store (or ``s3://…``), filled chunk by chunk and continued where it exists; None: in
     memory. ``client``: a Dask client; else ``workers`` processes of this machine. ``progress``: True, False, a
@@ -222,7 +181,7 @@ def sweep(
     )
     if base is not None:
         found = base.added(found, store)
-    return _pictured(found)
+    return pictured(found)
 
 
 def _by(solver: str | None, seconds: float) -> By | None:
@@ -297,47 +256,6 @@ def _baseline(asked: Scenario, swept: Scenario) -> Baseline:
     return ratios.baseline(asked, swept)
 
 
-def _pictured(dataset: xr.Dataset) -> xr.Dataset:
-    """Return a dataset; from now on it, and every other, has its pictures under ``.dse``."""
-    import results.accessor  # noqa: F401 (registers itself)
-
-    return dataset
-
-
-def verify(
-    store: str | Path,
-    scenario: Source | None = None,
-    audit: int = 20,
-    progress: bool | Report | None = None,
-    *,
-    repair: bool = False,
-) -> Verdict:
-    """Verify the store of a sweep: checksums, and every answer re-evaluated by the model, chunk by chunk.
-
-    ``scenario``: the question, where the stored one cannot be read any more; ``audit``: how many points, and how
-    many of those said to be infeasible, are answered again by other means; ``repair``: first compute what is missing
-    or damaged, from the stored question, as the sweep does that is started again. ``Verdict.passed`` says whether all
-    is well, ``Verdict.troubles`` what is not. Raises StoreError where there is no store of a sweep, and StoreDamaged
-    where it does not say its question.
-    """
-    from dse.sweeping import verifying
-
-    asked = None if scenario is None else load(scenario)
-    if repair:
-        verifying.repair(store, asked, progress=progress)
-    return verifying.verify(store, asked, audit, progress)
-
-
-def status(store: str | Path) -> dict[str, Any]:
-    """Say how far the store of a sweep is: points done, failed and pending, the rate, who fills it.
-
-    Raises StoreError where there is no store of a sweep.
-    """
-    from dse.sweeping import store_status
-
-    return store_status.status(store)
-
-
 def front(
     scenario: Source,
     points: int | None = None,
@@ -350,14 +268,17 @@ def front(
     """Find the Pareto front of a scenario with several objectives: a dataset along ``front``.
 
     Of a scenario with [sweep] it is the front at each place of the grid, in one dataset along the axes and ``front``.
-    ``points``, ``tolerance``: how finely, instead of what the scenario says. ``search``: keys of [search] as in
+    Its numbers are in SI units, which the attribute ``units`` of each variable names.
+    ``points``: how many; ``tolerance``: as many as enclose the front to this share (0.02: 2 %) in one objective or in
+    the other; None: as the scenario says. ``search``: keys of [search] as in
     ``solve``, for a front that a sampler finds. ``solver``, ``seconds``: as in ``solve``, for every point of the front.
-    Raises ScenarioError, and StoreError and SolverError as ``solve`` does.
+    Raises ScenarioError where there is one objective, or too many places or axes; StoreError and SolverError as
+    ``solve`` does.
     """
     from dse.fronts import swept_fronts
 
     found = searched(load(scenario), search)
-    return _pictured(swept_fronts.front(found, points, tolerance, progress, _by(solver, seconds)))
+    return pictured(swept_fronts.front(found, points, tolerance, progress, _by(solver, seconds)))
 
 
 def evaluate(
@@ -375,124 +296,15 @@ def evaluate(
 
     All points at once, as arrays; they are read-only, ``copy(deep=True)`` makes one's own. Limits play no part.
     ``store``: a Zarr store to fill chunk by chunk instead, for grids that no memory holds; ``client``, ``workers``,
-    ``progress``, ``patience`` and ``extend`` are then as in ``sweep``. Raises ScenarioError where something is decided.
+    ``progress``, ``patience`` and ``extend`` are then as in ``sweep``. The dataset has the axes as
+    dimensions and SI units, as there.
+
+    Raises ScenarioError where something is decided, UnknownName (a KeyError) where a metric has no such name, and
+    StoreError and WorkersLost as ``sweep`` does.
     """
     from dse.sweeping import evaluating
 
     asked = load(scenario)
-    _certain(asked, "an evaluation")
+    certain(asked, "an evaluation")
     found = evaluating.evaluate(asked, store, metrics, client, workers, progress, patience, extend=extend)
-    return _pictured(found)
-
-
-def open(store: str | Path) -> xr.Dataset:
-    """Open a dataset: that of a sweep's store, finished or not (status 0: not computed yet), or an exported one.
-
-    ``store``: a Zarr store of a sweep, a front or dataset written as .zarr, or a NetCDF file (.nc). Raises StoreError
-    where there is none.
-    """
-    import results.export.reading
-
-    return _pictured(results.export.reading.open(store))
-
-
-def diff(
-    first: Source | Solution | xr.Dataset,
-    second: Source | Solution | xr.Dataset,
-    tolerance: float = 1e-9,
-    ignore: Sequence[str] = (),
-) -> Difference:
-    """Tell what differs between two scenarios, two answers or two datasets; false where nothing does.
-
-    Each is an object, or a path: of a scenario, a .json file that ``dse solve --json`` printed, a store, a .zarr or a
-    .nc file. Scenarios are compared by what they mean, numbers in SI units, not by their text; time taken and titles
-    make no difference. ``tolerance``: numbers this close are the same, relative; for gaps, elasticities and slack
-    absolute. ``ignore``: sections to leave out, of question, grid, statuses, answer, values, provenance.
-
-    Raises ScenarioError, and StoreError where something cannot be read or two are not of one kind.
-    """
-    from dse.comparing import sides as comparing
-
-    return comparing.diff(first, second, tolerance, ignore)
-
-
-def compare(
-    *questions: Source,
-    machines: Sequence[str] = (),
-    baseline: str | int | None = None,
-    over: str | None = None,
-    start: float | str | None = None,
-    stop: float | str | None = None,
-    points: int | None = None,
-    metric: str | None = None,
-    progress: bool | Report | None = None,
-) -> Comparison:
-    """Answer several questions and set them side by side, with ratios to one of them.
-
-    ``questions``: scenarios, each asked on every one of ``machines`` where these are given. ``baseline``: the label
-    (file or machine) or the place of the one that ratios are to; None: the first. Where models, objectives or units
-    differ, what is shared is compared, and ``Comparison.not_shared()`` says what is not.
-
-    ``over``: a number of the files (given.intensity, limits.time.max) along which each place is found where one
-    overtakes the baseline, enclosed to 1e-6 relative with what bounds prove on both sides (``Comparison.curve``). It
-    is searched from ``start`` to ``stop`` (numbers in SI units or texts; None: as a file's axis says) at ``points``
-    values (33); ``metric``: what is compared, None: the objective. What changes twice between two of these values is
-    not seen.
-
-    Raises ScenarioError.
-    """
-    from dse.comparing import side_by_side
-
-    asked = side_by_side.asked(questions, machines)
-    if over is None:
-        return side_by_side.compare(asked, baseline, progress)
-    from dse.comparing.break_even import Range
-
-    wanted = Range(over, start, stop, points)
-    return side_by_side.compare_along(asked, wanted, metric, baseline, progress)
-
-
-def export(
-    source: Source | Solution | xr.Dataset, path: str | Path, columns: Sequence[str] | None = None
-) -> Path:
-    """Write results as the format that ``path`` ends in, units and provenance with them; returns the path.
-
-    ``source``: a dataset, a solution, the path of a store or of a file that ``open`` takes, a .json file that
-    ``dse solve --json`` printed, or a scenario, which is answered first. ``path``: .csv, .jsonl, .parquet, .md, .tex,
-    .nc, .zarr, .png, .svg or .pdf. ``columns``: the axes and variables that a table has, in this order, or that a
-    picture shows. Large stores are read and written piece by piece.
-
-    Raises ScenarioError, and StoreError where something cannot be read, written, or shown in that format.
-    """
-    from dse.reporting import exporting
-
-    return exporting.export(source, path, columns)
-
-
-def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int | None = None) -> Path:
-    """Write one self-contained HTML page about a store, a dataset, an answer, or a scenario; returns its path.
-
-    A scenario is answered first; a ``.json`` file is an answer that `dse solve --json` printed. ``points``: of a
-    front, how many. Raises ScenarioError, StoreError (also where the page cannot be written).
-    """
-    import xarray as xr
-
-    from dse.reporting import exporting, reports
-    from results import page
-    from results.export import answer_files
-    from results.solution import Solution
-    from results.stores.store import explained
-
-    target = local(file)
-    if isinstance(source, xr.Dataset):
-        made = reports.of_dataset(source)
-    elif isinstance(source, Solution):
-        made = reports.of_solution(source)
-    elif isinstance(source, str | Path) and exporting.is_stored(source):
-        made = reports.of_store(source)
-    elif isinstance(source, str | Path) and Path(source).suffix == ".json":
-        made = reports.of_solution(answer_files.read(source))
-    else:
-        made = reports.of_scenario(load(source), points)
-    with explained(target, "write"):
-        return page.save(made, target)
+    return pictured(found)

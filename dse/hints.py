@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+import click
 
 # {0}: what the command was given; a name stands for itself, an option's value behind it: {-o}
 NEXT: Mapping[str, str] = {
     "solve": "dse explain {0}",
-    "explain": "dse solve {0}",
     "sweep": "dse report {-o} -o study.html",
     "evaluate": "dse report {-o} -o grid.html",
     "verify": "dse report {0} -o study.html",
@@ -17,19 +18,15 @@ NEXT: Mapping[str, str] = {
     "compare": "dse explain {0}",
     "uncertainty": "dse uncertainty {0} --indices",
     "report": "dse scenarios",
-    "export": "dse verify {0}",
-    "diff": "dse compare {0} {1}",
+    "export": "dse report {0} -o page.html",
     "measure": "dse machines ./{-o}",
     "fit": "dse machines ./{-o}",
     "reproduce": "dse reproduce {0} --rows",
     "models": "dse new {0}",
-    "machines": "dse solve nbody_deadline --machine {0}",
     "workloads": "dse scenarios",
-    "scenarios": "dse solve {0}",
-    "new": "dse new {0} -o mine.toml",
     "schema": "dse check FILE",
 }
-"""By command; what has said its next step itself (`dse check`, `dse new -o`) is not here, or silent."""
+"""By command; not of those whose next step depends on what they found: they call ``tell``."""
 BARE: Mapping[str, str] = {
     "models": "dse models nbody",
     "machines": "dse machines balanced",
@@ -39,6 +36,14 @@ BARE: Mapping[str, str] = {
     "schema": "dse check FILE",
 }
 """The same of a command that was given nothing."""
+UNWRITTEN: Mapping[str, str] = {
+    "sweep": "study.zarr",
+    "evaluate": "grid.zarr",
+    "measure": "here.toml",
+    "fit": "mine.toml",
+}
+"""Of a command that wrote no file: what the same command may write."""
+_TOLD = "dse.hints"
 _SILENT = frozenset({"--json", "-h", "--help", "--status", "--indices", "--rows"})
 
 
@@ -48,8 +53,8 @@ def after(words: Sequence[str], valued: Sequence[str]) -> str:
     ``valued``: the options of the command that take a value, so that a value is not taken for an argument.
     """
     written = not {"-o", "--output"}.isdisjoint(words)
-    # `dse new -o FILE` and `dse front` without a file say their next step themselves
-    if not words or _SILENT & set(words) or (words[0], written) in {("new", True), ("front", False)}:
+    # `dse front` without a file says its next step itself
+    if not words or _SILENT & set(words) or (words[0], written) == ("front", False):
         return ""
     given, options = _split(words[1:], valued)
     template = ("" if given else BARE.get(words[0], "")) or NEXT.get(words[0], "")
@@ -57,15 +62,32 @@ def after(words: Sequence[str], valued: Sequence[str]) -> str:
         "{-o}": shlex.quote(options.get("-o", ""))
     }
     if "{-o}" in template and not options.get("-o"):
-        return ""
+        return shlex.join(["dse", *words, "-o", UNWRITTEN[words[0]]]) if words[0] in UNWRITTEN else ""
     for field, value in fields.items():
         template = template.replace(field, value)
     return "" if "{" in template else template
 
 
-def say(words: Sequence[str], valued: Sequence[str]) -> str:
-    """Return the line that a terminal shows after a command; empty for a pipe or a file."""
-    hint = after(words, valued) if sys.stdout.isatty() else ""
+def tell(words: Callable[[], Sequence[str]]) -> None:
+    """Name the next step inside a command: the words after ``dse``, asked for only where they will be shown."""
+    if context := click.get_current_context(silent=True):
+        context.meta[_TOLD] = words
+
+
+def told(context: click.Context) -> Callable[[], Sequence[str]] | None:
+    """Return what a command told, if it did."""
+    found: Callable[[], Sequence[str]] | None = context.meta.get(_TOLD)
+    return found
+
+
+def say(words: Sequence[str], valued: Sequence[str], known: Callable[[], Sequence[str]] | None = None) -> str:
+    """Return the line that a terminal shows after a command; empty for a pipe or a file.
+
+    ``known``: the next step as the command itself told it, which goes before the tables here.
+    """
+    if not sys.stdout.isatty() or _SILENT & set(words):
+        return ""
+    hint = shlex.join(["dse", *known()]) if known is not None else after(words, valued)
     return f"\nNext: {hint}" if hint else ""
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dse import hints
 from dse.terminal.door import ANSWERED
 from dse.terminal.printing import say, say_json, show, table
 
@@ -52,6 +53,8 @@ def diff(first: str, second: str, tolerance: float, ignore: tuple[str, ...], as_
         say(f"{Path(first).name} and {Path(second).name}: {found.same()}")
     else:
         _show(found)
+    asked = found.kind == "scenario"
+    hints.tell(lambda: ("compare", first, second) if asked else ("report", first, "-o", "page.html"))
     return DIFFERENT if found.rows else ANSWERED
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
+from dse import hints
 from dse.commands.answering import AS_JSON, SCENARIO, mistakes
 from dse.terminal.door import ANSWERED, WRONG, folder_for
 from dse.terminal.machine_option import MACHINE
@@ -86,16 +87,8 @@ def _described(asked: Scenario) -> dict[str, Any]:
                 raise failures.refused(asked.file, first, failure) from failure
             trouble = failures.in_words(first, failure)
     choices = max(math.prod(len(d.choices) for d in q.decide if d.choices is not None) for q in asked_about)
-    several = len(question.objectives) > 1
-    command = "front" if several else "sweep" if grid.axes else "solve"
     unsure = uncertain_words.record(question)
-    if (
-        unsure
-        and not several
-        and not grid.axes
-        and not (worlds.decided_now(asked) and worlds.has_measure(asked))
-    ):
-        command = "uncertainty"
+    command = _command(asked, grid, question)
     swept = scenarios.grid(worlds.decided_late(asked)) if command == "sweep" else grid
     return {
         "title": question.title,
@@ -112,8 +105,25 @@ def _described(asked: Scenario) -> dict[str, Any]:
         "axes": {a.name: len(a.values) for a in swept.axes},
         "points": swept.size,
         **_way(swept, command),
-        "command": command + " FILE" + (" -o STORE" if command == "sweep" else ""),
+        "command": _on_a_file(command),
     }
+
+
+def _command(asked: Scenario, grid: Grid, question: Question) -> str:
+    """Return which command answers a scenario; ``question``: at any point of its grid."""
+    from dse.uncertain import worlds
+    from scenarios.uncertainty import uncertain_words
+
+    if len(question.objectives) > 1:
+        return "front"
+    if grid.axes:
+        return "sweep"
+    late = uncertain_words.record(question) and not (worlds.decided_now(asked) and worlds.has_measure(asked))
+    return "uncertainty" if late else "solve"
+
+
+def _on_a_file(command: str) -> str:
+    return command + " FILE" + (" -o STORE" if command == "sweep" else "")
 
 
 def _fitted(question: Question) -> str:
@@ -252,9 +262,12 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
         say("\nuncertain (the numbers above are nominal)")
     for name, told in unsure.items():
         say(f"  {name.removeprefix('uncertain.')}: {told}")
-    way = _way(grid, "sweep" if grid.axes and len(question.objectives) < 2 else "")
+    command = _command(asked, grid, question)
+    way = _way(grid, command)
     if way:
         say(f"\nThe grid: {_way_words(way)}")
+    on = ["--machine", machine] if machine else []
+    hints.tell(lambda: (*shlex.split(_for_file(_on_a_file(command), scenario)), *on))
     return ANSWERED
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dse import hints
 from dse.names import unknown
 from dse.terminal.door import ANSWERED, WRONG, complain, folder_for
 from dse.terminal.printing import say, say_json, show, table
 from results.stores.storage import local
 
 if TYPE_CHECKING:
+    from dse.machines import Machine
     from dse.workloads import Workload
 
 MACHINE = "machine"
@@ -93,7 +96,37 @@ def machines(names: tuple[str, ...], columns: str | None, as_json: bool) -> int:
         say_json(as_record(machine))
     else:
         show(page(machine))
+        hints.tell(lambda: _tried_on(machine, names[0]))
     return ANSWERED
+
+
+def _tried_on(machine: Machine, name: str) -> Sequence[str]:
+    """Return a command that asks something of a machine: a ready question that it can be asked, or its file."""
+    import tomllib
+
+    from dse.machines import serving
+    from scenarios import library
+
+    served = serving.serves(machine)
+    read = {ready: tomllib.loads(f.read_text(encoding="utf-8")) for ready, f in library().items()}
+    fitting = [n for n, d in read.items() if d.get("model") in served and isinstance(d.get("machine"), str)]
+    solved = [n for n in fitting if _command(read[n]) == "solve"]
+    for ready in sorted(solved, key=lambda n: read[n]["machine"] != name):
+        if _can_be_asked(ready, name):
+            return ("solve", ready, "--machine", name)
+    return ("new", MACHINE, "--like", name, "-o", "mine.toml")
+
+
+def _can_be_asked(ready: str, machine: str) -> bool:
+    """Whether a ready question can be asked of a machine: its settings may have gaps, its numbers break a rule."""
+    from dse import api
+    from scenarios import ScenarioError, grid
+
+    try:
+        grid(api.load(ready, machine)).question(())
+    except ScenarioError:
+        return False
+    return True
 
 
 @click.command()
@@ -172,6 +205,7 @@ def scenarios(name: str | None, as_json: bool) -> int:
             say_json({**about, "scenario": data, "text": text})
         else:
             say(text.rstrip())
+            hints.tell(lambda: _call(name, _command(tomllib.loads(text))))
         return ANSWERED
     read = {n: tomllib.loads(f.read_text(encoding="utf-8")) for n, f in files.items()}
     if as_json:
@@ -180,6 +214,12 @@ def scenarios(name: str | None, as_json: bool) -> int:
         rows = [(n, str(d.get("title", "")), _command(d)) for n, d in read.items()]
         show(table(("scenario", "what it asks", "command"), rows))
     return ANSWERED
+
+
+def _call(name: str, command: str) -> Sequence[str]:
+    """Return the words of a command on a ready scenario, with a file to write where it needs one."""
+    written = {"sweep": ("-o", f"{name}.zarr"), "front": ("-o", f"{name}.png")}
+    return (command, name, *written.get(command, ()))
 
 
 def _command(data: dict[str, object]) -> str:
@@ -215,6 +255,8 @@ def new(model: str, output: str | None, force: bool, like: str | None) -> int:
     text = starter(like or "") if model == MACHINE else template(model)
     if output is None or output == "-":
         say(text.rstrip())
+        like_it = ["--like", like] if like else []
+        hints.tell(lambda: ("new", model, *like_it, "-o", "mine.toml"))
         return ANSWERED
     file = local(output)
     folder_for(file)

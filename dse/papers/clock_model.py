@@ -1,6 +1,6 @@
 """The model of a kernel over its clock that ships: made by ``python -m dse.papers.clock_model``.
 
-Measured is a kernel of multiply-adds on an RTX A4000 at ten clocks (``data/clocks_NOTICE.txt``). Its time is that of
+Measured is a kernel of multiply-adds on an RTX A4000 at ten clocks (``data/clocks/NOTICE.txt``). Its time is that of
 ``dse fit --model dvfs``, a + b/f. Its power has a corner where the voltage begins to rise with the clock, which
 p0 + c f^k misses by 7 % of runs held out: here it is the larger of a line and a power.
 """
@@ -26,7 +26,7 @@ MEANINGS = {
 
 def made() -> Behaviour:
     """Fit the model to its runs: power as the target, time and energy as what follows."""
-    with as_file(files("dse.papers") / "data" / DATA) as path:
+    with as_file(files("dse.papers") / "data" / "clocks" / DATA) as path:
         clocks = fitting.fit(path, "dvfs")
         fixed, cycles = clocks["fixed_time"].value, clocks["cycles"].value
         found = fit_behaviour(

@@ -43,14 +43,8 @@ class Line:
 
 
 def table(name: str) -> list[dict[str, str]]:
-    """Rows of ``data/<name>.csv`` as text; a cell that is empty in the file is an empty text.
-
-    Samples of measurements stand in ``data`` itself: "megatron/times" may be the file ``megatron_times.csv``.
-    """
-    data = files("dse.papers") / "data"
-    file = data / f"{name}.csv"
-    file = file if file.is_file() else data / f"{name.replace('/', '_')}.csv"
-    text = file.read_text(encoding="utf-8")
+    """Rows of ``data/<name>.csv`` as text; a cell that is empty in the file is an empty text."""
+    text = (files("dse.papers") / "data" / f"{name}.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(io.StringIO(text)))
 
 

@@ -7,7 +7,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ class Door(click.Group):
         self, words: list[str], name: str, complete: str | None, debug: bool, extra: dict[str, Any]
     ) -> int:
         try:
-            code = super().main(words, name, complete, standalone_mode=False, **extra)
+            code = super().main(words, name, complete, standalone_mode=False, obj=words, **extra)
         except click.ClickException as problem:
             told = io.StringIO()
             problem.show(told)
@@ -65,17 +65,22 @@ class Door(click.Group):
             if debug:
                 raise
             return explain(problem)
-        ended = code if isinstance(code, int) else ANSWERED
-        if ended == ANSWERED and words:
-            self._hint(words)
-        return ended
+        return code if isinstance(code, int) else ANSWERED
 
-    def _hint(self, words: list[str]) -> None:
-        """Name the one next thing to try, where a person reads it."""
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, and end with the one next thing to try; an answer that there is no design has one too."""
+        code = super().invoke(ctx)
+        known = hints.told(ctx)
+        if known is not None or code in {None, ANSWERED, NO_ANSWER}:
+            self._hint(ctx.obj, known)
+        return code
+
+    def _hint(self, words: list[str], known: Callable[[], Sequence[str]] | None) -> None:
+        """Name the next thing to try, where a person reads it."""
         command = self.commands.get(words[0])
         options = [p for p in command.params if isinstance(p, click.Option)] if command is not None else []
         valued = [name for p in options if not (p.is_flag or p.count) for name in p.opts]
-        if hint := hints.say(words, valued):
+        if hint := hints.say(words, valued, known):
             with contextlib.suppress(OSError):
                 streams.put(streams.visible(hint), sys.stdout)
 

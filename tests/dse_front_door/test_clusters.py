@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,40 +11,14 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from click.testing import CliRunner
 from dask.config import set as configured
 from distributed import Client, LocalCluster
 
 import dse
 import results.stores.store
 from dse import credentials
-from dse.cli import main
-from dse.sweeping import chunk_work, clusters, dispatch
+from dse.sweeping import clusters
 from dse.sweeping.workers import WorkersLost
-from results.stores.trouble import explained
-
-EVALUATED = """
-model   = "nbody"
-machine = "balanced"
-
-[given]
-bodies         = 1e5
-flops_per_pair = 10
-
-[sweep.processors]
-path = "given.processors"
-start = 10
-stop = 1e4
-num = 40
-spacing = "log"
-
-[sweep.memory]
-path = "given.memory"
-start = 10
-stop = 1e4
-num = 30
-spacing = "log"
-"""
 
 # a model of the caller's own that takes plain numbers only: chunks of 20 points; the second half waits for a file
 SLOW = """
@@ -120,13 +93,6 @@ def scheduler(dask: Any, tmp_path: Path, waiting: Any) -> Callable[..., tuple[ps
         return made, json.loads(file.read_text())["address"]
 
     return start
-
-
-@pytest.fixture
-def evaluated(tmp_path: Path) -> Path:
-    file = tmp_path / "evaluated.toml"
-    file.write_text(EVALUATED)
-    return file
 
 
 def done(store: Path) -> int:
@@ -311,84 +277,6 @@ def test_a_site_that_requires_encryption_is_told_what_to_give():
         clusters.connected("tcp://127.0.0.1:1")
 
 
-class Versions:
-    """What a client tells of versions."""
-
-    def __init__(self, scheduler: dict[str, str | None], worker: dict[str, str | None]) -> None:
-        mine = {
-            "python": "3.11.7.final.0",
-            "dask": "2026.8.0",
-            "distributed": "2026.8.0",
-            "codesign-dse": "0.1.0",
-        }
-        self._told = {
-            "client": {"packages": mine},
-            "scheduler": {"packages": mine | scheduler},
-            "workers": {"tcp://10.0.0.2:1": {"packages": mine | worker}},
-        }
-
-    def get_versions(self, packages: list[str]) -> dict[str, Any]:
-        assert packages == ["codesign-dse"]
-        return self._told
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "worker", "said"),
-    [
-        ({"distributed": "2025.1.0"}, {}, r"scheduler at here has distributed 2025.1.0 \(here 2026.8.0\)"),
-        ({}, {"codesign-dse": "0.0.9"}, r"worker tcp://10.0.0.2:1 has codesign-dse 0.0.9"),
-        ({}, {"python": "3.12.1.final.0"}, r"python 3.12 \(here 3.11\)"),
-    ],
-)
-def test_other_versions_are_named(scheduler: Any, worker: Any, said: str):
-    with pytest.raises(WorkersLost, match=said):
-        clusters.same_versions(Versions(scheduler, worker), "here")
-
-
-def test_a_patch_of_python_and_an_unknown_version_are_no_difference():
-    clusters.same_versions(Versions({"python": "3.11.9.final.0"}, {"codesign-dse": None}), "here")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--workers", "2", "--cluster", "slurm"), "--workers and --cluster name different processes"),
-        (("--jobs", "2"), "give that too"),
-        (("--cluster", "slurm", "--jobs", "2", "--adapt", "0:3"), "give one of them"),
-        (("--cluster", "slurm", "--adapt", "3"), "write two whole numbers"),
-        (("--cluster", "slurm", "--adapt", "3:1"), "write two whole numbers"),
-        (("--cluster", "mainframe"), "there are slurm, pbs, lsf"),
-        (("--scheduler", "tcp://127.0.0.1:1", "--patience", "soon"), "write a time such as"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(evaluated: Path, options: tuple[str, ...], said: str):
-    found = CliRunner().invoke(main, ["sweep", str(evaluated), "-o", "x.zarr", *options])
-    assert found.exit_code == 2, found.stderr
-    assert said in found.stderr
-
-
-def test_a_batch_system_that_is_not_here_is_told(evaluated: Path, monkeypatch: pytest.MonkeyPatch):
-    ask = ["sweep", str(evaluated), "-o", "x.zarr", "--cluster", "lsf"]
-    monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
-    found = CliRunner().invoke(main, ask)
-    assert found.exit_code == 1
-    assert 'pip install "codesign-dse[cluster]"' in found.stderr
-    monkeypatch.undo()
-    pytest.importorskip("dask_jobqueue")
-    monkeypatch.setenv("PATH", os.fspath(evaluated.parent))
-    found = CliRunner().invoke(main, ask)
-    assert found.exit_code == 1
-    assert "there is no bsub on this machine" in found.stderr
-
-
-def test_a_job_that_nobody_described_is_told(evaluated: Path):
-    pytest.importorskip("dask_jobqueue")
-    found = CliRunner().invoke(main, ["sweep", str(evaluated), "-o", "x.zarr", "--cluster", "local"])
-    assert found.exit_code == 1
-    assert "You must specify how much cores and memory" in found.stderr
-    assert "a job is described by jobqueue.local" in found.stderr
-
-
 @pytest.mark.slow
 def test_jobs_are_started_as_the_configuration_says_and_end_with_the_sweep(
     run: Any, tmp_path: Path, evaluated: Path, monkeypatch: pytest.MonkeyPatch
@@ -410,101 +298,3 @@ def test_jobs_are_started_as_the_configuration_says_and_end_with_the_sweep(
         p for p in psutil.process_iter(["cmdline"]) if f"dse-test-{tmp_path.name}" in str(p.info["cmdline"])
     ]
     assert not [p for p in left if not gone(p)]
-
-
-class Inline:
-    """A client that computes what it is handed at once, and remembers it."""
-
-    status = "running"
-
-    def __init__(self) -> None:
-        self.sent: list[tuple[Any, ...]] = []
-
-    @property
-    def scheduler(self) -> "Inline":
-        return self
-
-    def scheduler_info(self, n_workers: int) -> dict[str, int]:
-        assert n_workers == 0
-        return {"n_workers": 1, "total_threads": 1}
-
-    def run(self, *arguments: Any, on_error: str) -> dict[str, None]:
-        return {}
-
-    def subscribe_topic(self, topic: str, handler: Any) -> None:
-        self.topic = topic
-
-    def unsubscribe_topic(self, topic: str) -> None:
-        assert topic == self.topic
-
-    def register_plugin(self, plugin: Any, name: str) -> None:
-        assert name == self.topic
-
-    def unregister_worker_plugin(self, name: str) -> None:
-        assert name == self.topic
-
-    def sync(self, asked: Any, keys: list[str]) -> dict[str, str]:
-        return asked(keys)
-
-    def get_task_status(self, keys: list[str]) -> dict[str, str]:
-        return dict.fromkeys(keys, "memory")
-
-    def submit(self, function: Any, *arguments: Any, pure: bool = False, key: str = "") -> Any:
-        assert not pure
-        if key:
-            assert function is str
-            return Now(key)
-        self.sent.append((function, *(a for a in arguments if not isinstance(a, Now))))
-        return Now(function(*(a.value if isinstance(a, Now) else a for a in arguments)))
-
-    def map(self, function: Any, *columns: Any, pure: bool) -> list[Any]:
-        return [self.submit(function, *row, pure=pure) for row in zip(*columns, strict=True)]
-
-
-class Now:
-    status = "finished"
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def add_done_callback(self, told: Any) -> None:
-        told(self)
-
-    def release(self) -> None:
-        pass
-
-    def result(self, timeout: float) -> Any:
-        return self.value
-
-
-def test_nothing_big_travels_with_a_chunk(evaluated: Path):
-    """The study goes out once; what goes with each chunk is a function's name and an index."""
-    asked = dse.load(evaluated)
-    client, study = Inline(), chunk_work.Study("# much text\n" * 100_000 + asked.text, asked.file, (10, 10))
-    todo = [(i, j) for i in range(4) for j in range(3)]
-    found = list(dispatch.through_dask(client, None, study, todo))
-    assert sorted(f.index for f in found) == todo
-    sizes = [len(pickle.dumps(sent)) for sent in client.sent]
-    assert sizes[0] > len(study.text)
-    assert len(sizes) == 1 + len(todo)
-    assert max(sizes[1:]) < 200
-
-
-def test_what_a_worker_says_of_a_store_that_is_gone_arrives_whole(
-    tmp_path: Path, evaluated: Path, monkeypatch: pytest.MonkeyPatch
-):
-    # Zarr's own exception, which stands behind it, cannot be unpickled
-    import zarr
-    from distributed.core import error_message
-
-    def gone_meanwhile(*what: object) -> None:
-        with explained("gone.zarr", "read"):
-            zarr.open_group(tmp_path, mode="r")
-
-    monkeypatch.setattr(chunk_work, "solved", gone_meanwhile)
-    asked = dse.load(evaluated)
-    with pytest.raises(results.stores.store.StoreError) as raised:
-        chunk_work.solve_chunk(chunk_work.Study(asked.text, asked.file, (10, 10)), (0, 0))
-    arrived = pickle.loads(error_message(raised.value)["exception"].data)
-    assert isinstance(arrived, results.stores.store.StoreError)
-    assert "gone.zarr" in str(arrived)

@@ -23,7 +23,7 @@ FITTED = ("launch_time", "time_per_flop", "time_per_byte")
 @pytest.mark.parametrize("name", MEASURED)
 def test_rates_and_launch_time_are_the_least_squares_of_the_runs(name: str):
     """By SciPy's trust region, from the data sheet's rates: another method and another start; values have 4 digits."""
-    file = files("dse.papers") / "data" / f"gemm_{MEASURED[name][0]}_sxm_bf16.csv"
+    file = files("dse.papers") / "data" / "gemm" / f"gemm_{MEASURED[name][0]}_sxm_bf16.csv"
     runs = np.array(list(csv.reader(file.read_text().splitlines()))[1:], float).T
     m, n, k = runs[:3]
     flops, moved, time = 2 * m * n * k, 2 * (m * k + k * n + m * n), runs[3] * 1e-3

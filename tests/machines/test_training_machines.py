@@ -105,7 +105,7 @@ def test_a_pick_is_judged_group_by_group():
 
 def test_the_data_have_their_licence_and_say_what_they_are():
     data = Path(sources.__file__).parent / "data"
-    assert "MIT License" in (data / "vtrain_NOTICE.txt").read_text(encoding="utf-8")
-    assert "KAIST" in (data / "vtrain_LICENSE.txt").read_text(encoding="utf-8")
-    assert "2205.05198" in (data / "megatron_NOTICE.txt").read_text(encoding="utf-8")
+    assert "MIT License" in (data / "vtrain2024/NOTICE.txt").read_text(encoding="utf-8")
+    assert "KAIST" in (data / "vtrain2024/LICENSE.txt").read_text(encoding="utf-8")
+    assert "2205.05198" in (data / "megatron/NOTICE.txt").read_text(encoding="utf-8")
     assert HOW == {"recomputation": "full", "gradient_bytes": 2.0}

@@ -22,7 +22,7 @@ PRINTED = {
 
 
 @pytest.mark.parametrize(
-    "line", table("megatron_times"), ids=lambda line: f"{line['model']}-{line['recompute']}"
+    "line", table("megatron/times"), ids=lambda line: f"{line['model']}-{line['recompute']}"
 )
 def test_typed_equations_are_those_of_the_tool(line: dict[str, str]) -> None:
     plan: dict[str, Any] = batches.plan(line) | {"zero": "0"}

@@ -2,86 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 import pytest
+from dvfs_phases import CLOSE, JETSON, KINDS, MENU, SIX, by_hand, expanded, rows, run, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dse
 from dse import machines, models
-from dse.models.model import Model
 from dse.models.platforms.dvfs import DVFS
-from dse.models.shared.structure import Parts, Row
+from dse.models.shared.structure import Row
 from dse.quantities import registry
-
-JETSON = machines.get("jetson-tk1")
-MENU = [str(s["name"]) for s in JETSON.settings]
-# kinds of operations, and what they cost: count, energy, operations per cycle, of which clock
-KINDS = [
-    ("flops", "energy_per_flop", 384.0, "core_frequency"),
-    ("flops_double", "energy_per_flop_double", 16.0, "core_frequency"),
-    ("integer_operations", "energy_per_integer_operation", 192.0, "core_frequency"),
-    ("bytes", "energy_per_byte", 16.0, "memory_frequency"),
-]
-# the six phases of the cases: flops, double flops, integer operations, bytes
-SIX = {
-    "U": (6e11, 0.0, 3e11, 2e9),
-    "V": (4e10, 0.0, 6e10, 6e10),
-    "W": (5e10, 0.0, 2e10, 1e10),
-    "X": (2e10, 1e9, 3e10, 1.2e10),
-    "UP": (0.0, 8e9, 2e10, 4e9),
-    "DOWN": (0.0, 6e9, 4e10, 1e10),
-}
-CLOSE = 1e-12
-# what the cases' answers are printed to
-CASE = 1e-6
-Counts = Mapping[str, Sequence[float]]
-
-
-def rows(phases: Counts) -> tuple[Row, ...]:
-    return tuple(Row(name, stated=frozenset(k[0] for k in KINDS)) for name in phases)
-
-
-def expanded(
-    phases: Sequence[Row],
-    menu: Sequence[Mapping[str, Any]] = JETSON.settings,
-    asked: tuple[str, ...] = (),
-) -> Model:
-    assert DVFS.expand is not None
-    return DVFS.expand(
-        Parts(rows={"phases": tuple(phases)}, settings=tuple(menu), asked=dict.fromkeys(asked))
-    )
-
-
-def values(plain: Model, machine: machines.Machine = JETSON) -> dict[str, Any]:
-    """What the plain model takes of a machine, and nothing else."""
-    menu = {f"machine.{s['name']}.{k}": v for s in machine.settings for k, v in s.items()}
-    menu |= {f"machine.{k}": v for k, v in machine.parameters.items()}
-    own = {k for k in plain.parameters() if k.startswith("machine.")}
-    return {k: menu[k] for k in own & set(menu)} | {"switch_time": 0.0, "switch_energy": 0.0}
-
-
-def run(phases: Counts, setting: Any, **given_: Any) -> dict[str, Any]:
-    """All metrics at ``setting``: one number for all phases, or one per phase."""
-    plain = expanded(rows(phases))
-    counts = {f"phases.{p}.{k[0]}": n for p, of in phases.items() for k, n in zip(KINDS, of, strict=True)}
-    each = (
-        {f"setting.{p}": s for p, s in setting.items()} if isinstance(setting, dict) else {"setting": setting}
-    )
-    return dict(models.evaluate(plain, values(plain) | counts | each | given_))
-
-
-def by_hand(counts: Sequence[float], s: Mapping[str, Any]) -> tuple[float, float]:
-    """Time and energy of a phase at a setting: rates per cycle, then (9)."""
-    time = max(n / (rate * s[clock]) for n, (_, _, rate, clock) in zip(counts, KINDS, strict=True))
-    energy = sum(n * s[cost] for n, (_, cost, _, _) in zip(counts, KINDS, strict=True))
-    return time, energy + s["constant_power"] * time
-
 
 amounts = st.tuples(*(st.just(0.0) | st.floats(1e6, 1e11) for _ in KINDS)).filter(any)
 phase_lists = st.lists(st.tuples(amounts, st.integers(1, 16)), min_size=1, max_size=5)
@@ -301,133 +234,3 @@ def test_every_metric_of_phases_is_proven_by_its_units():
     for q in plain.metrics:
         value = units.Quantity(1.0, "") * found[q.name]
         assert value.m_as(q.unit) == pytest.approx(wanted[q.name], rel=CLOSE), q.name
-
-
-# the questions
-
-
-@pytest.fixture(scope="module")
-def tables() -> dict[str, dict[str, Any]]:
-    """Return every phase alone at every setting, from the expanded model."""
-    return {p: run({p: counts}, {p: np.arange(1, 17)}) for p, counts in SIX.items()}
-
-
-def test_case_d01_one_setting_for_all_phases():
-    found = run(SIX, np.arange(1, 17))
-    order = np.argsort(found["energy"])
-    assert list(order[:2] + 1) == [2, 9]
-    assert found["energy"][order[0]] == pytest.approx(136.7397229, rel=CASE)
-    assert found["time"][order[0]] == pytest.approx(11.70183983, rel=CASE)
-    assert found["energy"][order[1]] == pytest.approx(139.304881, rel=CASE)
-
-
-def grid(fixed: Mapping[str, int]) -> dict[str, Any]:
-    """A setting for every phase: all combinations of the phases that are not fixed, along axes of their own."""
-    free = [p for p in SIX if p not in fixed]
-    axes = np.meshgrid(*(np.arange(1, 17) for _ in free), indexing="ij", sparse=True)
-    return dict(fixed) | dict(zip(free, axes, strict=True))
-
-
-def enumerated(limit: str, most: float, least: str) -> list[tuple[float, float, tuple[int, ...]]]:
-    """Best (metric, other metric, settings) of all 16^6 combinations, a first phase at a time, best first."""
-    other = "time" if least == "energy" else "energy"
-    best = []
-    for first in range(1, 17):
-        found = run(SIX, grid({"U": first}))
-        value = np.where(found[limit] <= most, found[least], math.inf)
-        for i in np.argpartition(value.ravel(), 40)[:40]:
-            at = np.unravel_index(i, value.shape)
-            best.append((float(value[at]), float(found[other][at]), (first, *(int(k) + 1 for k in at))))
-    return sorted(best)
-
-
-def test_case_d05_least_energy_within_a_deadline():
-    best = enumerated("time", 8.816592738, "energy")
-    energy, time, chosen = best[0]
-    assert chosen == (6, 16, 2, 2, 3, 9)
-    assert energy == pytest.approx(134.8381202, rel=CASE)
-    assert time == pytest.approx(8.643718371, rel=CASE)
-    assert best[1][0] == pytest.approx(135.0163158, rel=CASE)
-    race = run(SIX, dict(zip(SIX, chosen, strict=True)))
-    assert race["race_time"] * 1.02 == pytest.approx(8.816592738, rel=CASE)
-    # nothing slower within 2 % is more frugal than racing
-    assert race["race_energy"] == race["energy"]
-    assert race["race_saving"] == 0.0
-
-
-def test_case_d09_least_time_within_an_energy_budget(tables: Mapping[str, Mapping[str, Any]]):
-    assert 1.02 * sum(t["energy"].min() for t in tables.values()) == pytest.approx(130.1617911, rel=CASE)
-    best = enumerated("energy", 130.1617911, "time")
-    least = [b for b in best if b[0] <= best[0][0] * (1 + 1e-9)]
-    assert least[0][0] == pytest.approx(9.221063615, rel=CASE)
-    energy, chosen = min((e, s) for _, e, s in least)
-    assert energy == pytest.approx(128.3976855, rel=CASE)
-    assert chosen == (7, 16, 2, 2, 3, 9)
-    assert len(least) == 20
-
-
-def test_case_d13_a_power_cap_on_every_phase():
-    """Every phase by itself: least time, then least energy; all phases together have that as their greatest."""
-    chosen = {}
-    for p, counts in SIX.items():
-        alone = run({p: counts}, {p: np.arange(1, 17)})
-        allowed = [i for i in range(16) if alone["phase_power"][i] <= 12.0]
-        least = min(alone["time"][i] for i in allowed)
-        fast = [i for i in allowed if alone["time"][i] <= least * (1 + 1e-12)]
-        chosen[p] = min(fast, key=lambda i: alone["energy"][i]) + 1
-    assert list(chosen.values()) == [8, 10, 10, 10, 9, 2]
-    found = run(SIX, chosen)
-    assert found["time"] == pytest.approx(15.26049182, rel=CASE)
-    assert found["energy"] == pytest.approx(142.217388, rel=CASE)
-    assert found["phase_power"] == max(found[f"power.{p}"] for p in SIX) <= 12.0
-
-
-def test_case_d17_what_race_to_halt_loses():
-    found = run({"p": (64e10, 0.0, 0.0, 1e10)}, {"p": np.arange(1, 17)})
-    frugal = int(found["energy"].argmin())
-    assert frugal + 1 == 12
-    assert found["race_setting.p"] == 3
-    assert found["energy"][frugal] == pytest.approx(31.38366667, rel=CASE)
-    loss = 1 / (1 - found["race_saving"][frugal]) - 1
-    assert 100 * loss == pytest.approx(7.52709051, rel=CASE)
-
-
-@pytest.mark.parametrize("idle", [None, 1.5])
-def test_until_the_period_ends_the_chip_idles(idle: float | None):
-    """At its idle power, or at the least constant power of Table I, 5.2 W; race-to-halt idles longer."""
-    phases, setting = {"a": (1e11, 0.0, 1e11, 1e10), "b": (0.0, 1e9, 0.0, 5e10)}, {"a": 16.0, "b": 9.0}
-    least = 5.2 if idle is None else idle
-    stated = {} if idle is None else {"machine.idle_power": idle}
-    plain, found = run(phases, setting), run(phases, setting, period=60.0, **stated)
-    assert found["energy_idle"] == pytest.approx(least * (60.0 - plain["time"]), rel=CLOSE)
-    assert found["energy"] == pytest.approx(plain["energy"] + found["energy_idle"], rel=CLOSE)
-    assert found["race_energy"] == pytest.approx(
-        plain["race_energy"] + least * (60.0 - plain["race_time"]), rel=CLOSE
-    )
-    assert found["power"] == pytest.approx(found["energy"] / 60.0, rel=CLOSE)
-    assert found["performance"] == pytest.approx(1.01e11 / 60.0, rel=CLOSE)
-    assert found["in_period"] == pytest.approx(plain["time"] / 60.0, rel=CLOSE)
-
-
-def test_the_least_energy_of_a_period_with_a_stated_idle_power():
-    """Two phases at every pair of settings, by hand."""
-    phases = {"a": (1e11, 0.0, 1e11, 1e10), "b": (0.0, 1e9, 0.0, 5e10)}
-    source = {
-        "model": "dvfs",
-        "machine": {"base": "jetson-tk1-choi2016", "idle_power": "1 W"},
-        "given": {
-            "phases": [
-                {"name": p, **dict(zip((k[0] for k in KINDS), of, strict=True))} for p, of in phases.items()
-            ],
-            "period": "7 s",
-        },
-        "objective": {"minimize": "energy"},
-    }
-    designs = [
-        [sum(x) for x in zip(by_hand(phases["a"], s), by_hand(phases["b"], r), strict=True)]
-        for s, r in product(JETSON.settings, repeat=2)
-    ]
-    least = min(e + 1.0 * (7.0 - t) for t, e in designs if t <= 7.0)
-    found = dse.solve(source)
-    assert found.status == "optimal"
-    assert found.objective == pytest.approx(least, rel=1e-9)

@@ -330,7 +330,7 @@ def test_what_ships_can_be_asked_and_says_where_it_comes_from(name: str):
 
 def test_the_clock_model_that_ships_is_the_fit_of_its_runs_and_near_them():
     """Every run within 4 % of power, time and energy by the model; least energy within a step of where theirs is."""
-    lines = (files("dse.papers") / "data" / "clocks_a4000_fp32.csv").read_text().splitlines()[1:]
+    lines = (files("dse.papers") / "data" / "clocks" / "clocks_a4000_fp32.csv").read_text().splitlines()[1:]
     clock, time, power = np.array([line.split(",") for line in lines], float).T * [[1e6], [1e-3], [1.0]]
     made = fit_of(models.get("fp32-a4000"))
     again = clock_model.made().fitted

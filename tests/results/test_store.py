@@ -2,32 +2,25 @@
 
 import json
 import os
-import pickle
 import random
 import shutil
 import signal
-import subprocess
-import sys
-import textwrap
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from store_filling import IDENTITY, WRITER, Fill, fill, start
 
 from results import dataset
-from results.dataset import Arrays, Layout
+from results.dataset import Layout
 from results.stores import remarks, roots, seals, storage, store
 from results.stores.chunks import chunk_slices
 from results.stores.memory import Memory
 from results.stores.store import StoreDamaged, StoreError
-
-IDENTITY = {"scenario": "abc123", "dse": "0.1.0"}
-ROOT = Path(__file__).parents[2]
-Fill = Callable[[tuple[slice, ...]], Arrays]
 
 
 @pytest.fixture(autouse=True)
@@ -40,14 +33,6 @@ def _warnings_are_errors() -> Iterator[None]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "deeper" / "study.zarr"
-
-
-def fill(path: Path, plan: Layout, arrays_of: Fill, most: int = 10**9) -> tuple[int, ...]:
-    chunks = store.create(path, plan, IDENTITY)
-    todo = [c for c in chunk_slices(plan.shape, chunks) if c[0] not in store.done(path)]
-    for index, region in todo[:most]:
-        store.write_chunk(path, index, arrays_of(region))
-    return chunks
 
 
 def test_a_new_store_opens_with_nothing_computed(path: Path, plan: Layout):
@@ -327,36 +312,6 @@ def test_creating_at_once_from_several_processes_gives_one_store(path: Path, pla
     assert [p.name for p in path.parent.iterdir()] == ["study.zarr"]
 
 
-def start(code: str, plan: Layout, tmp_path: Path) -> subprocess.Popen[str]:
-    """Run ``code`` in a process of its own that knows the layout as ``plan``."""
-    (tmp_path / "plan.pickle").write_bytes(pickle.dumps(plan))
-    pickled = str(tmp_path / "plan.pickle")
-    head = f"import pickle, pathlib\nplan = pickle.loads(pathlib.Path({pickled!r}).read_bytes())\n"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", head + textwrap.dedent(code)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-
-
-WRITER = """
-    import numpy as np
-    from results import dataset
-    from results.stores import roots, seals, storage, store
-    from results.stores.chunks import chunk_slices
-    chunks = store.create(PATH, plan, {"scenario": "big"})
-    for index, region in chunk_slices(plan.shape, chunks):
-        points = tuple(s.stop - s.start for s in region)
-        arrays = dataset.blank(plan, points)
-        noise = np.random.default_rng(index).random
-        for v in plan.variables:
-            if v.dtype == "float64":
-                arrays[v.name][...] = noise(arrays[v.name].shape)
-        arrays["status"][...] = 1
-        if index not in store.done(PATH):
-            store.write_chunk(PATH, index, arrays)
-        print(*index, flush=True)
-"""
-
-
 def test_kill_in_the_middle_of_writing_leaves_what_was_stored(
     tmp_path: Path, question: object, make_axis: type, make_grid: type
 ):
@@ -392,78 +347,3 @@ def dataset_block(plan: Layout, path: Path, index: tuple[int, ...]) -> tuple[sli
     from results.stores.chunks import block
 
     return block(plan.shape, store.identity(path)["chunks"], index)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own of 1 MB."""
-    target = tmp_path / "disk"
-    target.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(target)], check=False, capture_output=True
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("mounting needs privileges")
-    yield target
-    subprocess.run(["umount", str(target)], check=True)
-
-
-def occupy(file: Path) -> None:
-    with file.open("wb", buffering=0) as ballast:
-        while True:
-            ballast.write(bytes(1024))
-
-
-def test_a_full_disk_is_reported_and_what_was_stored_stays(small_disk: Path, plan: Layout, arrays_of: Fill):
-    path = small_disk / "study.zarr"
-    fill(path, plan, arrays_of, most=2)
-    with pytest.raises(OSError, match="No space"):
-        occupy(small_disk / "ballast")
-    with pytest.raises(StoreError, match=r"cannot write to .*study.zarr: the disk is full"):
-        fill(path, plan, arrays_of)
-    assert len(store.done(path)) >= 2
-    assert store.verify(path) == {}
-    with pytest.raises(StoreError, match=r"cannot create .*the disk is full"):
-        store.create(small_disk / "other.zarr", plan, IDENTITY)
-    assert not (small_disk / "other.zarr").exists()
-    (small_disk / "ballast").unlink()
-    fill(path, plan, arrays_of)
-    assert store.verify(path) == {}
-    assert (store.open(path).status != 0).all()
-
-
-def test_a_read_only_target_is_reported_and_can_still_be_read(
-    small_disk: Path, plan: Layout, arrays_of: Fill
-):
-    path = small_disk / "study.zarr"
-    fill(path, plan, arrays_of, most=1)
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    assert (store.open(path).status != 0).any()
-    assert store.create(path, plan, IDENTITY) == (10, 2)
-    with pytest.raises(StoreError, match="read-only; choose a path that can be written"):
-        fill(path, plan, arrays_of)
-    with pytest.raises(StoreError, match=r"cannot create .*read-only"):
-        store.create(small_disk / "other.zarr", plan, IDENTITY)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_without_permission_is_reported(tmp_path: Path, plan: Layout):
-    (tmp_path / "locked").mkdir(mode=0o500)
-    with pytest.raises(StoreError, match="no permission"):
-        store.create(tmp_path / "locked" / "study.zarr", plan, IDENTITY)
-
-
-def test_a_file_size_limit_is_reported(tmp_path: Path, question: object, make_axis: type, make_grid: type):
-    axis = make_axis("deadline", "limits.time.max", "s", "t", tuple(map(float, range(500))))
-    other = make_axis("bodies", "bodies", "", "n", tuple(map(float, range(100))))
-    plan = dataset.layout(make_grid((axis, other), question))
-    limited = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
-    body = textwrap.indent(textwrap.dedent(WRITER), "    ").replace("PATH", repr(str(tmp_path / "s.zarr")))
-    process = start(
-        f"{limited}try:\n{body}\nexcept Exception as problem:\n    print(type(problem).__name__, problem)",
-        plan,
-        tmp_path,
-    )
-    printed, _ = process.communicate()
-    assert printed.startswith("NoRoom cannot"), printed
-    assert "exceed the size allowed" in printed

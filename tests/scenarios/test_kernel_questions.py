@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import tomllib
 from dataclasses import replace
@@ -10,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from kernel_questions import FORCES, PRODUCT, QUESTION, SPMV, asked, kernels
 
 import dse
 import scenarios
@@ -23,30 +21,6 @@ from formulations.problem import Kind, formulate
 from results.stores.store import StoreError
 from results.telling import breakdowns
 from scenarios import ScenarioError
-from scenarios.language.schema import KernelEntry
-
-FORCES = {"name": "forces", "model": "nbody", "given": {"bodies": 1e5, "flops_per_pair": 10}}
-PRODUCT = {"name": "product", "model": "matmul", "given": {"order": 1000}, "repeat": 20}
-SPMV = {"name": "spmv", "workload": "spmv", "size": 1e9}
-QUESTION: dict[str, Any] = {
-    "machine": "balanced",
-    "kernels": [FORCES, PRODUCT],
-    "decide": {"processors": {"max": 4096}, "forces.memory": {}, "product.memory": {}},
-    "objective": {"minimize": "energy"},
-    "limits": {"time": {"max": "1 s"}},
-}
-
-
-def asked(**changes: Any) -> dict[str, Any]:
-    """Return the question with other entries; None takes one out."""
-    found = {**copy.deepcopy(QUESTION), **changes}
-    return {k: v for k, v in found.items() if v is not None}
-
-
-def kernels(*changed: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return both kernels, each with its changes."""
-    both = zip((FORCES, PRODUCT), (*changed, {}), strict=False)
-    return [{k: v for k, v in {**own, **more}.items() if v is not None} for own, more in both]
 
 
 def names(**changes: Any) -> list[str]:
@@ -181,66 +155,6 @@ def test_a_definition_may_replace_an_input_of_a_kernel() -> None:
     assert answer.metrics["shares"] == pytest.approx(shares, rel=1e-12)
 
 
-MISTAKES = [
-    (asked(kernels=kernels({"name": None})), "kernels[0]", "this kernel has no name"),
-    (asked(kernels=kernels({}, {"name": "forces"})), "kernels[1].name", "two kernels are called forces"),
-    (asked(kernels=kernels({"name": "time"})), "kernels[0].name", "means something else"),
-    (asked(kernels=kernels({"name": "a.b"})), "kernels[0].name", "cannot name a kernel"),
-    (asked(kernels=kernels({"model": "nbdy"})), "kernels[0].model", "no model"),
-    (asked(kernels=kernels({"model": "partition"})), "kernels[0].model", "map of machines"),
-    (asked(kernels=kernels({"model": "dvfs"})), "kernels[0].model", "lists"),
-    (asked(kernels=kernels({"model": None})), "kernels[0]", "has no model"),
-    (asked(kernels=kernels({"workload": "spmv"})), "kernels[0]", "exclude each other"),
-    (asked(kernels=[{**SPMV, "workload": "spmw"}]), "kernels[0].workload", "no workload"),
-    (
-        asked(kernels=[{k: v for k, v in SPMV.items() if k != "size"}]),
-        "kernels[0].size",
-        "spmv is counted for one nonzero",
-    ),
-    (asked(kernels=[{**SPMV, "size": 0}]), "kernels[0].size", "0 units are no work"),
-    (asked(kernels=[{**SPMV, "given": {"bytes": 1}}]), "kernels[0].given.bytes", "comes from the workload"),
-    (asked(kernels=kernels({"size": 3})), "kernels[0].size", "counts units of a workload"),
-    (asked(kernels=kernels({"repeat": 2.5})), "kernels[0].repeat", "no whole number"),
-    (asked(kernels=kernels({"repeat": 0})), "kernels[0].repeat", "too small"),
-    (asked(kernels=kernels({"given": {"bodis": 1e5}})), "kernels[0].given.bodis", "no input of nbody"),
-    (asked(kernels=kernels({"given": {"bodies": [1]}})), "kernels[0].given.bodies", "single value"),
-    (
-        asked(kernels=kernels({"given": {"leakage_power": 1}})),
-        "kernels[0].given.leakage_power",
-        "machine table",
-    ),
-    (asked(kernels=kernels({"limits": {}})), "kernels[0].limits", "does not belong here"),
-    (asked(kernels=3), "kernels", "no list of tables"),
-    (asked(kernels=None), "model", "no model is named"),
-    (asked(model="nbody"), "model", "exclude each other"),
-    (asked(machine={"a": "balanced", "b": "balanced"}), "machine", "not on a map of machines"),
-    (asked(given={"memory": 1e4}), "decide.forces.memory", "memory at given.memory is one number"),
-    (asked(given={"forces.bodies": 1e5}), "kernels[0].given.bodies", "stands there twice"),
-    (asked(limits={"words": {"max": 1}}), "limits.words", "no metric of the whole"),
-    (asked(objective={"minimize": "flops"}), "objective", "no metric of the whole"),
-    (asked(limits={"forces.tme": {"max": 1}}), "limits.forces.tme", "no metric of nbody + matmul"),
-    (asked(idle=True), "idle", "no time idle"),
-    (asked(idle="perhaps"), "idle", "neither true nor false"),
-    (asked(sweep={"x": {"path": "given.forces.bodis", "values": [1]}}), "sweep.x.path", "leads nowhere"),
-    (asked(define={"forces": "2 * energy"}), "define.forces", "is a kernel"),
-]
-
-
-@pytest.mark.parametrize(("question", "key", "part"), MISTAKES, ids=[f"{k}: {p}" for _, k, p in MISTAKES])
-def test_a_mistake_has_one_message(question: dict[str, Any], key: str, part: str) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        dse.load(question)
-    (problem,) = caught.value.problems
-    assert problem.key == key
-    assert part in problem.wrong
-    assert problem.right
-
-
-def test_both_are_told_of_with_all_that_may_be_written() -> None:
-    with pytest.raises(ScenarioError, match=r"write memory for all, or forces\.memory and product\.memory"):
-        dse.load(asked(given={"memory": 1e4}))
-
-
 @pytest.mark.parametrize("more", [{"idle": "on"}, {"overlap": True}])
 def test_one_model_has_nothing_to_overlap(more: dict[str, Any]) -> None:
     alone = {
@@ -359,52 +273,3 @@ def test_every_block_on_the_page_about_kernels_can_be_asked() -> None:
     for block in blocks:
         whole = block if "kernels" in block else {**blocks[0], **block}
         assert scenarios.grid(dse.load(whole)).size == 1
-
-
-WORDS = [
-    "forces",
-    "product",
-    "nbody",
-    "fft",
-    "roofline",
-    "spmv",
-    "bodies",
-    "memory",
-    "processors",
-    "time",
-    "1 s",
-    "a.b",
-]
-LEAVES = st.one_of(
-    st.none(), st.booleans(), st.integers(-2, 40), st.floats(), st.sampled_from(WORDS), st.text(max_size=4)
-)
-JUNK = st.one_of(
-    LEAVES, st.lists(LEAVES, max_size=2), st.dictionaries(st.sampled_from(WORDS), LEAVES, max_size=3)
-)
-ENTRY = st.dictionaries(st.sampled_from([*KernelEntry.model_fields, "decide"]), JUNK, max_size=4)
-PLACES = st.sampled_from(
-    ["forces.memory", "memory", "forces", "forces.bodies", "product.repeat", "forces.time", "words"]
-)
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(
-    changes=st.lists(ENTRY, max_size=3),
-    given_=st.dictionaries(PLACES, JUNK, max_size=2),
-    decide=st.dictionaries(PLACES, st.just({}), max_size=2),
-    ways=st.dictionaries(st.sampled_from(["idle", "overlap"]), JUNK, max_size=2),
-)
-def test_nothing_in_kernels_leads_to_another_error(changes: Any, given_: Any, decide: Any, ways: Any) -> None:
-    entries = kernels(*changes) if changes else [FORCES, PRODUCT]
-    question = asked(kernels=entries, given=given_, decide={**QUESTION["decide"], **decide}, **ways)
-    try:
-        found = scenarios.grid(scenarios.load(question))
-    except ScenarioError as caught:
-        error = caught
-    else:
-        assert found.question(()).model.name
-        return
-    assert error.problems
-    assert all(p.wrong and p.right for p in error.problems)
-    assert "pydantic" not in str(error)
-    assert "validation error" not in str(error)

@@ -25,9 +25,10 @@ from dse.models.exabounds import (
     work,
     workloads,
 )
+from dse.models.exabounds.application import INPUTS
 from dse.models.exabounds.levels import LEVELS, SOURCE, of, product, units
 from dse.models.exabounds.metrics import LIMITS, METRICS, SUMS
-from dse.models.exabounds.quantities import INPUTS, MACHINE
+from dse.models.exabounds.quantities import MACHINE
 from dse.models.model import Model
 from dse.models.shared.families import nothing, row_inputs
 from dse.models.shared.structure import Parts, Structure

@@ -1,48 +1,52 @@
-"""What goes into the model: the machine, level by level, and the application, its work and what it is paid with."""
+"""What goes into the model of the machine, level by level; of the application: ``application``."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from dse.models.exabounds.levels import ABOVE_CORE, CACHES, LEVELS, SOURCE, by_level
+from dse.models.exabounds.levels import ABOVE_CORE, CACHES, SOURCE, by_level
 from dse.quantities import Quantity
 
 _TABLE2, _TABLE3, _TABLE4 = (f"{SOURCE}, Table {n}" for n in (2, 3, 4))
 _MOST = 1e12
 
 
-def _q(
+def stated(
     name: str, symbol: str, unit: str, meaning: str, source: str, default: float | None = None, **more: Any
 ) -> Quantity:
+    """Return a quantity of the model, in ``unit``."""
     return Quantity(name, symbol, unit, meaning, source, default=default, **more)
 
 
-def _count(name: str, symbol: str, meaning: str, source: str, **more: Any) -> Quantity:
-    return _q(name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=_MOST, **more)
+def counted(name: str, symbol: str, meaning: str, source: str, **more: Any) -> Quantity:
+    """Return a number of units: at least 1, searched up to 1e12."""
+    return stated(name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=_MOST, **more)
 
 
-def _share(
+def share(
     name: str, symbol: str, meaning: str, source: str, default: float | None = 0.0, **more: Any
 ) -> Quantity:
-    return _q(name, symbol, "", meaning, source, default, maximum=1.0, floor=1e-9, ceiling=1.0, **more)
+    """Return a share, from 0 to 1."""
+    return stated(name, symbol, "", meaning, source, default, maximum=1.0, floor=1e-9, ceiling=1.0, **more)
 
 
-def _caches(q: Quantity, caches: tuple[str, ...] = CACHES) -> tuple[Quantity, ...]:
+def at_caches(q: Quantity, caches: tuple[str, ...] = CACHES) -> tuple[Quantity, ...]:
+    """Return the same quantity of each cache."""
     return tuple(q.at(cache=cache) for cache in caches)
 
 
 CORE = (
-    _q("frequency", "f_0", "Hz", "clock of the cores", f"{_TABLE3}, 4"),
-    _q("voltage", "V_0", "V", "supply voltage of the cores", f"{SOURCE} (17)"),
-    _q(
+    stated("frequency", "f_0", "Hz", "clock of the cores", f"{_TABLE3}, 4"),
+    stated("voltage", "V_0", "V", "supply voltage of the cores", f"{SOURCE} (17)"),
+    stated(
         "dynamic_capacitance",
         "K_pdyn",
         "F",
         "capacitance that one core switches per cycle at full activity",
         f"{SOURCE} (17)",
     ),
-    _q(
+    stated(
         "leakage_current",
         "K_pleak",
         "A",
@@ -50,10 +54,12 @@ CORE = (
         f"{SOURCE} (17), corrected",
         0.0,
     ),
-    _q("leakage_ideality", "k_leak", "", "ideality of leakage, a plain number", f"{SOURCE} (17)", 1.0),
-    _q("temperature", "T", "K", "temperature of the dies", f"{SOURCE} (17)", 300.0),
-    _q("thermal_voltage_slope", "k/q", "V/K", "Boltzmann constant over charge", "physics", 8.617333262e-5),
-    _q(
+    stated("leakage_ideality", "k_leak", "", "ideality of leakage, a plain number", f"{SOURCE} (17)", 1.0),
+    stated("temperature", "T", "K", "temperature of the dies", f"{SOURCE} (17)", 300.0),
+    stated(
+        "thermal_voltage_slope", "k/q", "V/K", "Boltzmann constant over charge", "physics", 8.617333262e-5
+    ),
+    stated(
         "threshold_voltage",
         "V_t",
         "V",
@@ -61,7 +67,7 @@ CORE = (
         f"{SOURCE} (17)",
         0.0,
     ),
-    _q(
+    stated(
         "clock_constant",
         "K_V",
         "Hz",
@@ -69,7 +75,7 @@ CORE = (
         f"{SOURCE} (18)",
         optional=True,
     ),
-    _q(
+    stated(
         "clock_exponent",
         "K_α",
         "",
@@ -81,14 +87,14 @@ CORE = (
         floor=0.1,
         ceiling=4.0,
     ),
-    _q("volt", "V_1", "V", "unit of the voltages in (18)", f"{SOURCE} (18)", 1.0),
-    _q("pipeline_length", "n_pipe", "cycle", "length of the pipeline", f"{SOURCE} (3)", 0.0),
-    _q("frontend_capacity", "n_front", "", "instructions that the front end holds", f"{SOURCE} (3)", 0.0),
-    _q("reorder_buffer", "n_ROB", "", "instructions that the reorder buffer holds", f"{SOURCE} (3)", 0.0),
-    _q("datapath_width", "n_bits", "byte", "data that one access moves", f"{_TABLE3}, 4", 8.0),
-    _q("latency.L2", "T_L2", "cycle", "latency of the L2 cache", f"{SOURCE} (2), (4)", 0.0),
-    _q("latency.L3", "T_L3", "cycle", "latency of the L3 cache", f"{_TABLE4}", 0.0),
-    _q(
+    stated("volt", "V_1", "V", "unit of the voltages in (18)", f"{SOURCE} (18)", 1.0),
+    stated("pipeline_length", "n_pipe", "cycle", "length of the pipeline", f"{SOURCE} (3)", 0.0),
+    stated("frontend_capacity", "n_front", "", "instructions that the front end holds", f"{SOURCE} (3)", 0.0),
+    stated("reorder_buffer", "n_ROB", "", "instructions that the reorder buffer holds", f"{SOURCE} (3)", 0.0),
+    stated("datapath_width", "n_bits", "byte", "data that one access moves", f"{_TABLE3}, 4", 8.0),
+    stated("latency.L2", "T_L2", "cycle", "latency of the L2 cache", f"{SOURCE} (2), (4)", 0.0),
+    stated("latency.L3", "T_L3", "cycle", "latency of the L3 cache", f"{_TABLE4}", 0.0),
+    stated(
         "latency.DRAM",
         "T_DRAM",
         "s",
@@ -96,26 +102,26 @@ CORE = (
         f"{SOURCE} (2), (5)",
         0.0,
     ),
-    _q("line_size", "", "byte", "data that one miss moves", "our addition", 64.0),
+    stated("line_size", "", "byte", "data that one miss moves", "our addition", 64.0),
 )
 AREA = (
     *(
-        _q("functional_units", f"n_{kind}", "", f"{words} units of a core", f"{_TABLE3}, 4", 0.0).at(
+        stated("functional_units", f"n_{kind}", "", f"{words} units of a core", f"{_TABLE3}, 4", 0.0).at(
             kind=kind
         )
         for kind, words in (("INT", "integer"), ("SFP", "single-precision"), ("DFP", "double-precision"))
     ),
     *(
-        _q("unit_transistors", "", "", f"transistors of one {kind} unit", f"{SOURCE}, 4.8.2", 0.0).at(
+        stated("unit_transistors", "", "", f"transistors of one {kind} unit", f"{SOURCE}, 4.8.2", 0.0).at(
             kind=kind
         )
         for kind in ("INT", "SFP", "DFP")
     ),
-    *_caches(_q("cache", "S", "byte", "size of a cache", f"{SOURCE}, 4.3", optional=True)),
-    *_caches(
-        _q("cache_transistors", "", "1/byte", "transistors per byte of a cache", f"{SOURCE}, 4.8.2", 0.0)
+    *at_caches(stated("cache", "S", "byte", "size of a cache", f"{SOURCE}, 4.3", optional=True)),
+    *at_caches(
+        stated("cache_transistors", "", "1/byte", "transistors per byte of a cache", f"{SOURCE}, 4.8.2", 0.0)
     ),
-    _q(
+    stated(
         "transistors.core",
         "n_xcore",
         "",
@@ -123,7 +129,7 @@ AREA = (
         _TABLE3,
         0.0,
     ),
-    _q(
+    stated(
         "transistors.die",
         "n_xpc",
         "",
@@ -131,7 +137,7 @@ AREA = (
         f"{_TABLE3}, 4",
         optional=True,
     ),
-    _q(
+    stated(
         "transistor_density",
         "ρ",
         "1/m^2",
@@ -139,7 +145,7 @@ AREA = (
         _TABLE3,
         optional=True,
     ),
-    _q(
+    stated(
         "density_gain",
         "",
         "",
@@ -149,13 +155,15 @@ AREA = (
         floor=1e-3,
         ceiling=1e6,
     ),
-    _q("die_area", "n_apd", "m^2", "area of one die of a stack", f"{SOURCE} (27)", optional=True),
-    _count("stacked_dies", "n_stack", "layers of a stack of dies", f"{SOURCE} (27)", default=1.0, whole=True),
-    _share("power_via_share", "F_PwrTSV", "share of the area that vias for power take", f"{SOURCE} (27)"),
-    _share("signal_via_share", "F_IoTSV", "share of the area that vias for signals take", f"{SOURCE} (27)"),
+    stated("die_area", "n_apd", "m^2", "area of one die of a stack", f"{SOURCE} (27)", optional=True),
+    counted(
+        "stacked_dies", "n_stack", "layers of a stack of dies", f"{SOURCE} (27)", default=1.0, whole=True
+    ),
+    share("power_via_share", "F_PwrTSV", "share of the area that vias for power take", f"{SOURCE} (27)"),
+    share("signal_via_share", "F_IoTSV", "share of the area that vias for signals take", f"{SOURCE} (27)"),
 )
 IO_MODEL = (
-    _q(
+    stated(
         "io_energy_slope",
         "",
         "J/byte",
@@ -163,7 +171,7 @@ IO_MODEL = (
         f"{SOURCE} (21)",
         0.0170e-12 * 8,
     ),
-    _q(
+    stated(
         "io_energy_exponent",
         "",
         "",
@@ -175,7 +183,7 @@ IO_MODEL = (
         floor=0.1,
         ceiling=10.0,
     ),
-    _q(
+    stated(
         "io_energy_floor",
         "",
         "J/byte",
@@ -183,9 +191,9 @@ IO_MODEL = (
         f"{SOURCE} (21)",
         2.36e-12 * 8,
     ),
-    _q("io_rate_unit", "", "byte/s", "unit of the bit rate in (21)", f"{SOURCE} (21)", 1e9 / 8),
+    stated("io_rate_unit", "", "byte/s", "unit of the bit rate in (21)", f"{SOURCE} (21)", 1e9 / 8),
 )
-_COUNT = _count("count", "n", "", f"{SOURCE}, 4.1", default=1.0, whole=True)
+_COUNT = counted("count", "n", "", f"{SOURCE}, 4.1", default=1.0, whole=True)
 _COUNTED = {
     "core": "instructions that one core issues per cycle",
     "die": "cores of one die",
@@ -198,7 +206,7 @@ _COUNTED = {
 }
 COUNTS = tuple(replace(_COUNT.at(level=level), meaning=words) for level, words in _COUNTED.items())
 EVERY_LEVEL = (
-    _q(
+    stated(
         "bandwidth",
         "B n_io",
         "byte/s",
@@ -206,7 +214,7 @@ EVERY_LEVEL = (
         f"{SOURCE} (6)",
         optional=True,
     ),
-    _q(
+    stated(
         "bit_rate",
         "B",
         "byte/s",
@@ -214,8 +222,8 @@ EVERY_LEVEL = (
         _TABLE3,
         optional=True,
     ),
-    _q("io_pins", "n_io", "", "signal pins of one unit of the level", _TABLE3, optional=True, whole=True),
-    _q(
+    stated("io_pins", "n_io", "", "signal pins of one unit of the level", _TABLE3, optional=True, whole=True),
+    stated(
         "data_energy",
         "K_dmoPwr",
         "J/byte",
@@ -223,10 +231,10 @@ EVERY_LEVEL = (
         f"{SOURCE} (19)",
         optional=True,
     ),
-    _q("memory", "M", "byte", "memory of one unit of the level", f"{SOURCE} (19)", 0.0),
-    _q("memory_power", "K_MemPwr", "W/byte", "power of one byte of memory", f"{SOURCE} (19)", 0.0),
-    _q("buffer", "S", "byte", "buffer before the level's link, for (9)", f"{SOURCE} (9)", optional=True),
-    _q(
+    stated("memory", "M", "byte", "memory of one unit of the level", f"{SOURCE} (19)", 0.0),
+    stated("memory_power", "K_MemPwr", "W/byte", "power of one byte of memory", f"{SOURCE} (19)", 0.0),
+    stated("buffer", "S", "byte", "buffer before the level's link, for (9)", f"{SOURCE} (9)", optional=True),
+    stated(
         "failure_rate",
         "λ",
         "failure/s",
@@ -234,8 +242,8 @@ EVERY_LEVEL = (
         f"{SOURCE} (22)",
         0.0,
     ),
-    _q("repair_time", "MTTR", "s", "mean time to repair one unit", f"{SOURCE}, 4.6.1", 0.0),
-    _q(
+    stated("repair_time", "MTTR", "s", "mean time to repair one unit", f"{SOURCE}, 4.6.1", 0.0),
+    stated(
         "packaging_cost",
         "K_pkg",
         "USD",
@@ -245,7 +253,7 @@ EVERY_LEVEL = (
     ),
 )
 UPPER_LEVELS = (
-    _q(
+    stated(
         "power_efficiency",
         "η",
         "",
@@ -257,10 +265,10 @@ UPPER_LEVELS = (
         floor=0.01,
         ceiling=1.0,
     ),
-    _q("glue_power", "P_glu", "W", "power of one unit besides all else", f"{SOURCE} (19)", 0.0),
-    _q("supply_resistance", "R_supply", "ohm", "resistance of one supply pin", f"{SOURCE} (20)", 0.0),
-    _count("supply_pins", "n_supply", "supply pins of one unit", f"{SOURCE} (20)", default=1.0, whole=True),
-    _q(
+    stated("glue_power", "P_glu", "W", "power of one unit besides all else", f"{SOURCE} (19)", 0.0),
+    stated("supply_resistance", "R_supply", "ohm", "resistance of one supply pin", f"{SOURCE} (20)", 0.0),
+    counted("supply_pins", "n_supply", "supply pins of one unit", f"{SOURCE} (20)", default=1.0, whole=True),
+    stated(
         "supply_voltage",
         "V",
         "V",
@@ -268,7 +276,7 @@ UPPER_LEVELS = (
         f"{SOURCE} (20)",
         optional=True,
     ),
-    _count(
+    counted(
         "package_pins",
         "",
         "pins of one unit, for supply and signals together; absent: no limit",
@@ -277,7 +285,7 @@ UPPER_LEVELS = (
     ),
 )
 MONEY = (
-    _q(
+    stated(
         "silicon_cost",
         "K_Si",
         "USD/Hz",
@@ -285,7 +293,7 @@ MONEY = (
         f"{SOURCE} (26), unit corrected",
         0.0,
     ),
-    _q(
+    stated(
         "supply_cost",
         "",
         "USD/W",
@@ -302,103 +310,4 @@ MACHINE = (
     *(q for family in EVERY_LEVEL for q in by_level(family)),
     *(q for family in UPPER_LEVELS for q in by_level(family, ABOVE_CORE)),
     *MONEY,
-)
-
-_APPLICATION = (
-    _q("instructions", "L_sys", "instruction", "work of the run", _TABLE2),
-    _share("control_share", "F_ctrl", "share of instructions that are branches", _TABLE2, 0.15),
-    _share("misprediction_rate", "", "share of branches that are mispredicted", f"{SOURCE} (7), corrected"),
-    *_caches(_share("miss_rate", "f", "misses per access to a cache", f"{SOURCE} (2)-(5)"), CACHES[:3]),
-    _share("miss_rate", "f_iTLB", "misses of instruction addresses per instruction", f"{SOURCE} (2)").at(
-        cache="ITLB"
-    ),
-    _share("miss_rate", "", "share of the misses of L2 that miss L3 as well", "our addition", 1.0).at(
-        cache="L3"
-    ),
-    *_caches(
-        _q(
-            "measured_cache",
-            "",
-            "byte",
-            "size of the cache at which its miss rate was measured; absent: its own size",
-            f"{SOURCE} (9)",
-            optional=True,
-        ),
-        CACHES[:3],
-    ),
-    _share("activity", "s_0", "share of the most transitions per cycle", f"{SOURCE} (17)", 1.0),
-)
-_APPLICATION_LEVELS = (
-    _count(
-        "parallelism",
-        "ALP",
-        "most units of work in progress at once in one unit of the level; absent: no limit",
-        _TABLE2,
-        optional=True,
-    ),
-    _q(
-        "demand",
-        "B_app",
-        "byte/cycle",
-        "data that one core moves over the level's link per cycle",
-        f"{SOURCE} (6)",
-        0.0,
-    ),
-    _share("data_share", "F_dmo", "share of instructions that move data over the level's link", _TABLE2),
-    _q(
-        "measured_buffer",
-        "",
-        "byte",
-        "size of the level's buffer at which its demand was measured; absent: its own",
-        f"{SOURCE} (9)",
-        optional=True,
-    ),
-)
-# the example application of Table 2
-_EXAMPLE = {"parallelism.core": 4.0, "data_share.core": 0.5}
-OVERHEAD = _q(
-    "overhead_work",
-    "L_ovhd",
-    "instruction",
-    "instructions more on every core for dividing work at this level",
-    f"{SOURCE} (8)",
-    0.0,
-)
-_PAID = (
-    _q(
-        "lifetime",
-        "",
-        "s",
-        "time over which energy and spares are paid; absent: the run itself",
-        "our addition",
-        optional=True,
-    ),
-    _share("peak_share", "", "share of the lifetime at peak power", f"{SOURCE}, Table 1", 1.0),
-    _share("idle_share", "", "share of the lifetime at idle power; the rest is off", f"{SOURCE}, Table 1"),
-    _q("energy_price", "K_pwr", "USD/J", "price of energy", f"{SOURCE}, 4.7", 4.14e-8),
-    _q(
-        "cooling_factor",
-        "K_cool",
-        "",
-        "energy paid per energy drawn; 1 where the efficiencies include cooling",
-        f"{SOURCE} (25)",
-        1.0,
-        minimum=1.0,
-        floor=1.0,
-        ceiling=1e3,
-    ),
-)
-NRE = _q("nre_cost", "K_NRE", "USD", "cost of designing the level, paid once", f"{SOURCE} (25)", 0.0)
-
-
-def _with_example(q: Quantity) -> Quantity:
-    return replace(q, default=_EXAMPLE[q.name], optional=False) if q.name in _EXAMPLE else q
-
-
-INPUTS = (
-    *_APPLICATION,
-    *(_with_example(q) for family in _APPLICATION_LEVELS for q in by_level(family, LEVELS)),
-    *by_level(OVERHEAD, ABOVE_CORE),
-    *_PAID,
-    *by_level(NRE),
 )

@@ -1,6 +1,6 @@
 """Measured matrix products: a data-sheet roofline beside fitted forms, on shapes that the fits have not seen.
 
-No paper: times measured on an H100 and an A100, a sample of which is in ``data/gemm_*.csv`` (source and licence beside
+No paper: times measured on an H100 and an A100, a sample of which is in ``data/gemm/*.csv`` (source and licence beside
 it). Statements are our own, recomputed from that sample.
 """
 

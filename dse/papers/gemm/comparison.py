@@ -62,7 +62,7 @@ class Sample:
 @cache
 def sample(machine: str) -> Sample:
     """Read the runs of a machine."""
-    return sample_of(table(f"gemm_{machine}_sxm_bf16"), "latency [ms]")
+    return sample_of(table(f"gemm/gemm_{machine}_sxm_bf16"), "latency [ms]")
 
 
 def sample_of(lines: Sequence[Mapping[str, str]], latency: str) -> Sample:
@@ -175,7 +175,7 @@ def _inner(machine: str, least: str, most: str) -> Found:
 @answers("e_elsewhere")
 def _elsewhere(least: str, most: str) -> Found:
     """Ask the measured machine for products that another project measured on such a machine."""
-    found = sample_of(table("llmcompass_matmul_a100"), "latency [ms]")
+    found = sample_of(table("llmcompass/matmul_a100"), "latency [ms]")
     fit = machines.get("a100-sxm-80gb-measured").parameters
     rates = (1 / fit["time_per_flop"], 1 / fit["time_per_byte"])
     ours = missed(fit["launch_time"] + sheet(found, rates), found.latency)

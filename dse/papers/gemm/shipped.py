@@ -27,7 +27,7 @@ ALSO = (
 
 def made(machine: str) -> Behaviour:
     """Fit the model of a machine to its sample."""
-    with as_file(files("dse.papers") / "data" / f"gemm_{machine}_sxm_bf16.csv") as path:
+    with as_file(files("dse.papers") / "data" / "gemm" / f"gemm_{machine}_sxm_bf16.csv") as path:
         found = fit_behaviour(
             path,
             "latency",

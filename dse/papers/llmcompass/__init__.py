@@ -1,6 +1,6 @@
 """Operators and layers that LLMCompass measured on A100, beside the operators of ``transformer_inference``.
 
-Times lie in ``data/llmcompass_*.csv`` (source and licence beside them). Statements are our own, recomputed from them.
+Times lie in ``data/llmcompass/*.csv`` (source and licence beside them). Statements are our own, recomputed from them.
 """
 
 from __future__ import annotations

@@ -58,10 +58,10 @@ class Constants:
 def measured(kind: str) -> Runs:
     """Read the operators of a kind."""
     if kind == "product":
-        lines = table("llmcompass_matmul_a100")
+        lines = table("llmcompass/matmul_a100")
         m, k, n, ms = (np.array([float(r[c]) for r in lines]) for c in ("m", "k", "n", "latency [ms]"))
         return Runs(2 * m * n * k, 2 * (m * k + k * n + m * n), ms * 1e-3)
-    lines = [r for r in table("llmcompass_elementwise_a100") if r["operator"] == kind]
+    lines = [r for r in table("llmcompass/elementwise_a100") if r["operator"] == kind]
     numbers = np.array([float(r["rows"]) * float(r["columns"]) for r in lines])
     time = numbers / np.array([float(r["rate [Gnumbers/s]"]) for r in lines]) / 1e9
     return Runs(np.zeros_like(numbers), 4 * numbers, time)
@@ -126,7 +126,7 @@ def unseen(kind: str) -> float:
 @cache
 def times(phase: str) -> Mapping[str, float]:
     """Measured times of a layer's operators."""
-    return {r["operator"]: float(r[f"{phase} [s]"]) for r in table("llmcompass_layer_a100")}
+    return {r["operator"]: float(r[f"{phase} [s]"]) for r in table("llmcompass/layer_a100")}
 
 
 def processor(machine: str, constants: Constants | None = None) -> Processor:

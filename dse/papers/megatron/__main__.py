@@ -1,6 +1,6 @@
 """``python -m dse.papers.megatron FILE``: errors of batch times of a file.
 
-Its columns are those of megatron_times.csv; nothing is fitted to it.
+Its columns are those of ``data/megatron/times.csv``; nothing is fitted to it.
 """
 
 import csv

@@ -112,7 +112,7 @@ def draw(folder: Path) -> tuple[Picture, ...]:
     figure, (axis,) = drawing.canvas(
         "Time of a batch, nothing fitted to it", "", "share of the measured time"
     )
-    lines = table("megatron_times")
+    lines = table("megatron/times")
     place, below = np.arange(len(lines)), np.zeros(len(lines))
     found = [told(line) for line in lines]
     measured = np.array([float(line["seconds"]) for line in lines])

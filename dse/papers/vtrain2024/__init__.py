@@ -1,6 +1,6 @@
 """Runs that vTrain's authors measured: what constants fitted to them miss, on runs that the fits have not seen.
 
-Bang et al. 2024, vTrain: the measured iteration times of its validation, a part of which is in ``data/vtrain_*.csv``.
+Bang et al. 2024, vTrain: the measured iteration times of its validation, a part of which is in ``data/vtrain2024``.
 Statements are our own, recomputed from that part.
 """
 

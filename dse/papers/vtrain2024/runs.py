@@ -63,7 +63,7 @@ def runs_of(lines: Sequence[Mapping[str, str]]) -> Runs:
 @cache
 def measured(which: str) -> Runs:
     """Return the runs of a set that ship: "single_node" or "multi_node"."""
-    return runs_of(table(f"vtrain_{which}"))
+    return runs_of(table(f"vtrain2024/vtrain_{which}"))
 
 
 def joined(parts: Sequence[Runs]) -> Runs:

@@ -8,11 +8,12 @@ with a monotone barrier and a line search.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from solvers.batched.geometric_programs.compiled import compiled
+from solvers.batched.geometric_programs.phase import Phase, greatest_limit, products, recentre, slacks
 from solvers.batched.geometric_programs.rows import TINY, Room, certificates, matrix, slopes, step, values
 
 FEASIBLE = 1e-9
@@ -31,55 +32,6 @@ BARE = 20.0
 """As tolerance: the same, and a proof that there is none is carried on until it rests on no limit more than it must."""
 
 
-class Phase(NamedTuple):
-    """What an iteration carries beside its arrays.
-
-    ``weight``: of the objective (0: phase one); ``rho``: of t; ``stage``: 0 first go, 1 phase one, 2 after it;
-    ``short``: steps since the last good one; ``age``: iterations in this mode; ``cautious``: monotone barrier, with
-    its parameter ``target``; ``slight``: a proved miss of the limits too small to count.
-    """
-
-    t: float
-    rho: float
-    weight: float
-    elastic: bool
-    stage: int
-    short: int
-    age: int
-    cautious: bool
-    target: float
-    slight: float
-
-
-@compiled
-def slacks(w: Any, r: Room, F: int, y: int, t: float, lo: Any, hi: Any, S: int) -> None:
-    """Put the true slacks of all inequalities to S; 1 for those that do not exist."""
-    for k in range(r.m):
-        w[S + k] = t - w[F + k + 1] if w[r.on + k] > 0 else 1.0
-    w[S + r.m] = t if w[r.on + r.m] > 0 else 1.0
-    lower = r.m + 1
-    for v in range(r.n):
-        fixed = w[r.on + lower + v] == 0
-        w[S + lower + v] = 1.0 if fixed else w[y + v] - lo[v]
-        w[S + lower + r.n + v] = 1.0 if fixed else hi[v] - w[y + v]
-
-
-@compiled
-def _worst(w: Any, r: Room) -> float:
-    worst = -np.inf
-    for k in range(r.m):
-        if w[r.on + k] > 0:
-            worst = max(worst, w[r.F + k + 1])
-    return worst
-
-
-@compiled
-def _recentre(w: Any, r: Room, mu: float) -> None:
-    """Make all products of slack and multiplier alike."""
-    for k in range(r.M):
-        w[r.L + k] = mu / w[r.S + k] if w[r.on + k] > 0 else 0.0
-
-
 @compiled
 def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, tol: float) -> Phase:
     """Interior first iterate: y pulled into the box, t above all limits, complementarity 1."""
@@ -93,7 +45,7 @@ def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room
         w[r.on + m + 1 + v] = w[r.on + m + 1 + n + v] = w[r.free + v]
     values(A, b, ptr, dims, w, r.y, r.F, r.W)
     slopes(A, ptr, dims, w, r)
-    worst = _worst(w, r)
+    worst = greatest_limit(w, r)
     elastic = worst > -0.1
     t = max(worst, 0.0) + 1.0 if elastic else 0.0
     w[r.on + m] = 1.0 if elastic else 0.0
@@ -102,22 +54,10 @@ def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room
         shares = 0.0
         for k in range(m):
             shares += 1.0 / w[r.S + k] if w[r.on + k] > 0 else 0.0
-        _recentre(w, r, 1.0 / shares)
+        recentre(w, r, 1.0 / shares)
         return Phase(t, 1.0, 0.0, True, 1, 0, 0, False, 1.0 / shares, 0.0)
-    _recentre(w, r, 1.0)
+    recentre(w, r, 1.0)
     return Phase(t, FIRST_PENALTY, 1.0, elastic, 0, 0, 0, False, 1.0, 0.0)
-
-
-@compiled
-def _products(w: Any, r: Room) -> tuple[float, float, float]:
-    """Sum and greatest of slack times multiplier, and how many there are."""
-    total, most, count = 0.0, 0.0, 0.0
-    for k in range(r.M):
-        if w[r.on + k] > 0:
-            total += w[r.S + k] * w[r.L + k]
-            most = max(most, w[r.S + k] * w[r.L + k])
-            count += 1.0
-    return total, most, max(count, 1.0)
 
 
 @compiled
@@ -189,7 +129,7 @@ def advance(
     A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase
 ) -> tuple[bool, Phase]:
     """Take one step; False where none was found."""
-    total, _, count = _products(w, r)
+    total, _, count = products(w, r)
     mu, size = total / count, r.M
     slacks(w, r, r.F, r.y, p.t, lo, hi, r.off)
     for k in range(size):
@@ -288,14 +228,14 @@ def _turn_cautious(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any
             w[r.y + v] = min(max(w[r.y + v], lo[v] + margin), hi[v] - margin)
     values(A, b, ptr, dims, w, r.y, r.F, r.W)
     slopes(A, ptr, dims, w, r)
-    worst = _worst(w, r)
+    worst = greatest_limit(w, r)
     elastic = worst > -1e-2
     t = max(worst, 0.0) + 0.1 if elastic else 0.0
     w[r.on + m] = 1.0 if elastic else 0.0
     slacks(w, r, r.F, r.y, t, lo, hi, r.S)
     for k in range(r.M):
         w[r.S + k] = max(w[r.S + k], 1e-9)
-    _recentre(w, r, 1.0)
+    recentre(w, r, 1.0)
     return Phase(t, p.rho, p.weight, elastic, p.stage, 0, 0, True, 1.0, p.slight)
 
 
@@ -304,7 +244,7 @@ def change(w: Any, r: Room, lo: Any, hi: Any, p: Phase, proof: float, worst: flo
     """Set the objective aside where t stays positive; come back with a large penalty; let go of t where it may."""
     if not p.elastic:
         return p
-    total, _, _ = _products(w, r)
+    total, _, _ = products(w, r)
     sum_limits, room = 0.0, True
     for k in range(r.m):
         if w[r.on + k] > 0:
@@ -329,7 +269,7 @@ def _let_go(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
     slacks(w, r, r.F, r.y, 0.0, lo, hi, r.S)
     if p.stage != 1:
         return Phase(0.0, p.rho, p.weight, False, p.stage, p.short, p.age, p.cautious, p.target, p.slight)
-    _recentre(w, r, 1.0)
+    recentre(w, r, 1.0)
     return Phase(0.0, p.rho, 1.0, False, 2, p.short, 0, p.cautious, 1.0, p.slight)
 
 
@@ -348,7 +288,7 @@ def _press(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
     for k in range(r.m):
         if w[r.on + k] > 0:
             shares += 1.0 / w[r.S + k]
-    _recentre(w, r, 1.0 / shares)
+    recentre(w, r, 1.0 / shares)
     return Phase(t, 1.0, 0.0, True, 1, p.short, 0, p.cautious, 1.0 / shares, p.slight)
 
 
@@ -386,7 +326,7 @@ def iterate(
         for k in range(m):
             if w[r.on + k] > 0:
                 sum_limits += w[r.L + k]
-        total, most, _ = _products(w, r)
+        total, most, _ = products(w, r)
         closed = w[r.F] - bound <= tol + 1e-13 * sum_limits and bound - w[r.F] <= tol + 1e-12 * sum_limits
         # a smaller complementarity pins the variables down where the objective no longer can
         now = gap + total + max(worst, 0.0) if closed else 1.0 + gap

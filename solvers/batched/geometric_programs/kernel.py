@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.batched.geometric_programs import iteration, rows
+from solvers.batched.geometric_programs import iteration, phase, rows
 from solvers.batched.geometric_programs.compiled import compiled, loop, stamp
 from solvers.batched.geometric_programs.iteration import ANY, FEASIBLE, iterate
 from solvers.batched.geometric_programs.rows import TINY, Room, proven, room, values
@@ -247,4 +247,4 @@ def _loop(sources: int) -> Any:
     return every
 
 
-_all = _loop(1 + stamp(compiled.__module__, rows.__name__, iteration.__name__, __name__))
+_all = _loop(1 + stamp(compiled.__module__, rows.__name__, phase.__name__, iteration.__name__, __name__))

@@ -1,0 +1,82 @@
+"""Grids of n-body questions, answered at once, and each point as the question alone answers it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import results.dataset
+import scenarios
+from formulations import batch, handover
+from results.dataset import STATUS_CODES, Arrays, Layout
+from results.solution import Status
+from scenarios.sweep.grids import Grid
+from solvers.answer import answer
+from solvers.batched import would_do
+from solvers.batched.geometric_programs import geometric
+
+NBODY = "bodies = 1e5\nflops_per_pair = 10"
+FREE = "processors = { max = 65536 }\nmemory = {}"
+LEAST_ENERGY = 'minimize = "energy"'
+
+
+def grid(
+    axes: dict[str, str],
+    *,
+    model: str = "nbody",
+    machine: str = '"balanced"',
+    waive: str = "",
+    given: str = NBODY,
+    decide: str = FREE,
+    objective: str = LEAST_ENERGY,
+    limits: str = "",
+) -> Grid:
+    """A question of a distributed machine with an axis for each path."""
+    text = f'model = "{model}"\nmachine = {machine}\n{waive}\n[given]\n{given}\n[decide]\n{decide}\n'
+    text += f"[objective]\n{objective}\n[limits]\n{limits}\n"
+    for i, (path, values) in enumerate(axes.items()):
+        text += f'[sweep.axis{i}]\npath = "{path}"\n{values}\n'
+    return scenarios.grid(scenarios.from_text(text, "grid.toml"))
+
+
+def log(start: str | float, stop: str | float, num: int) -> str:
+    ends = (f'"{x}"' if isinstance(x, str) else x for x in (start, stop))
+    return 'start = {}\nstop = {}\nnum = {}\nspacing = "log"'.format(*ends, num)
+
+
+def at_once(asked: Grid) -> tuple[Layout, Arrays, np.ndarray]:
+    """All points together, by NumPy."""
+    way = geometric.Geometric(batch.apart(asked), compiled=False)
+    plan = results.dataset.layout(asked, {})
+    return plan, *way.solve(plan, tuple(slice(0, n) for n in asked.shape))
+
+
+def assert_alike(asked: Grid, sample: int, seed: int) -> tuple[Arrays, np.ndarray]:
+    """Compare every variable of the dataset, at points drawn by lot, with the answer to the point's question."""
+    plan, arrays, left = at_once(asked)
+    with handover.collected() as tally:
+        would_do.complete(asked, plan, tuple(slice(0, n) for n in asked.shape), arrays, left)
+    # the interior point may leave a value open: it is asked by itself, and counted
+    assert tally.reasons.get(would_do.ALONE, 0) <= 0.01 * left.size
+    places = np.argwhere(~left)
+    chosen = np.random.default_rng(seed).choice(len(places), min(sample, len(places)), replace=False)
+    one = (1,) * left.ndim
+    for place in map(tuple, places[chosen].tolist()):
+        alone = answer(asked.question(place), neighbours=False)
+        for name, values in results.dataset.to_arrays(plan, [alone], one).items():
+            expected, found = values[(0,) * left.ndim], arrays[name][place]
+            where = f"{name} at {place}: {found}, alone {expected}"
+            if name in {"objective", "bound"}:
+                np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=where)
+            elif name in {"gap", "elasticity", "halvings"}:
+                # a rate is known to the square root of the gap; halvings of nothing are rounding
+                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=where)
+            elif values.dtype.kind == "f" and name != "seconds":
+                # a gap of 1e-9 leaves what the tie rule settles to its square root
+                np.testing.assert_allclose(found, expected, rtol=3e-5, err_msg=where)
+            elif name != "seconds":
+                np.testing.assert_array_equal(found, expected, err_msg=where)
+    return arrays, left
+
+
+def share(arrays: Arrays, status: Status) -> float:
+    return float((arrays["status"] == STATUS_CODES[status]).mean())

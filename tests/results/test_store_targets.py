@@ -1,0 +1,99 @@
+"""Stores where writing fails: disks that are full, targets that are read-only, addresses where nothing can be kept."""
+
+import os
+import shutil
+import subprocess
+import textwrap
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from store_filling import IDENTITY, WRITER, Fill, fill, start
+
+from results import dataset
+from results.dataset import Layout
+from results.stores import store
+from results.stores.store import StoreError
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own of 1 MB."""
+    target = tmp_path / "disk"
+    target.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(target)], check=False, capture_output=True
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("mounting needs privileges")
+    yield target
+    subprocess.run(["umount", str(target)], check=True)
+
+
+def occupy(file: Path) -> None:
+    with file.open("wb", buffering=0) as ballast:
+        while True:
+            ballast.write(bytes(1024))
+
+
+def test_a_full_disk_is_reported_and_what_was_stored_stays(small_disk: Path, plan: Layout, arrays_of: Fill):
+    path = small_disk / "study.zarr"
+    fill(path, plan, arrays_of, most=2)
+    with pytest.raises(OSError, match="No space"):
+        occupy(small_disk / "ballast")
+    with pytest.raises(StoreError, match=r"cannot write to .*study.zarr: the disk is full"):
+        fill(path, plan, arrays_of)
+    assert len(store.done(path)) >= 2
+    assert store.verify(path) == {}
+    with pytest.raises(StoreError, match=r"cannot create .*the disk is full"):
+        store.create(small_disk / "other.zarr", plan, IDENTITY)
+    assert not (small_disk / "other.zarr").exists()
+    (small_disk / "ballast").unlink()
+    fill(path, plan, arrays_of)
+    assert store.verify(path) == {}
+    assert (store.open(path).status != 0).all()
+
+
+def test_a_read_only_target_is_reported_and_can_still_be_read(
+    small_disk: Path, plan: Layout, arrays_of: Fill
+):
+    path = small_disk / "study.zarr"
+    fill(path, plan, arrays_of, most=1)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    assert (store.open(path).status != 0).any()
+    assert store.create(path, plan, IDENTITY) == (10, 2)
+    with pytest.raises(StoreError, match="read-only; choose a path that can be written"):
+        fill(path, plan, arrays_of)
+    with pytest.raises(StoreError, match=r"cannot create .*read-only"):
+        store.create(small_disk / "other.zarr", plan, IDENTITY)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_without_permission_is_reported(tmp_path: Path, plan: Layout):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    with pytest.raises(StoreError, match="no permission"):
+        store.create(tmp_path / "locked" / "study.zarr", plan, IDENTITY)
+
+
+def test_a_file_size_limit_is_reported(tmp_path: Path, question: object, make_axis: type, make_grid: type):
+    axis = make_axis("deadline", "limits.time.max", "s", "t", tuple(map(float, range(500))))
+    other = make_axis("bodies", "bodies", "", "n", tuple(map(float, range(100))))
+    plan = dataset.layout(make_grid((axis, other), question))
+    limited = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
+    body = textwrap.indent(textwrap.dedent(WRITER), "    ").replace("PATH", repr(str(tmp_path / "s.zarr")))
+    process = start(
+        f"{limited}try:\n{body}\nexcept Exception as problem:\n    print(type(problem).__name__, problem)",
+        plan,
+        tmp_path,
+    )
+    printed, _ = process.communicate()
+    assert printed.startswith("NoRoom cannot"), printed
+    assert "exceed the size allowed" in printed

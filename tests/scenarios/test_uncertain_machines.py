@@ -1,0 +1,131 @@
+"""[uncertain] of a machine: intervals of its file, of data sheets and of fits become distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scenarios
+from scenarios.uncertainty.uncertain import draw, uncertain_of
+
+FITTED = """
+title = "a fitted machine"
+[fit]
+confidence = 0.95
+correlation = [["time_per_flop", "energy_per_flop", 0.5], ["energy_per_flop", "energy_per_byte", -0.3]]
+[parameters.time_per_flop]
+value = "2 ps/flop"
+interval = ["1.9 ps/flop", "2.1 ps/flop"]
+[parameters.energy_per_flop]
+value = "30 pJ/flop"
+interval = ["20 pJ/flop", "45 pJ/flop"]
+[parameters.time_per_byte]
+value = "4 ps/byte"
+[parameters.energy_per_byte]
+value = "250 pJ/byte"
+interval = ["245 pJ/byte", "255 pJ/byte"]
+[parameters.constant_power]
+value = "100 W"
+"""
+
+
+def test_intervals_of_a_machine_file_are_distributions_with_their_correlations(tmp_path: Any) -> None:
+    """95 % of a normal distribution lie within 1.95996 standard deviations; an uneven interval is lognormal."""
+    (tmp_path / "my.toml").write_text(FITTED)
+    data = {
+        "model": "roofline",
+        "machine": str(tmp_path / "my.toml"),
+        "given": {"flops": 1e12, "intensity": 4},
+        "uncertain": {
+            "machine.*": {"from": "machine"},
+            "machine.energy_per_byte": {"normal": [2.5e-10, 1e-12]},
+        },
+    }
+    found = uncertain_of(scenarios.load(data))
+    assert found is not None
+    assert set(found.marginals) == {
+        f"machine.{n}" for n in ("time_per_flop", "energy_per_flop", "energy_per_byte")
+    }
+    time, energy = (found.marginals[f"machine.{n}_per_flop"] for n in ("time", "energy"))
+    assert (time.kind, energy.kind) == ("normal", "lognormal")
+    assert time.numbers == pytest.approx((2e-12, 0.1e-12 / 1.959963984540054))
+    assert energy.numbers == pytest.approx((30e-12, 1.5 ** (1 / 1.959963984540054)))
+    # the named line is no longer from the file, nor is its correlation
+    assert found.marginals["machine.energy_per_byte"].numbers[1] == 1e-12
+    assert found.sampling.correlation == (("machine.time_per_flop", "machine.energy_per_flop", 0.5),)
+
+
+def test_an_interval_between_whose_ends_a_data_sheet_leaves_a_value_is_uniform() -> None:
+    data = {
+        "model": "roofline",
+        "machine": "a100-pcie-40gb",
+        "given": {"flops": 1e12, "intensity": 4},
+        "uncertain": {"machine.energy_per_flop": {"from": "machine"}},
+    }
+    found = uncertain_of(scenarios.load(data))
+    assert found is not None
+    (marginal,) = found.marginals.values()
+    assert marginal.kind == "uniform"
+    assert marginal.numbers == pytest.approx((0.0, 1.28205128205e-11))
+
+
+@pytest.mark.parametrize(
+    ("machine", "name", "wrong"),
+    [
+        ("gtx-titan-choi2014", "machine.energy_per_flop", "states no interval"),
+        ("gtx-titan-choi2014", "machine.*", "no interval of a parameter of this machine"),
+        (
+            {"base": "a100-pcie-40gb", "energy_per_flop": 1e-12},
+            "machine.energy_per_flop",
+            "states machine.energy_per_flop itself",
+        ),
+    ],
+)
+def test_a_machine_without_intervals_says_so(machine: Any, name: str, wrong: str) -> None:
+    data = {
+        "model": "roofline",
+        "machine": machine,
+        "given": {"flops": 1e12, "intensity": 4},
+        "uncertain": {name: {"from": "machine"}},
+    }
+    with pytest.raises(
+        scenarios.ScenarioError, match=wrong.replace("it", ".*") if "itself" in wrong else wrong
+    ):
+        scenarios.load(data)
+
+
+def test_a_fit_writes_what_an_uncertain_question_reads(tmp_path: Any) -> None:
+    """Six parameters of a machine come back with intervals; those that share the energy are correlated."""
+    import dse
+
+    p = {"time_per_flop": 1e-12, "time_per_byte": 8e-12, "energy_per_flop": 2e-11, "energy_per_byte": 3e-10}
+    rng = np.random.default_rng(1)
+    flops = np.repeat(2.0 ** np.linspace(-3, 8, 12), 2) * 1e10
+    time = np.maximum(flops * p["time_per_flop"], 1e10 * p["time_per_byte"])
+    energy = flops * p["energy_per_flop"] + 1e10 * p["energy_per_byte"] + 80 * time
+    noise = 1 + 0.02 * rng.standard_normal((2, flops.size))
+    rows = zip(flops, time * noise[0], energy * noise[1], strict=True)
+    lines = ["flops,bytes,time [s],energy [J]", *(f"{f:.9g},1e10,{t:.9g},{e:.9g}" for f, t, e in rows)]
+    (tmp_path / "runs.csv").write_text("\n".join(lines))
+    dse.fit(tmp_path / "runs.csv", "roofline").save(tmp_path / "fitted.toml")
+    data = {
+        "model": "roofline",
+        "machine": str(tmp_path / "fitted.toml"),
+        "given": {"flops": 1e12, "intensity": 4},
+        "uncertain": {"machine.*": {"from": "machine"}},
+    }
+    found = uncertain_of(scenarios.load(data))
+    assert found is not None
+    assert {f"machine.{n}" for n in p} <= set(found.marginals)
+    for name, value in p.items():
+        low, high = found.marginals[f"machine.{name}"].quantile(np.array([0.001, 0.999]))
+        assert low < value < high, name
+    pairs = {frozenset(c[:2]): c[2] for c in found.sampling.correlation}
+    assert pairs[frozenset(("machine.energy_per_byte", "machine.constant_power"))] < 0
+    worlds = draw(found, 4096)
+    drawn = np.corrcoef(worlds["machine.energy_per_byte"], worlds["machine.constant_power"])[0, 1]
+    assert drawn == pytest.approx(
+        pairs[frozenset(("machine.energy_per_byte", "machine.constant_power"))], abs=0.05
+    )
