@@ -65,8 +65,8 @@ def uncertainty(
 ) -> int:
     """Answer a question with uncertain numbers in every world, and say how the answers are distributed.
 
-    Each world is a draw of all that is uncertain, with a certified optimum of its own. Told are the distributions of
-    objective and design, which limits bind and which choices win, and what a design loses that was fixed before.
+    Each world is a draw of all that is uncertain, with a certified optimum of its own. The command prints the
+    distributions of objective and design, which limits bind, which choices win, and what a fixed design loses.
     """
     from dse import api
     from results.export import answer_files, formats

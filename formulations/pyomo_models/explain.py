@@ -20,31 +20,31 @@ from scenarios.question import Question
 
 EXPECT = {
     Kind.EVALUATION: ("one evaluation of the model", "none needed: nothing is decided"),
-    Kind.LP: ("interior point in log variables", "optimal, bound by Lagrangian duality"),
+    Kind.LP: ("interior point in log variables", "optimal, lower bound from Lagrangian duality"),
     Kind.GP: (
         "interior point in log variables, where the problem is convex",
-        "optimal, bound by Lagrangian duality",
+        "optimal, lower bound from Lagrangian duality",
     ),
     Kind.MILP: (
-        "branch and bound on the discrete values",
-        "optimal, every node bounded by Lagrangian duality",
+        "branch and bound on discrete values",
+        "optimal, lower bounds from Lagrangian duality",
     ),
     Kind.MIGP: (
-        "branch and bound on the discrete values, each node a geometric program",
-        "optimal, every node bounded by Lagrangian duality",
+        "branch and bound on discrete values, each node a geometric program",
+        "optimal, lower bounds from Lagrangian duality",
     ),
     Kind.NLP: (
-        "branch and bound: secants, which are monomials, stand for divisors, so each node is a geometric program",
-        "optimal, every node bounded by Lagrangian duality",
+        "branch and bound: monomial secants replace divisors, so each node is a geometric program",
+        "optimal, lower bounds from Lagrangian duality",
     ),
     Kind.MINLP: (
         "branch and bound on discrete values and on secants, each node a geometric program",
-        "optimal, every node bounded by Lagrangian duality",
+        "optimal, lower bounds from Lagrangian duality",
     ),
 }
 PRODUCT = (
-    "programs (HiGHS) of least first factor for one value of the second after another, which cut its range in parts",
-    "optimal, every part bounded by a program of its own",
+    "programs (HiGHS) that minimise the first factor on intervals of the second",
+    "optimal, lower bound of each part from its own program",
 )
 SEARCHED = "feasible, never optimal; where a certified method applies, how far its answer is away"
 UNPROVED = ("a sampler, design by design", "feasible, never optimal")

@@ -106,7 +106,7 @@ function markPins() {
 function startTables() {
   document.getElementById("unpin").addEventListener("click", () => { pinned.clear(); changed("pins"); });
   const dropped = D.dropped || [];
-  if (dropped.length) document.getElementById("dropped").textContent = `For want of room not on this page: ${dropped.join(", ")}.`;
+  if (dropped.length) document.getElementById("dropped").textContent = `Left out to limit the size of this page: ${dropped.join(", ")}.`;
   drawPins();
   drawDesigns();
   listeners.push((what) => {

@@ -27,10 +27,10 @@ from solvers.outcome import Outcome
 PROOFS = {
     Kind.LP: "convex in log variables; lower bound from Lagrangian duality, independent of any solver's tolerance",
     Kind.GP: "convex in log variables; lower bound from Lagrangian duality, independent of any solver's tolerance",
-    Kind.MILP: "branch and bound on the discrete values; every node bounded by Lagrangian duality",
-    Kind.MIGP: "branch and bound on the discrete values; every node bounded by Lagrangian duality",
-    Kind.NLP: "branch and bound with monomial secants above each divisor; every node bounded by Lagrangian duality",
-    Kind.MINLP: "branch and bound on discrete values and monomial secants; every node bounded by Lagrangian duality",
+    Kind.MILP: "branch and bound on discrete values; lower bounds from Lagrangian duality",
+    Kind.MIGP: "branch and bound on discrete values; lower bounds from Lagrangian duality",
+    Kind.NLP: "branch and bound, monomial secants; lower bounds from Lagrangian duality",
+    Kind.MINLP: "branch and bound on discrete values, monomial secants; lower bounds from Lagrangian duality",
 }
 STRAINED = 1e3
 PINNED = 1e-8

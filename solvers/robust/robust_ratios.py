@@ -232,7 +232,7 @@ class _Tree:
     def _outcome(self, least: float, *, infeasible: bool) -> Outcome:
         if self.best is None:
             if infeasible:
-                text = "no design meets all limits; " + "every interval bounded by Lagrangian duality"
+                text = "no design meets all limits; lower bounds of all intervals from Lagrangian duality"
                 return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
             return Outcome(Status.ERROR, solver=SOLVER, message="the search ended before a design was found")
         text = f"branch and bound with monomial secants above the divisor in every world; {self.nodes} nodes"

@@ -121,7 +121,7 @@ def test_the_page_of_a_question_shows_it_all() -> None:
     assert "a: one of m1.0, m2.0" in menu
     refused = explain(formulate(regions(4, 3, 2).question("energy_delay")))
     assert "not linear: the objective energy_delay holds a product" in refused
-    assert "solved by  programs (HiGHS) of least first factor" in refused
+    assert "solved by  programs (HiGHS) that minimise the first factor" in refused
 
 
 def test_long_menus_are_written_whole_only_where_all_is_asked_for() -> None:
