@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import dse
 from dse.cli import main
 from dse.reporting import reports
+from dse.uncertain import indices
 from results import page, plot
 from results.uncertainty import worlds_text
 from results.uncertainty.fresh import Estimate
@@ -86,6 +87,44 @@ def test_a_page_made_from_the_file_has_the_fixed_design_too():
     made = reports.of_scenario(dse.load(LATER), progress=False)
     (section,) = [s for s in made.first if s.heading == "Worlds"]
     assert any(name.startswith("A fixed design") for name, _, _ in section.tables)
+
+
+def test_a_page_shows_the_indices_as_bars_with_their_intervals(monkeypatch: pytest.MonkeyPatch):
+    """The indices on the page are those that ``dse.what_matters`` tells."""
+    found = dse.what_matters(LATER, rows=16, workers=1, progress=False)
+    asked: list[Any] = []
+    monkeypatch.setattr(indices, "matters", lambda _, rows: asked.append(rows) or found)
+    made = reports.with_indices(dse.load(LATER), rows=16)
+    assert [s.heading for s in made.first] == ["Worlds", "What matters"]
+    told = made.first[1]
+    ((svg, _),) = told.pictures
+    assert svg.lstrip().startswith("<?xml")
+    name, head, rows = told.tables[0]
+    assert name.startswith("What moves price")
+    assert head[1:] == ("first order", "95 % interval", "total", "95 % interval")
+    price, *_ = found.indices
+    assert [r[0] for r in rows] == ["rise", "fall"]
+    assert float(rows[0][1].split()[0]) == pytest.approx(100 * price.first[0].value, rel=5e-3)
+    low, high = re.fullmatch(r"(\S+) to (\S+) %", rows[0][4]).groups()  # type: ignore[union-attr]
+    assert (float(low), float(high)) == pytest.approx([100 * e for e in price.total[0].interval], rel=5e-3)
+    assert page.html(made).count("<img") == 2
+    assert asked == [16]
+
+
+def test_indices_of_an_answer_are_refused_by_the_page(worlds: str, tmp_path: Path):
+    """Each mistake has one message and exit code 2, and no page is written."""
+    target = str(tmp_path / "w.html")
+    for options, wrong in (
+        ([worlds, "--indices"], "give the scenario in place of"),
+        (["nbody_deadline", "--samples", "64"], "add --indices"),
+        (["nbody_deadline", "--indices"], "nothing is uncertain"),
+    ):
+        ran = CliRunner().invoke(main, ["report", *options, "-o", target])
+        assert ran.exit_code == 2, ran.output
+        assert wrong in " ".join(ran.output.split())
+        assert not Path(target).exists()
+    with pytest.raises(ValueError, match="give the scenario"):
+        dse.report(worlds, target, indices=True)
 
 
 def test_an_exported_picture_of_worlds_is_that_of_their_distributions(
