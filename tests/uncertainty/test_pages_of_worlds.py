@@ -17,6 +17,7 @@ from dse.cli import main
 from dse.reporting import reports
 from dse.uncertain import indices
 from results import page, plot
+from results.differing import drawn_worlds
 from results.uncertainty import worlds_text
 from results.uncertainty.fresh import Estimate
 
@@ -125,6 +126,38 @@ def test_indices_of_an_answer_are_refused_by_the_page(worlds: str, tmp_path: Pat
         assert not Path(target).exists()
     with pytest.raises(ValueError, match="give the scenario"):
         dse.report(worlds, target, indices=True)
+
+
+def test_the_difference_of_two_studies_names_the_draws_or_the_distribution(worlds: str, tmp_path: Path):
+    def told(**changes: Any) -> list[tuple[str, str, str, str]]:
+        other = tmp_path / f"{len(list(tmp_path.iterdir()))}.zarr"
+        asked = {**LATER, "uncertain": {**LATER["uncertain"], **changes}}
+        dse.uncertainty(asked, str(other), workers=1, progress=False)
+        rows = drawn_worlds.differences(dse.open(worlds), dse.open(other), "question")
+        return [(r.name, r.first, r.second, r.note) for r in rows]
+
+    ((what, first, second, note),) = told(rise={"uniform": [0.4, 1.8]})
+    assert (what, note) == ("uncertain rise", "another distribution: the draws are the same")
+    assert first.startswith("median 1")
+    assert second.startswith("median 1.1")
+    draws, *numbers = told(sampling={"samples": 64, "seed": 5})
+    assert draws[:3] == ("how worlds were drawn", "sobol, seed 0", "sobol, seed 5")
+    assert [(n[0], n[3]) for n in numbers] == [
+        (f"uncertain {n}", "the draws differ") for n in ("rise", "fall")
+    ]
+    # hypercubes of unlike sizes have no draws in common, so that nothing is said of distributions
+    many, few = (
+        dse.uncertainty(
+            {**LATER, "uncertain": {**LATER["uncertain"], "sampling": {"samples": n, "method": "latin"}}},
+            workers=1,
+            progress=False,
+        ).samples
+        for n in (16, 8)
+    )
+    notes = [r.note for r in drawn_worlds.differences(many, few, "question")]
+    assert notes == ["the draws differ"] * 2
+    # fewer worlds of the same sequence: their number is told by the grid
+    assert told(sampling={"samples": 32}) == []
 
 
 def test_an_exported_picture_of_worlds_is_that_of_their_distributions(
