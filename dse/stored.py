@@ -138,11 +138,17 @@ def export(
     return exporting.export(source, path, columns)
 
 
-def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int | None = None) -> Path:
+def report(
+    source: Source | Solution | xr.Dataset,
+    file: str | Path,
+    points: int | None = None,
+    indices: bool | int = False,
+) -> Path:
     """Write one self-contained HTML page about a store, a dataset, an answer, or a scenario; returns its path.
 
     A scenario is answered first; a ``.json`` file is an answer that `dse solve --json` printed. ``points``: of a
-    front, how many. Raises ScenarioError, StoreError (also where the page cannot be written).
+    front, how many. ``indices``: of a scenario, also what matters (``what_matters``); a number says of how many rows.
+    Raises ScenarioError, StoreError (also where the page cannot be written), ValueError for indices of an answer.
     """
     import xarray as xr
 
@@ -153,6 +159,11 @@ def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int
     from results.stores.store import explained
 
     target = local(file)
+    answered = isinstance(source, xr.Dataset | Solution) or (
+        isinstance(source, str | Path) and (exporting.is_stored(source) or Path(source).suffix == ".json")
+    )
+    if answered and indices:
+        raise ValueError("indices need answers in worlds of their own: give the scenario, not an answer")
     if isinstance(source, xr.Dataset):
         made = reports.of_dataset(source)
     elif isinstance(source, Solution):
@@ -161,6 +172,8 @@ def report(source: Source | Solution | xr.Dataset, file: str | Path, points: int
         made = reports.of_store(source)
     elif isinstance(source, str | Path) and Path(source).suffix == ".json":
         made = reports.of_solution(answer_files.read(source))
+    elif indices:
+        made = reports.with_indices(load(source), points, None if indices is True else indices)
     else:
         made = reports.of_scenario(load(source), points)
     with explained(target, "write"):

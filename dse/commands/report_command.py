@@ -16,7 +16,18 @@ from dse.terminal.printing import say
     "-o", "--output", required=True, metavar="PAGE", help="The page to write: a name that ends in .html."
 )
 @click.option("--points", type=click.IntRange(2), help="Of a front, how many points.")
-def report(source: str, output: str, points: int | None) -> int:
+@click.option(
+    "--indices",
+    is_flag=True,
+    help="Of a scenario with uncertain numbers also which of them matter: Sobol' indices with intervals, as bars.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(2, 10_000_000),
+    metavar="N",
+    help="With --indices: rows of Saltelli's samples, a power of two.",
+)
+def report(source: str, output: str, points: int | None, indices: bool, samples: int | None) -> int:
     """Write one page that shows an answer, a front or a sweep in any browser.
 
     SOURCE is a sweep's store, a front or dataset written as .zarr or .nc, an answer that `dse solve --json` printed
@@ -24,10 +35,15 @@ def report(source: str, output: str, points: int | None) -> int:
     network and no other file.
     """
     from dse import api
+    from dse.reporting import exporting
 
     if Path(output).suffix not in {".html", ".htm"}:
         raise click.UsageError(f"{output}: a report is a page, name it {Path(output).stem}.html")
+    if samples is not None and not indices:
+        raise click.UsageError("--samples says how many rows the indices rest on: add --indices")
+    if indices and (exporting.is_stored(source) or Path(source).suffix == ".json"):
+        raise click.UsageError(f"--indices asks in worlds of its own: give the scenario in place of {source}")
     folder_for(output)
-    written = api.report(source, output, points)
+    written = api.report(source, output, points, samples or True if indices else False)
     say(f"Wrote {written} ({written.stat().st_size / 1e6:.2g} MB): open it in any browser")
     return ANSWERED

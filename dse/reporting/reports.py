@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from results.export import reading
 from results.page import Page, Section
 from results.solution import Status
 from results.telling import checked, headlines, outside, question_words, render
-from results.uncertainty import kept, worlds, worlds_text
+from results.uncertainty import kept, matters_text, worlds, worlds_text
 from scenarios import questions
 from scenarios.machines.machine_files import held
 from scenarios.question import combinations
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 Facts = list[tuple[str, str]]
 # of fronts at many places, how many ways of finding them are told
 MOST_WAYS = 2
+_INDICES = "Sobol' indices of the objective with 95 % intervals, and what not knowing each number costs"
 
 
 def of_store(path: str | Path) -> Page:
@@ -81,6 +83,23 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     if found.refusal is not None:
         return of_solution(found.refusal, command)
     return of_dataset(fronts.to_dataset(found), command)
+
+
+def with_indices(asked: Scenario, points: int | None = None, rows: int | None = None) -> Page:
+    """Make the page of a scenario with what matters in it: Sobol' indices, and what not knowing each number costs.
+
+    ``rows``: of Saltelli's samples, a power of two. Raises ScenarioError as ``dse.what_matters`` does.
+    """
+    from dse.uncertain import indices
+
+    # what cannot be asked is refused before the answer is computed
+    found = indices.matters(asked, rows)
+    made = of_scenario(asked, points)
+    pictures = [(plot.svg(plot.matters(found)), _INDICES)] if found.indices else []
+    told = Section(
+        "What matters", matters_text.sentences(found), matters_text.tables(found), pictures=pictures
+    )
+    return replace(made, first=[*made.first, told])
 
 
 def of_solution(solution: Solution, command: str = "") -> Page:

@@ -13,7 +13,7 @@ from dse.models import PluginError
 from dse.quantities import show
 from results import asked
 from results.axes import codes
-from results.differing import question_differences
+from results.differing import drawn_worlds, question_differences
 from results.differing.differences import NOTHING, Row, apart, compared, each
 from results.export import flat
 
@@ -56,6 +56,7 @@ def differences(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iter
     compared point by point.
     """
     yield from _questions(first, second, tolerance)
+    yield from drawn_worlds.differences(first, second, QUESTION)
     grid = list(_grid(first, second, tolerance))
     yield from grid
     common = _common(first, second)

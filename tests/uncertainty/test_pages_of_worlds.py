@@ -15,7 +15,9 @@ from click.testing import CliRunner
 import dse
 from dse.cli import main
 from dse.reporting import reports
+from dse.uncertain import indices
 from results import page, plot
+from results.differing import drawn_worlds
 from results.uncertainty import worlds_text
 from results.uncertainty.fresh import Estimate
 
@@ -86,6 +88,76 @@ def test_a_page_made_from_the_file_has_the_fixed_design_too():
     made = reports.of_scenario(dse.load(LATER), progress=False)
     (section,) = [s for s in made.first if s.heading == "Worlds"]
     assert any(name.startswith("A fixed design") for name, _, _ in section.tables)
+
+
+def test_a_page_shows_the_indices_as_bars_with_their_intervals(monkeypatch: pytest.MonkeyPatch):
+    """The indices on the page are those that ``dse.what_matters`` tells."""
+    found = dse.what_matters(LATER, rows=16, workers=1, progress=False)
+    asked: list[Any] = []
+    monkeypatch.setattr(indices, "matters", lambda _, rows: asked.append(rows) or found)
+    made = reports.with_indices(dse.load(LATER), rows=16)
+    assert [s.heading for s in made.first] == ["Worlds", "What matters"]
+    told = made.first[1]
+    ((svg, _),) = told.pictures
+    assert svg.lstrip().startswith("<?xml")
+    name, head, rows = told.tables[0]
+    assert name.startswith("What moves price")
+    assert head[1:] == ("first order", "95 % interval", "total", "95 % interval")
+    price, *_ = found.indices
+    assert [r[0] for r in rows] == ["rise", "fall"]
+    assert float(rows[0][1].split()[0]) == pytest.approx(100 * price.first[0].value, rel=5e-3)
+    low, high = re.fullmatch(r"(\S+) to (\S+) %", rows[0][4]).groups()  # type: ignore[union-attr]
+    assert (float(low), float(high)) == pytest.approx([100 * e for e in price.total[0].interval], rel=5e-3)
+    assert page.html(made).count("<img") == 2
+    assert asked == [16]
+
+
+def test_indices_of_an_answer_are_refused_by_the_page(worlds: str, tmp_path: Path):
+    """Each mistake has one message and exit code 2, and no page is written."""
+    target = str(tmp_path / "w.html")
+    for options, wrong in (
+        ([worlds, "--indices"], "give the scenario in place of"),
+        (["nbody_deadline", "--samples", "64"], "add --indices"),
+        (["nbody_deadline", "--indices"], "nothing is uncertain"),
+    ):
+        ran = CliRunner().invoke(main, ["report", *options, "-o", target])
+        assert ran.exit_code == 2, ran.output
+        assert wrong in " ".join(ran.output.split())
+        assert not Path(target).exists()
+    with pytest.raises(ValueError, match="give the scenario"):
+        dse.report(worlds, target, indices=True)
+
+
+def test_the_difference_of_two_studies_names_the_draws_or_the_distribution(worlds: str, tmp_path: Path):
+    def told(**changes: Any) -> list[tuple[str, str, str, str]]:
+        other = tmp_path / f"{len(list(tmp_path.iterdir()))}.zarr"
+        asked = {**LATER, "uncertain": {**LATER["uncertain"], **changes}}
+        dse.uncertainty(asked, str(other), workers=1, progress=False)
+        rows = drawn_worlds.differences(dse.open(worlds), dse.open(other), "question")
+        return [(r.name, r.first, r.second, r.note) for r in rows]
+
+    ((what, first, second, note),) = told(rise={"uniform": [0.4, 1.8]})
+    assert (what, note) == ("uncertain rise", "another distribution: the draws are the same")
+    assert first.startswith("median 1")
+    assert second.startswith("median 1.1")
+    draws, *numbers = told(sampling={"samples": 64, "seed": 5})
+    assert draws[:3] == ("how worlds were drawn", "sobol, seed 0", "sobol, seed 5")
+    assert [(n[0], n[3]) for n in numbers] == [
+        (f"uncertain {n}", "the draws differ") for n in ("rise", "fall")
+    ]
+    # hypercubes of unlike sizes have no draws in common, so that nothing is said of distributions
+    many, few = (
+        dse.uncertainty(
+            {**LATER, "uncertain": {**LATER["uncertain"], "sampling": {"samples": n, "method": "latin"}}},
+            workers=1,
+            progress=False,
+        ).samples
+        for n in (16, 8)
+    )
+    notes = [r.note for r in drawn_worlds.differences(many, few, "question")]
+    assert notes == ["the draws differ"] * 2
+    # fewer worlds of the same sequence: their number is told by the grid
+    assert told(sampling={"samples": 32}) == []
 
 
 def test_an_exported_picture_of_worlds_is_that_of_their_distributions(

@@ -1,0 +1,57 @@
+"""What differs between the worlds of two stores: how they were drawn, and how each uncertain number is distributed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.quantities import show
+from results.differing.differences import Row
+from results.export import flat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import xarray as xr
+
+AXIS = "sample"
+_LINE = re.compile(r"^# worlds \d+ to \d+: (.+)$", re.MULTILINE)
+"""The line that ``scenarios.uncertainty.uncertain.told_of`` writes into the text of worlds."""
+
+
+def differences(first: xr.Dataset, second: xr.Dataset, section: str) -> Iterator[Row]:
+    """Compare how worlds were drawn, then the numbers in the worlds that both have; nothing where either has none.
+
+    Worlds with the same method, seed, correlation and uncertain numbers are the same draws. Where a number differs
+    in them, its distribution does; elsewhere medians and 90 % intervals are told, and no cause.
+    """
+    found = [_LINE.search(str(d.attrs.get("scenario", ""))) for d in (first, second)]
+    if found[0] is None or found[1] is None or any(AXIS not in d.dims for d in (first, second)):
+        return
+    ways = found[0][1], found[1][1]
+    alike = ways[0] == ways[1]
+    if not alike:
+        yield Row(section, "how worlds were drawn", *ways, "", ways)
+    counts = first.sizes[AXIS], second.sizes[AXIS]
+    both = min(counts)
+    names = [tuple(flat.of_rows(d, AXIS)) for d in (first, second)]
+    # Latin hypercubes of unlike sizes have no draws in common, nor have sequences in unlike dimensions
+    alike &= names[0] == names[1] and (counts[0] == counts[1] or not ways[0].startswith("latin"))
+    for name in names[0]:
+        if name not in second.coords or first[name].dtype.kind != "f" or second[name].dtype.kind != "f":
+            continue
+        sides = first[name].values, second[name].values
+        if np.array_equal(sides[0][:both], sides[1][:both]):
+            continue
+        unit = str(first[name].attrs.get("units", ""))
+        unit = "" if unit == "1" else unit
+        note = "another distribution: the draws are the same" if alike else "the draws differ"
+        told = [_told(x, unit) for x in sides]
+        yield Row(section, f"uncertain {name}", told[0], told[1], note, (told[0], told[1]))
+
+
+def _told(values: Any, unit: str) -> str:
+    low, median, high = (show(float(x), unit, 4) for x in np.quantile(values, [0.05, 0.5, 0.95]))
+    return f"median {median}, 90 % in {low} to {high}"
