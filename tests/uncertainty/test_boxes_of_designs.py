@@ -15,6 +15,7 @@ from dse import machines
 from dse.models.arithmetic import CannotTake
 from formulations.uncertainty.measures import MEAN, Quantile
 from formulations.uncertainty.worlds import Cap, of_values
+from results.solution import Status
 from scenarios.question import Objective
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
@@ -294,3 +295,18 @@ def test_a_quantile_that_may_be_negative_has_no_bound_of_0() -> None:
         Quantile(0.5),
     )
     assert box_lines.told(wanted, box_lines.NOTHING) == -np.inf
+
+
+def test_no_proof_rests_on_an_end_of_the_search() -> None:
+    # a second asks for 1e20 processors, a million times what a search begins with
+    asked = {
+        **POWER,
+        "given": {"bodies": 1e15, "flops_per_pair": 20},
+        "decide": {"processors": {}, "memory": {}},
+    }
+    del asked["uncertain"]
+    posed = question(
+        dse.load({**asked, "objective": {"minimize": "energy"}, "limits": {"time": {"max": "1 s"}}})
+    )
+    worlds = of_values(posed, {"machine.time_per_flop": np.array([2.6e-12, 4e-12])})
+    assert robust_boxes.minimise(Wanted(worlds, MEAN), 2000).outcome.status is not Status.INFEASIBLE
