@@ -143,10 +143,10 @@ class _Row:
         return _sound(self.slope[:, every, i], low[every, i])
 
 
-def _sound(slope: Array, cut: Array) -> Line:
-    """A line of finite numbers: one that asks for nothing where there are none."""
+def _sound(slope: Array, cut: Array, nothing: float = NOTHING) -> Line:
+    """A line of finite numbers: one that asks for ``nothing`` where there are none."""
     fine = np.isfinite(cut) & np.isfinite(slope).all(0)
-    return Line(np.where(fine, slope, 0.0), np.where(fine, cut, NOTHING))
+    return Line(np.where(fine, slope, 0.0), np.where(fine, cut, nothing))
 
 
 def known(wanted: Wanted, low: Array, high: Array) -> Known:
@@ -225,8 +225,8 @@ def _row(
     lo, hi = (v[r].reshape(shape)[:, :take] for v in (e.low, e.high))
     centre = (e.centre_low if sign > 0 else e.centre_high)[r].reshape(shape)[:, :take]
     ends = [v[r].reshape(-1, *shape)[..., :take] for v in (e.slope_low, e.slope_high)]
-    slope, radius = sign * (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
     with np.errstate(all="ignore"):
+        slope, radius = sign * (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
         cut, plain = sign * np.log(centre), sign * np.log(lo if sign > 0 else hi)
     fine = (lo > 0) & np.isfinite(cut) & np.isfinite(slope).all(0) & np.isfinite(radius).all(0)
     plain = np.where(lo > 0, plain, -np.inf)
@@ -296,12 +296,16 @@ def _weighed(weights: Any, centre: Array, cut: Array, slope: Array) -> Line:
     w = np.stack([weights(np.nan_to_num(v, nan=0.0)) for v in centre])
     with np.errstate(invalid="ignore"):
         parts = np.where(w > 0, w * cut, 0.0)
-        return _sound((slope * w).sum(-1), parts.sum(-1))
+        # in units of the user NOTHING is a number like others
+        return _sound((slope * w).sum(-1), parts.sum(-1), -np.inf)
 
 
 def told(wanted: Wanted, key: float) -> float:
     """Return the objective that a value of the goal's line stands for, in the user's own sense."""
-    return float(np.exp(wanted.sign * key)) if wanted.exceeded is not None else wanted.sign * key
+    if wanted.exceeded is None:
+        return wanted.sign * key
+    # where no logarithm bounds the objective it may be negative
+    return float(np.exp(wanted.sign * key)) if key > NOTHING else -wanted.sign * np.inf
 
 
 def key_of(wanted: Wanted, objective: float) -> float:

@@ -41,7 +41,8 @@ FIRST = 3
 STARTS = 3
 TRIED = 512
 """Points of a Sobol sequence that are judged for the first starts."""
-FAR = 1e3
+FAR = 1e25
+"""How far beyond the ends of a search a proof that there is no design looks, as of one world (``wider``)."""
 AT_END = 1e-6
 SOLVER = "dse branch and bound over boxes"
 PART = 0.2

@@ -14,7 +14,8 @@ import dse
 from dse import machines
 from dse.models.arithmetic import CannotTake
 from formulations.uncertainty.measures import MEAN, Quantile
-from formulations.uncertainty.worlds import of_values
+from formulations.uncertainty.worlds import Cap, of_values
+from results.solution import Status
 from scenarios.question import Objective
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
@@ -252,3 +253,60 @@ def test_what_nothing_here_decides_is_said_in_plain_words(monkeypatch: pytest.Mo
     assert "a table between its rows" in found.message
     assert "possible are whole numbers or listed values" in found.message
     assert "NotPosynomial" not in found.message
+
+
+@pytest.mark.parametrize("size", [1e12, 1e15])
+def test_a_box_on_which_a_number_has_no_end_is_not_bounded_in_its_unit(size: float) -> None:
+    # on wide boxes the divisor may be 0 by intervals; the largest mean is 4/3 times the size, at one half
+    given = {**SHARE["given"], "size": size}
+    define = {**SHARE["define"], "rate": "size * rise / (x * x - x + 1)"}
+    asked = {**SHARE, "given": given, "define": define}
+    sampling = {**SHARE["uncertain"], "sampling": {"samples": 16}}
+    found = dse.solve({**asked, "uncertain": sampling, "objective": {"maximize": "rate", "measure": "mean"}})
+    assert found.status == "optimal"
+    drawn = draw(question(dse.load({**asked, "uncertain": sampling})).uncertain, 16)  # type: ignore[arg-type]
+    best = 4 / 3 * size * drawn["rise"].mean()
+    assert found.objective == pytest.approx(best, rel=1e-6)
+    assert found.bound is not None
+    assert found.bound >= best * (1 - 1e-9)
+
+
+def test_a_limited_mean_without_end_on_a_box_is_no_reason_to_drop_it() -> None:
+    define = {**SHARE["define"], "rate": "1e12 * rise / (x * x - x + 1)"}
+    objective = {"minimize": "price", "measure": "mean"}
+    worlds = of_values(
+        question(dse.load({**SHARE, "define": define, "objective": objective})),
+        {"rise": np.array([0.9, 1.1])},
+    )
+    worlds = replace(worlds, caps=(Cap("rate", MEAN, "min", 1e12),))
+    known = box_lines.known(Wanted(worlds, MEAN), np.array([[0.01]]), np.array([[100.0]]))
+    assert not known.dead.any()
+    # at the centre, 1, the mean is 1e12
+    assert (np.array([line.cut for line in known.lines]) <= 0).all()
+
+
+def test_a_quantile_that_may_be_negative_has_no_bound_of_0() -> None:
+    define = {**SHARE["define"], "net": "rise * x - fall"}
+    asked = {**SHARE, "define": define, "uncertain": {**SHARE["uncertain"], "sampling": {"samples": 16}}}
+    wanted = Wanted(
+        of_values(
+            question(dse.load({**asked, "objective": {"minimize": "net"}})), {"rise": np.array([1.0, 2.0])}
+        ),
+        Quantile(0.5),
+    )
+    assert box_lines.told(wanted, box_lines.NOTHING) == -np.inf
+
+
+def test_no_proof_rests_on_an_end_of_the_search() -> None:
+    # a second asks for 1e20 processors, a million times what a search begins with
+    asked = {
+        **POWER,
+        "given": {"bodies": 1e15, "flops_per_pair": 20},
+        "decide": {"processors": {}, "memory": {}},
+    }
+    del asked["uncertain"]
+    posed = question(
+        dse.load({**asked, "objective": {"minimize": "energy"}, "limits": {"time": {"max": "1 s"}}})
+    )
+    worlds = of_values(posed, {"machine.time_per_flop": np.array([2.6e-12, 4e-12])})
+    assert robust_boxes.minimise(Wanted(worlds, MEAN), 2000).outcome.status is not Status.INFEASIBLE
