@@ -42,6 +42,7 @@ def test_what_is_decided_or_swept_is_not_missing(good: Mapping[str, Any]) -> Non
         ({"powers_of": 1}, ".powers_of", "no powers", "at least 2"),
         ({"powers_of": 2.5}, ".powers_of", "not a whole number", "whole"),
         ({"powers_of": 2, "values": [1]}, "", "exclude each other", "one of them"),
+        ({"divides": 32}, ".divides", "32 is not a name", '"NAME" or'),
         ({"max_halvings": 3}, ".max_halvings", "only a machine parameter", "min and max"),
         ({"integer": 1}, ".integer", "neither true nor false", "true or false"),
         (5, "", "5 is not a table", "[given]"),
