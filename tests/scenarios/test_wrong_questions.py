@@ -93,7 +93,7 @@ def test_mistakes_in_what_is_decided(
         ({"minimize": "energy", "maximize": "performance"}, "", "exclude each other", "keep one"),
         ({}, "", "nothing is minimised", "energy"),
         ({"minimize": []}, "", "nothing is minimised", "energy"),
-        ({"minimize": 3}, ".minimize", "3 is not a name", "energy"),
+        ({"minimize": 3}, ".minimize", "3 is not a name", "NAME"),
         ({"minimize": ["time", "time"]}, ".minimize[1]", "listed twice", "once"),
         ({"minimize": "bodies"}, ".minimize", "bodies is not decided", "metric or a decided"),
         ({"minimize": "halvings"}, ".minimize", "no machine parameter is decided", "max_halvings"),
