@@ -27,8 +27,10 @@ def of_solution(solution: Facts) -> str:
         limits = [row[0] for row in words.conflict(solution)]
         if not limits:
             return "There is no such design."
-        alone = "cannot be met" if len(limits) == 1 else "cannot hold together"
-        return f"There is no such design: {' and '.join(limits)} {alone}."
+        if not words.by_themselves(solution):
+            return f"There is no such design: {' and '.join(limits)} cannot hold together."
+        each = ", each by itself" if len(limits) > 1 else ""
+        return f"There is no such design: {' and '.join(limits)} cannot be met{each}."
     if solution.objective is None or not solution.objective_name:
         return ""
     extreme = "" if solution.status is Status.EVALUATED else "greatest " if solution.maximize else "least "

@@ -97,8 +97,10 @@ def parts(solution: Facts) -> list[Part]:
 
 
 def _clash(solution: Facts) -> str:
-    alone = len(solution.conflict) == 1
-    return "this limit cannot be met" if alone else "these limits cannot hold together"
+    if len(solution.conflict) == 1:
+        return "this limit cannot be met"
+    alone = words.by_themselves(solution)
+    return "none of these limits can be met" if alone else "these limits cannot hold together"
 
 
 def _heading(solution: Facts) -> str:

@@ -142,12 +142,20 @@ def conflict(solution: Facts) -> list[tuple[str, str]]:
     return [(name, _would_do(solution, name, needed)) for name, needed in solution.conflict.items()]
 
 
+def by_themselves(solution: Facts) -> bool:
+    """Tell whether each limit of the conflict told fails alone, so that none of them clashes with another."""
+    alone = {names[0] for names in solution.conflicts if len(names) == 1}
+    return len(solution.conflict) == 1 or (bool(alone) and set(solution.conflict) <= alone)
+
+
 def unless(solution: Facts, needed: Mapping[str, float | None]) -> str:
     """Say of a choice without a design which of its limits would have to be what, each alone; else which conflict."""
     alone = [_need(solution, name, amount) for name, amount in needed.items() if amount is not None]
     if alone and len(alone) == len(needed) and all(alone):
         return f" unless {' or '.join(alone)}"
-    return f": {', '.join(needed)} conflict" if needed else ""
+    if len(needed) == 1:
+        return f": {next(iter(needed))} cannot be met"
+    return f": {', '.join(needed)} cannot all be met" if needed else ""
 
 
 def _need(solution: Facts, name: str, amount: float) -> str:

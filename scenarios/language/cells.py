@@ -76,7 +76,7 @@ def _definition(value: Any) -> str:
 def _names(value: Any) -> tuple[str, ...]:
     listed = (value,) if isinstance(value, str) else value
     if not isinstance(listed, list | tuple) or not all(isinstance(v, str) for v in listed):
-        raise Wrong("this is not a name or a list of names", 'write "energy" or ["energy", "time"]')
+        raise Wrong("this is not a name or a list of names", 'write "NAME" or ["NAME", "OTHER"], in quotes')
     return tuple(listed)
 
 

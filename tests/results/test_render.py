@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from results.export.jsonable import to_json
 from results.solution import Alternative, LimitState, Solution, Status
-from results.telling import words
+from results.telling import headlines, words
 from results.telling.render import show, to_html, to_text
 
 NAN = float("nan")
@@ -24,6 +24,21 @@ def test_one_limit_alone_does_not_hold_together_with_others():
     assert "this limit cannot be met" in to_text(one)
     two = dataclasses.replace(one, conflict={"time": 2.0, "power": 3.0})
     assert "these limits cannot hold together" in to_text(two)
+
+
+def test_limits_that_each_fail_alone_are_not_said_to_clash():
+    """Two conflicts of one limit each are no conflict of two, in the table, the headline and beside choices."""
+    found = {"conflict": {"heads_split": None, "kv_heads_split": None}}
+    alone = Solution(Status.INFEASIBLE, conflicts=(("heads_split",), ("kv_heads_split",)), **found)
+    assert "none of these limits can be met" in to_text(alone)
+    assert headlines.of_solution(alone).endswith(
+        "heads_split and kv_heads_split cannot be met, each by itself."
+    )
+    clash = dataclasses.replace(alone, conflicts=(("heads_split", "kv_heads_split"),))
+    assert "these limits cannot hold together" in to_text(clash)
+    assert headlines.of_solution(clash).endswith("heads_split and kv_heads_split cannot hold together.")
+    assert words.unless(alone, {"power": None}) == ": power cannot be met"
+    assert words.unless(alone, found["conflict"]) == ": heads_split, kv_heads_split cannot all be met"
 
 
 def test_without_an_objective_nothing_is_left_to_prove():
