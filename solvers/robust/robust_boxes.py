@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""
 AT_ONCE = 32_768
-INSIDE, SPARE = 1e-9, 1e-10
+INSIDE, SPARE = 1e-12, 1e-10
 """By what a design may miss a limit, and what a local search keeps of it, so that rounding does not break it."""
 FIRST = 3
 """Rounds of halving before a design is looked for."""
@@ -66,18 +66,15 @@ def minimise(wanted: Wanted, work: int = WORK) -> Found:
 
 def better(wanted: Wanted, one: Found, other: Found) -> Found:
     """Of two things found, return the better design with the tighter bound, or the proof that there is none."""
-    for found in (one, other):
-        if found.outcome.status is Status.INFEASIBLE:
-            return found
     there = [f for f in (one, other) if f.outcome.x is not None]
     if not there:
-        return one
+        return next((f for f in (one, other) if f.outcome.status is Status.INFEASIBLE), one)
     if not wanted.worlds.nominal.objectives:
         return there[0]
     sign = wanted.sign
     best = min(there, key=lambda f: sign * _value(wanted, f))
     bounds = [f.outcome.bound for f in (one, other) if f.outcome.bound is not None]
-    bound = sign * max((sign * b for b in bounds), default=np.nan)
+    bound = _allowed(wanted, best.outcome.x, sign * max((sign * b for b in bounds), default=np.nan))
     told = best.outcome.certificate
     if bounds and bound != best.outcome.bound:
         told += (
@@ -87,6 +84,18 @@ def better(wanted: Wanted, one: Found, other: Found) -> Found:
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     outcome = replace(best.outcome, status=status, bound=float(bound) if bounds else None, certificate=told)
     return replace(best, outcome=outcome)
+
+
+def _allowed(wanted: Wanted, x: Mapping[str, float] | None, bound: float) -> float:
+    """Return a bound that is not beyond a design which misses a limit by less than the tolerance.
+
+    Bounds are of designs that miss none; near the least budget the slip of a limit moves the objective far more.
+    """
+    assert x is not None, "there is a design"
+    rows, values = statistics(wanted, x)
+    if not any(float(r[0]) > 1.0 for r in rows.values()):
+        return bound
+    return wanted.sign * float(np.minimum(wanted.sign * bound, wanted.sign * values[0]))
 
 
 def _value(wanted: Wanted, found: Found) -> float:
@@ -351,7 +360,7 @@ def _found(tree: _Tree) -> Found:
     least, ended = box_lines.told(wanted, tree.bound), _ended(tree)
     if ended:
         text = f"{text}; {ended} lies at an end of the search that nobody asked for"
-    bound = least if np.isfinite(least) and not ended else None
+    bound = _allowed(wanted, x, least) if np.isfinite(least) and not ended else None
     value = box_lines.told(wanted, tree.best)
     closed = bound is not None and bool(relative_gap(value, bound) <= nominal.gap)
     status = Status.OPTIMAL if closed else Status.FEASIBLE
