@@ -9,14 +9,13 @@ both sides; dse then also judges the design in 10 000 fresh samples, which the b
 from __future__ import annotations
 
 import math
-import time
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks import deciding_now
-from benchmarks.harness import Bench, Result, Way
+from benchmarks.harness import Bench, Way
 from scenarios import load
 from scenarios.question import Question
 from scenarios.questions import question
@@ -25,7 +24,6 @@ from solvers.robust.decide_now import answer_now, sampled
 TITLE = "A probability of limits"
 DEADLINE, MOST_ENERGY, SURE = 0.07, 1.12, 0.9
 """Seconds; times the least nominal energy; the share of samples in which both limits hold."""
-NEAR = 1e-5
 GAP = 1e-6
 SECONDS = 120.0
 Array = np.ndarray[Any, Any]
@@ -46,22 +44,10 @@ def _bench(count: int, *, by_hand: bool) -> Bench:
         Way("dse.solve's answer", lambda: answer_now(asked).objective, bound="yes"),
         others,
         Way("without fresh samples", lambda: answer_now(asked, fresh=False).objective, bound="yes"),
-        check=_check,
+        check=deciding_now.agrees,
         rounds=3,
-        remark=partial(_by_the_processor, asked),
+        remark=partial(deciding_now.by_the_processor, asked),
     )
-
-
-def _check(ours: Any, theirs: Any) -> str:
-    off = abs(theirs - ours) / ours
-    return f"yes ({off:.0e})" if off <= NEAR else f"NO: off by {theirs / ours - 1:+.1e}"
-
-
-def _by_the_processor(asked: Question, _: Result) -> str:
-    began = time.process_time()
-    found = answer_now(asked)
-    spent = time.process_time() - began
-    return f"processor time of one answer {spent:.2g} s; {found.status.value}, gap {found.gap:.1g}"
 
 
 def _asked(count: int) -> Question:
