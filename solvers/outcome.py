@@ -10,6 +10,8 @@ from results.telling.facts import NextBest
 
 ENUMERATION = "enumeration"
 """The solver of answers for which every design was tried."""
+OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
+"""How a program ended, of many that are solved together."""
 
 
 @dataclass(frozen=True, slots=True)

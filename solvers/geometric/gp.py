@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.geometric.formulas import FEASIBLE, FIXED, TINY, close
 from solvers.geometric.gp_state import Bools
-from solvers.geometric.gp_steps import FAILED, FEASIBLE, INFEASIBLE, OPTIMAL, close, run
+from solvers.geometric.gp_steps import run
 from solvers.geometric.gp_terms import (
     LOG_ZERO,
     Array,
@@ -25,9 +26,11 @@ from solvers.geometric.gp_terms import (
     terms,
     weights,
 )
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 __all__ = [
     "FAILED",
+    "FIXED",
     "INFEASIBLE",
     "OPTIMAL",
     "Result",
@@ -39,7 +42,6 @@ __all__ = [
     "weights",
 ]
 
-FIXED = 1e-11  # a narrower interval counts as one value
 BLOCK = 256  # instances in step: their arrays stay in cache
 
 
@@ -235,7 +237,7 @@ def _write(r: Result, block: NDArray[np.int64], a: _Answers, tol: float) -> None
     # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
     slip = met & ((a.slight > 0) | close(value - bound, total, tol))
     bound = np.where(slip, np.minimum(bound, value), bound)
-    proof = lagrangian(a.terms, a.lo, a.hi, y, lam, 0.0) / np.maximum(total, 1e-300)
+    proof = lagrangian(a.terms, a.lo, a.hi, y, lam, 0.0) / np.maximum(total, TINY)
     proof = np.where((a.lo > a.hi).any(1), (a.lo - a.hi).max(1), proof)
     status = np.where(met & close(value - bound, total, tol), OPTIMAL, FAILED)
     status = np.where(a.infeasible & (proof > 0), INFEASIBLE, status)

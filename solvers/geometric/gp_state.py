@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.geometric.formulas import FIRST_PENALTY, LIFT, STARTS_BROKEN, TINY, first_margin
 from solvers.geometric.gp_terms import Array, Terms, present
 
 Bools = NDArray[np.bool_]
@@ -63,17 +64,17 @@ class Found:
     near: Bools  # to an optimum, if not at it
 
 
-def begin(T: Terms, lo: Array, hi: Array, y: Array, penalty: float) -> State:
+def begin(T: Terms, lo: Array, hi: Array, y: Array) -> State:
     """Interior first iterate: y pulled into the box, t above all limits, complementarity 1."""
     B, n = y.shape
-    margin = np.minimum(0.05 * (hi - lo), 1.0)
+    margin = first_margin(lo, hi)
     y = np.minimum(np.maximum(y, lo + margin), hi - margin)
     F, W = T.at(y)
     on = present(T)[:, 1:]
     m = on.shape[1]
     worst = np.where(on, F[:, 1:], -np.inf).max(1, initial=-np.inf)
-    elastic = on.any(1) & (worst > -0.1)
-    t = np.where(elastic, np.maximum(worst, 0.0) + 1.0, 0.0)
+    elastic = on.any(1) & (worst > STARTS_BROKEN)
+    t = np.where(elastic, np.maximum(worst, 0.0) + LIFT, 0.0)
     active = np.concatenate([on, elastic[:, None], np.ones((B, 2 * n))], axis=1, dtype=float)
     J = np.zeros((B, m + 1 + 2 * n, n + 1))
     eye = np.arange(n)
@@ -84,7 +85,7 @@ def begin(T: Terms, lo: Array, hi: Array, y: Array, penalty: float) -> State:
     one, none = np.ones(B), np.zeros(B, np.int64)
     state = State(
         np.arange(B), T, lo, hi, y, t, S, active / S, active, F, T.slopes(W), W, J, elastic,
-        one, penalty * one, none, none.copy(), none.copy(), none.copy(), np.inf * one, 0 * one, none.copy(),
+        one, FIRST_PENALTY * one, none, none.copy(), none.copy(), none.copy(), np.inf * one, 0 * one, none.copy(),
         np.zeros(B, bool), one.copy(),
     )  # fmt: skip
     tilt(state)
@@ -113,4 +114,4 @@ def certificates(s: State) -> tuple[Array, Array, Array]:
     both = np.concatenate([g[:, None], (g + s.G[:, 0])[:, None]], axis=1)
     reach = np.minimum(both * (s.lo - s.y)[:, None], both * (s.hi - s.y)[:, None]).sum(2)
     worst = np.where(s.active[:, :m] > 0, s.F[:, 1:], -np.inf).max(1, initial=-np.inf)
-    return s.F[:, 0] + limits + reach[:, 1], (limits + reach[:, 0]) / np.maximum(total, 1e-300), worst
+    return s.F[:, 0] + limits + reach[:, 1], (limits + reach[:, 0]) / np.maximum(total, TINY), worst

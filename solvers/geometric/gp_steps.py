@@ -14,19 +14,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.geometric import formulas
+from solvers.geometric.formulas import (
+    CUTS,
+    DEARER,
+    DONE,
+    EXACT_SLACK,
+    FEASIBLE,
+    LAST_PENALTY,
+    LATE,
+    LATE_CAUTIOUS,
+    LEAST_ELASTIC,
+    LEAST_MU,
+    LIFT_AGAIN,
+    PATIENCE,
+    SHARP,
+    SHORT_STEP,
+    SHORTER,
+    STARTS_AGAIN,
+    TOP_PENALTY,
+)
 from solvers.geometric.gp_state import Bools, Found, State, begin, certificates, slacks, tilt
 from solvers.geometric.gp_terms import Array, Terms
 from solvers.geometric.newton import Newton
 
-FEASIBLE = 1e-9
-"""A limit counts as met when its log ratio is at most this."""
-OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
-CARRIED_SLACK = 1e-4
-"""Below it a slack may follow its linear prediction, so that curvature is no obstacle near the end."""
-EXACT_SLACK = 1e-11
-"""Below it a slack recomputed from F is mostly rounding, and is carried on by its own steps."""
-FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY = 1e2, 1e4, 1e7
-PATIENCE = 40  # iterations before an instance counts as jammed
 HURRIED, GIVEN_UP = 12, 20
 """Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
 NEAR = 1e-6  # a gap that hardly matters: not worth another try while others wait
@@ -49,22 +60,19 @@ def advance(s: State, whole: bool, hurried: bool) -> Bools:
     _, _, dS, dL = newton.step(np.zeros_like(s.S))
     a = (1 / np.maximum(*_longest(s, dS, dL)))[:, None]
     ahead = ((s.S + a * dS) * (s.L + a * dL)).sum(1) / count
-    sigma = np.clip((ahead / mu) ** 3, 1e-4, 1.0)
+    sigma = formulas.centring(ahead / mu, s.short, least_mu(s) / mu)
     # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
     trust = np.where(s.short > 0, 0.0, a[:, 0] ** 2)
-    sigma = np.where(s.short > 0, np.maximum(sigma, 0.5), sigma)
-    sigma = np.maximum(sigma, np.minimum(least_mu(s) / mu, 1))
     aim = s.active * np.where(s.cautious, s.target, sigma * mu)[:, None]
     aim -= np.where(s.cautious, 0.0, trust)[:, None] * dS * dL
     fall, d, dS, dL = newton.step(aim)
     primal, dual = _longest(s, dS, dL)
-    fraction = np.maximum(0.99, 1 - mu)
+    fraction = formulas.fraction(mu)
     common = fraction / np.maximum(primal, dual)
     alpha = np.minimum(1.0, np.where(s.cautious, fraction / primal, common))
-    floor = 1e-4 * np.minimum(s.S, mu[:, None] / np.maximum(s.L, 1e-300))
-    alpha, ok = _shorten(s, Move(fall, d, dS, np.abs(newton.off), floor), alpha)
+    alpha, ok = _shorten(s, Move(fall, d, dS, np.abs(newton.off), mu), alpha)
     s.L += np.minimum(alpha, common)[:, None] * dL
-    s.short = np.where(alpha < 0.1, (s.short + 1) % 4, 0)
+    s.short = np.where(alpha < SHORT_STEP, (s.short + 1) % 4, 0)
     s.age += 1
     _lower_barrier(s, fall, count)
     _turn_cautious(s, ok, hurried)
@@ -77,8 +85,8 @@ def _lower_barrier(s: State, fall: Array, count: Array) -> None:
     if not s.cautious.any():
         return
     near = s.target[:, None] * s.active / s.S
-    s.L = np.where(s.cautious[:, None], np.clip(s.L, 1e-4 * near, 1e4 * near), s.L)
-    ready = s.cautious & (fall < 0.1 * s.target * count)
+    s.L = np.where(s.cautious[:, None], formulas.near(s.L, near), s.L)
+    ready = s.cautious & formulas.minimised(fall, s.target, count)
     s.target = np.where(ready, np.maximum(0.1 * s.target, least_mu(s)), s.target)
 
 
@@ -92,11 +100,15 @@ def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
     m = s.F.shape[1] - 1
     on = s.active[k, :m] > 0
     worst = np.where(on, s.F[k, 1:], -np.inf).max(1, initial=-np.inf)
-    elastic = on.any(1) & (worst > -1e-2)
-    s.cautious[k], s.elastic[k], s.t[k] = True, elastic, np.where(elastic, np.maximum(worst, 0) + 0.1, 0.0)
+    elastic = on.any(1) & (worst > STARTS_AGAIN)
+    s.cautious[k], s.elastic[k], s.t[k] = (
+        True,
+        elastic,
+        np.where(elastic, np.maximum(worst, 0) + LIFT_AGAIN, 0.0),
+    )
     s.active[k, m] = elastic
     s.J[k, : m + 1, -1] = s.active[k, : m + 1] * elastic[:, None]
-    margin = 1e-6 * np.minimum(s.hi - s.lo, 1)
+    margin = formulas.second_margin(s.lo, s.hi)
     y = np.minimum(np.maximum(s.y, s.lo + margin), s.hi - margin)
     S = np.maximum(slacks(s.F, s.t, y, s.lo, s.hi, s.active), 1e-3 * margin.min(1)[:, None])
     s.S[k] = S[k]
@@ -112,13 +124,13 @@ def _barrier(s: State, F: Array, t: Array, S: Array, k: Choice) -> Array:
 
 @dataclass(slots=True)
 class Move:
-    """A direction: how the barrier falls along it, changes of (y, t) and slacks, what slacks may sink to."""
+    """A direction: how the barrier falls along it, changes of (y, t) and slacks, and the mean product it is for."""
 
     fall: Array
     d: Array
     slide: Array
     off: Array
-    floor: Array
+    mu: Array
 
 
 def _trial(
@@ -134,14 +146,14 @@ def _trial(
     old = s.S[k]
     ahead = old + by * move.slide[k]
     miss = np.abs(c - ahead)
-    carried = (old < CARRIED_SLACK) & (miss <= np.maximum(0.1 * old, (1 - 0.5 * by) * move.off[k]))
-    good = carried | (c >= 0.01 * (1 - by) * old + move.floor[k]) | (s.active[k] == 0)
-    good |= (ahead < 2 * EXACT_SLACK) & (c > -1e-13)
+    carried = formulas.carried(old, miss, by, move.off[k])
+    good = carried | (c >= formulas.least_slack(old, by, move.mu[k][:, None], s.L[k])) | (s.active[k] == 0)
+    good |= formulas.rounding(ahead, c)
     St = np.where(c >= np.where(carried, 0.5 * ahead, EXACT_SLACK), c, np.maximum(ahead, miss))
     fine = good.all(1) & np.isfinite(Ft[:, 0])
     if s.cautious.any():
         before = _barrier(s, s.F[k], s.t[k], old, k)
-        allowed = before - 1e-4 * a * move.fall[k] + 1e-12 * (1 + np.abs(before))
+        allowed = formulas.allowed(before, a, move.fall[k])
         fine &= ~s.cautious[k] | (_barrier(s, Ft, tt, St, k) <= allowed)
     return (Ft, Wt, yt, tt, St), fine
 
@@ -153,11 +165,11 @@ def _shorten(s: State, move: Move, step: Array) -> tuple[Array, Bools]:
     if not ok.all():
         for to, come in zip(new, old, strict=True):
             to[~ok] = come[~ok]
-        for _ in range(40):
+        for _ in range(CUTS):
             k = np.flatnonzero(~ok)
             if not len(k):
                 break
-            step[k] *= 0.6
+            step[k] *= SHORTER
             part, fine = _trial(s, move, step, k)
             for to, come in zip(new, part, strict=True):
                 to[k[fine]] = come[fine]
@@ -171,13 +183,13 @@ def _shorten(s: State, move: Move, step: Array) -> tuple[Array, Bools]:
 
 def least_mu(s: State) -> Array:
     """Complementarity below which slacks drown in rounding."""
-    return np.where(s.elastic, 1e-14 * s.rho, 1e-13)
+    return np.where(s.elastic, LEAST_ELASTIC * s.rho, LEAST_MU)
 
 
 def drop_elastic(s: State) -> None:
     """Let go of t where every limit holds with room."""
     m = s.F.shape[1] - 1
-    room = (s.F[:, 1:] <= -0.1 * s.S[:, :m]) | (s.active[:, :m] == 0)
+    room = formulas.roomy(s.F[:, 1:], s.S[:, :m]) | (s.active[:, :m] == 0)
     drop = s.elastic & room.all(1)
     if drop.any():
         s.elastic &= ~drop
@@ -195,20 +207,19 @@ def change_stage(s: State, proof: Array, worst: Array) -> None:
     """Set the objective aside where t stays positive (phase one); come back with a large penalty."""
     m = s.F.shape[1] - 1
     left = (s.S * s.L).sum(1)
-    heavy = s.L[:, :m].sum(1) > 0.9 * s.rho
-    stuck = s.elastic & (s.stage == 0) & heavy & (left < 0.5 * s.rho * s.t)
+    stuck = s.elastic & (s.stage == 0) & formulas.stuck(s.L[:, :m].sum(1), s.rho, left, s.t)
     raised = stuck & (s.rho < TOP_PENALTY)
     if raised.any():
-        s.rho[raised] *= 100.0
-        s.L[raised] *= 100.0  # all products grow alike, so the iterate stays centred
-        s.target[raised] *= 100.0
+        s.rho[raised] *= DEARER
+        s.L[raised] *= DEARER  # all products grow alike, so the iterate stays centred
+        s.target[raised] *= DEARER
     alone = stuck & ~raised
     if alone.any():
         s.rho[alone], s.weight[alone], s.stage[alone] = 1.0, 0.0, 1
-        s.t[alone] += 0.1  # from close to the limits phase one would only creep
+        s.t[alone] += LIFT_AGAIN  # from close to the limits phase one would only creep
         s.S[alone] = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[alone]
         _recentre(s, alone, 1 / (s.active[:, :m] / s.S[:, :m]).sum(1))
-    back = s.elastic & (s.stage == 1) & (left < 1e-11) & (worst <= FEASIBLE)
+    back = s.elastic & (s.stage == 1) & (left < DONE) & (worst <= FEASIBLE)
     if back.any():
         s.slight[back] = np.maximum(proof[back], 0.0)
         s.L[back] *= LAST_PENALTY
@@ -223,15 +234,6 @@ def _recentre(s: State, which: Bools, mu: Array) -> None:
     s.age[which] = 0
 
 
-def close(gap: Array, total: Array, tol: float) -> Bools:
-    """Whether value - bound counts as nothing.
-
-    With multipliers that sum to ``total``, limits shifted by 1e-12 move the optimum by 1e-12 * total: where
-    that exceeds the tolerance (limits without interior), floating point cannot do better.
-    """
-    return (gap <= tol + 1e-13 * total) & (gap >= -tol - 1e-12 * total)
-
-
 def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> tuple[Bools, Array, Array]:
     """Write down what this iterate proves; True where the instance is finished."""
     m = s.F.shape[1] - 1
@@ -241,7 +243,7 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
     gap = np.abs(s.F[:, 0] - bound)
     # a smaller complementarity pins the variables down where the objective no longer can
     left = np.where(
-        close(s.F[:, 0] - bound, s.L[:, :m].sum(1), tol),
+        formulas.close(s.F[:, 0] - bound, s.L[:, :m].sum(1), tol),
         gap + (s.S * s.L).sum(1) + np.maximum(worst, 0),
         1 + gap,
     )
@@ -254,14 +256,14 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
     k = np.flatnonzero(better)
     j = s.index[k]
     found.y[j], found.L[j] = s.y[k], s.L[k]
-    found.penalised[j] = s.elastic[k] & (s.L[k, :m].sum(1) > 0.3 * s.rho[k])
+    found.penalised[j] = s.elastic[k] & formulas.artefact(s.L[k, :m].sum(1), s.rho[k])
     found.slight[j] = s.slight[k]
     found.near[j] = score[k] < 1 + NEAR
     found.iterations[s.index[~done]] = iteration
     found.infeasible[s.index[impossible]] = True
     at_floor = (s.S * s.L).max(1) <= 2 * least_mu(s)
-    sharp = better & (score < 1) & (gap < 1e-11) & at_floor
-    solved = sharp | (s.score < 1) & (s.late >= np.where(s.cautious, 8, 3))
+    sharp = better & (score < 1) & (gap < SHARP) & at_floor
+    solved = sharp | (s.score < 1) & (s.late >= np.where(s.cautious, LATE_CAUTIOUS, LATE))
     found.settled[s.index[impossible | (s.score < 1)]] = True
     return impossible | solved, proof, worst
 
@@ -290,7 +292,7 @@ def _run(
     T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, hurried: bool, whole: bool
 ) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""
-    s = begin(T, lo, hi, y, FIRST_PENALTY)
+    s = begin(T, lo, hi, y)
     B = len(y)
     done = np.zeros(B, bool)
     found = Found(

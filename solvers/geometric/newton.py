@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.geometric.formulas import TINY
 from solvers.geometric.gp_state import State, slacks
 from solvers.geometric.gp_terms import Array
 
@@ -59,7 +60,7 @@ class Newton:
             L = s.L[k, :m]
             on = s.active[k, :m]
             dL[k, :m] = -(v + L) * on
-            dS[k, :m] = np.where(on > 0, (aim[k, :m] + s.S[k, :m] * v) / np.maximum(L, 1e-300), 0.0)
+            dS[k, :m] = np.where(on > 0, (aim[k, :m] + s.S[k, :m] * v) / np.maximum(L, TINY), 0.0)
         return (rhs * d).sum(1), d, dS, dL
 
 

@@ -1,22 +1,25 @@
-"""Answers along one limit: the exact front of the objective and what is limited, once, and every answer from it."""
+"""Answers along one limit: the exact front of the objective and what is limited, once, and every answer from it.
+
+Values of the limit that no design meets are told from the end of the front, without solving for each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from formulations import evaluation
 from formulations.evaluation import RowKey
-from formulations.program import is_linear
+from formulations.program import Program, is_linear
+from formulations.tolerances import HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Objective, Question
 from solvers import choices
 from solvers.explaining.sensitivity import with_limit
-from solvers.geometric import series_missed
-from solvers.judgement import judge
-from solvers.linear import front_points, program_front
+from solvers.judgement import asked_limits, judge
+from solvers.linear import front_points, milp, milp_conflicts, program_front
 from solvers.linear.envelope import Vertex
 from solvers.linear.highs import SOLVER
 from solvers.linear.program_front import ProgramFront
@@ -26,6 +29,9 @@ FEWEST = 6
 MOST = 40
 NEAR = 1e-9
 CERTIFICATE = "looked up in an exact front ({})"
+OUT_OF_REACH = (
+    "every design breaks {} by {:.1e} of its size or more: it is beyond the end of an exact front ({})"
+)
 
 
 def front(question: Question, key: RowKey) -> ProgramFront | None:
@@ -54,7 +60,7 @@ def along(
     found = [program_front.look_up(front, v) for v in values]
     met = [(v, at) for v, at in zip(values, found, strict=True) if at is not None]
     told = iter(_solutions(front, question, key, met))
-    missed = series_missed.out_of_reach(front, question, key) if len(met) < len(values) else None
+    missed = out_of_reach(front, question, key) if len(met) < len(values) else None
     return [
         next(told) if at is not None else missed(v) if missed is not None else None
         for v, at in zip(values, found, strict=True)
@@ -121,3 +127,50 @@ def _with_rate(
         first, second = front.senses
         found[name] = slope * first.sign * second.sign * state.bound / objective
     return {n: replace(s, elasticity=found[n], one_sided=one_sided and n == name) for n, s in limits.items()}
+
+
+def out_of_reach(
+    front: ProgramFront, question: Question, key: RowKey
+) -> Callable[[float], Solution | None] | None:
+    """A function from a value of the limit to the answer that there is no design, and why.
+
+    It returns None where the value has to be solved for: where not the limit alone is to blame (whole numbers or
+    another limit have a part in it), or it is missed by no more than a solver allows. None altogether where no
+    design meets the rest of the question, or the same name is limited on the other side as well.
+    """
+    program = front.owners[0].program
+    other_end = any(
+        x.name == key.name and (x.minimum, x.maximum) != (None, None) for x in front.question.limits
+    )
+    if program is None or not front.pieces or other_end:
+        return None
+    sense, alone = front.senses[1], _with_nothing_else(program)
+    nearest = sense.value(front.pieces[-1].right.b)
+
+    def answer(value: float) -> Solution | None:
+        best, free = (b / value if key.side == "max" else value / b for b in (nearest, alone))
+        if value <= 0 or free <= 1.0 + HOLDS:
+            return None
+        asked = with_limit(question, key, value)
+        return Solution(
+            Status.INFEASIBLE,
+            limits=asked_limits(asked),
+            conflict={key.name: nearest},
+            conflicts=((key.name,),),
+            certificate=OUT_OF_REACH.format(key.name, best - 1.0, front.method),
+            solver=SOLVER,
+        )
+
+    return answer
+
+
+def _with_nothing_else(p: Program) -> float:
+    """Proven end of what is limited where nothing else is: no other limit, and whole numbers divided."""
+    goal, under, sign = p.others[0]
+    # nor any end that only a search has
+    free = replace(milp.numbers(p, drop=milp_conflicts.limit_names(p)), high=p.endless)
+    best = milp.least(replace(p, goal=goal, under=under, sign=sign), free, goal, under)
+    ratio = best.bound if best.u is not None else 0.0
+    if sign > 0:
+        return ratio
+    return 1.0 / ratio if ratio > 0 else float("inf")

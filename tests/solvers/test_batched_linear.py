@@ -11,8 +11,7 @@ import dse
 import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers import batched
-from solvers.batched.geometric_programs.ends import FOUND, INFEASIBLE
+from solvers import batched, outcome
 from solvers.batched.linear_programs import linear, lp
 from solvers.linear import highs
 from solvers.linear.linear_program import Numbers
@@ -128,7 +127,7 @@ def test_random_programs_beside_highs(seed: int):
     for p in range(count):
         numbers = Numbers(rows[p], equal, low, high[p], np.zeros(n, dtype=bool))
         best = highs.minimise(numbers, cost[p])
-        assert found.end[p] == (INFEASIBLE if best.u is None else FOUND)
+        assert found.end[p] == (outcome.INFEASIBLE if best.u is None else outcome.OPTIMAL)
         if best.u is None:
             assert none[p] > 0
             continue
@@ -137,8 +136,8 @@ def test_random_programs_beside_highs(seed: int):
         assert cost[p] @ found.u[p] == pytest.approx(best.value, abs=1e-8)
         assert bound[p] == pytest.approx(best.value, abs=1e-8)
         assert ((rows[p] @ found.u[p]) / size).max() < 1e-9
-    assert (found.end == FOUND).any()
-    assert (found.end == INFEASIBLE).any()
+    assert (found.end == outcome.OPTIMAL).any()
+    assert (found.end == outcome.INFEASIBLE).any()
 
 
 def test_later_aims_settle_what_earlier_ones_leave_open():

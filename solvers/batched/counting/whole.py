@@ -30,13 +30,13 @@ from solvers.batched.by_choice import SURE, BestOf
 from solvers.batched.counting import counts
 from solvers.batched.counting.counts import Best, Counts, Limit
 from solvers.batched.counting.least import NotLeast
-from solvers.batched.geometric_programs.ends import INFEASIBLE
 from solvers.batched.linear_programs import lp
 from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, choices, too_few, too_many_choices
 from solvers.batched.told import Told
 from solvers.explaining import conflicts, wider
 from solvers.explaining.conflicts import by_set
 from solvers.explaining.why import Why, over_choices
+from solvers.outcome import INFEASIBLE
 
 KIND = "whole numbers"
 PIECE = 16_384

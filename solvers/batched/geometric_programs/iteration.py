@@ -8,22 +8,27 @@ with a monotone barrier and a line search.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from solvers.batched.geometric_programs.compiled import compiled
-from solvers.batched.geometric_programs.phase import Phase, greatest_limit, products, recentre, slacks
-from solvers.batched.geometric_programs.rows import TINY, Room, certificates, matrix, slopes, step, values
+from solvers.batched.geometric_programs.rows import (
+    Room,
+    certificates,
+    greatest_limit,
+    matrix,
+    products,
+    recentre,
+    slacks,
+    slopes,
+    step,
+    values,
+)
+from solvers.geometric import formulas
 
-FEASIBLE = 1e-9
-FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY = 1e2, 1e4, 1e7
-CARRIED_SLACK, EXACT_SLACK = 1e-4, 1e-11
-PATIENCE = 40
 LEAST = 1e-12
 """Complementarity at which an iterate is as sharp as it needs to be: slacks of limits that matter are below 1e-7."""
-LATE = 3
-SHARP = 1e-11
 CONVERGED = 0.9
 """A proof that reaches this part of the least miss rests on few limits beside those that matter."""
 ANY = 10.0
@@ -31,13 +36,48 @@ ANY = 10.0
 BARE = 20.0
 """As tolerance: the same, and a proof that there is none is carried on until it rests on no limit more than it must."""
 
+first_margin = compiled(formulas.first_margin)
+second_margin = compiled(formulas.second_margin)
+centring = compiled(formulas.centring)
+fraction = compiled(formulas.fraction)
+carried = compiled(formulas.carried)
+least_slack = compiled(formulas.least_slack)
+rounding = compiled(formulas.rounding)
+allowed = compiled(formulas.allowed)
+minimised = compiled(formulas.minimised)
+near = compiled(formulas.near)
+roomy = compiled(formulas.roomy)
+stuck = compiled(formulas.stuck)
+artefact = compiled(formulas.artefact)
+close = compiled(formulas.close)
+
+
+class Phase(NamedTuple):
+    """What an iteration carries beside its arrays.
+
+    ``weight``: of the objective (0: phase one); ``rho``: of t; ``stage``: 0 first go, 1 phase one, 2 after it;
+    ``short``: steps since the last good one; ``age``: iterations in this mode; ``cautious``: monotone barrier, with
+    its parameter ``target``; ``slight``: a proved miss of the limits too small to count.
+    """
+
+    t: float
+    rho: float
+    weight: float
+    elastic: bool
+    stage: int
+    short: int
+    age: int
+    cautious: bool
+    target: float
+    slight: float
+
 
 @compiled
 def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, tol: float) -> Phase:
     """Interior first iterate: y pulled into the box, t above all limits, complementarity 1."""
     m, n = r.m, len(dims)
     for v in range(n):
-        margin = min(0.05 * (hi[v] - lo[v]), 1.0)
+        margin = first_margin(lo[v], hi[v])
         if w[r.free + v] > 0:
             w[r.y + v] = min(max(w[r.y + v], lo[v] + margin), hi[v] - margin)
         else:
@@ -46,8 +86,8 @@ def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room
     values(A, b, ptr, dims, w, r.y, r.F, r.W)
     slopes(A, ptr, dims, w, r)
     worst = greatest_limit(w, r)
-    elastic = worst > -0.1
-    t = max(worst, 0.0) + 1.0 if elastic else 0.0
+    elastic = worst > formulas.STARTS_BROKEN
+    t = max(worst, 0.0) + formulas.LIFT if elastic else 0.0
     w[r.on + m] = 1.0 if elastic else 0.0
     slacks(w, r, r.F, r.y, t, lo, hi, r.S)
     if tol >= ANY and elastic:
@@ -57,7 +97,7 @@ def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room
         recentre(w, r, 1.0 / shares)
         return Phase(t, 1.0, 0.0, True, 1, 0, 0, False, 1.0 / shares, 0.0)
     recentre(w, r, 1.0)
-    return Phase(t, FIRST_PENALTY, 1.0, elastic, 0, 0, 0, False, 1.0, 0.0)
+    return Phase(t, formulas.FIRST_PENALTY, 1.0, elastic, 0, 0, 0, False, 1.0, 0.0)
 
 
 @compiled
@@ -111,16 +151,14 @@ def _trial(
         ahead = old + a * w[r.dS + k]
         miss = abs(c - ahead)
         # near the end a slack follows its linear prediction, so that curvature is no obstacle
-        carried = old < CARRIED_SLACK and miss <= max(0.1 * old, (1.0 - 0.5 * a) * abs(w[r.off + k]))
-        least = 0.01 * (1.0 - a) * old + 1e-4 * min(old, mu / max(w[r.L + k], TINY))
-        if not (carried or c >= least or (ahead < 2 * EXACT_SLACK and c > -1e-13)):
+        follows = carried(old, miss, a, abs(w[r.off + k]))
+        if not (follows or c >= least_slack(old, a, mu, w[r.L + k]) or rounding(ahead, c)):
             return False, t
-        if c < (0.5 * ahead if carried else EXACT_SLACK):
+        if c < (0.5 * ahead if follows else formulas.EXACT_SLACK):
             w[r.St + k] = max(ahead, miss)
     if p.cautious:
         before = _barrier(w, r, r.F, r.S, p.t, p)
-        allowed = before - 1e-4 * a * fall + 1e-12 * (1.0 + abs(before))
-        return _barrier(w, r, r.Ft, r.St, t, p) <= allowed, t
+        return _barrier(w, r, r.Ft, r.St, t, p) <= allowed(before, a, fall), t
     return True, t
 
 
@@ -137,7 +175,7 @@ def advance(
         w[r.V + k] = 1.0 / w[r.S + k]
         w[r.aim + k] = 0.0
     matrix(A, ptr, w, r, dims, p.weight, p.elastic)
-    least = 1e-14 * p.rho if p.elastic else 1e-13
+    least = formulas.LEAST_ELASTIC * p.rho if p.elastic else formulas.LEAST_MU
     if p.cautious:
         for k in range(size):
             w[r.aim + k] = p.target
@@ -149,28 +187,25 @@ def advance(
         for k in range(size):
             if w[r.on + k] > 0:
                 ahead += (w[r.S + k] + a * w[r.dS + k]) * (w[r.L + k] + a * w[r.dL + k])
-        ratio = ahead / total
-        sigma = min(max(ratio * ratio * ratio, 1e-4), 1.0)
+        sigma = centring(ahead / total, p.short, least / mu)
         # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
         trust = 0.0 if p.short > 0 else a * a
-        sigma = max(sigma, 0.5) if p.short > 0 else sigma
-        sigma = max(sigma, min(least / mu, 1.0))
         for k in range(size):
             w[r.aim + k] = sigma * mu - trust * w[r.dS + k] * w[r.dL + k] if w[r.on + k] > 0 else 0.0
     fall = step(w, r, dims, p.weight, p.rho, p.elastic)
     primal, dual = _reach(w, r)
-    fraction = max(0.99, 1.0 - mu)
-    common = fraction / max(primal, dual)
-    a = min(1.0, fraction / primal if p.cautious else common)
+    part = fraction(mu)
+    common = part / max(primal, dual)
+    a = min(1.0, part / primal if p.cautious else common)
     ok, t = False, 0.0
-    for tries in range(41):
-        a *= 0.6 if tries else 1.0
+    for tries in range(formulas.CUTS + 1):
+        a *= formulas.SHORTER if tries else 1.0
         ok, t = _trial(A, b, ptr, dims, lo, hi, w, r, p, a, mu, fall)
         if ok:
             break
     if ok:
         _move(A, b, ptr, dims, w, r, min(a, common))
-    short = (p.short + 1) % 4 if a < 0.1 or not ok else 0
+    short = (p.short + 1) % 4 if a < formulas.SHORT_STEP or not ok else 0
     p = Phase(
         t if ok else p.t,
         p.rho,
@@ -185,7 +220,7 @@ def advance(
     )
     if p.cautious:
         return ok, _lower(w, r, p, fall, count)
-    if not ok or p.age > PATIENCE:
+    if not ok or p.age > formulas.PATIENCE:
         return True, _turn_cautious(A, b, ptr, dims, lo, hi, w, r, p)
     return True, p
 
@@ -211,10 +246,9 @@ def _lower(w: Any, r: Room, p: Phase, fall: float, count: float) -> Phase:
     """Keep multipliers near target / slack, lower the target once the barrier is minimised."""
     for k in range(r.M):
         if w[r.on + k] > 0:
-            near = p.target / w[r.S + k]
-            w[r.L + k] = min(max(w[r.L + k], 1e-4 * near), 1e4 * near)
-    least = 1e-14 * p.rho if p.elastic else 1e-13
-    target = max(0.1 * p.target, least) if fall < 0.1 * p.target * count else p.target
+            w[r.L + k] = near(w[r.L + k], p.target / w[r.S + k])
+    least = formulas.LEAST_ELASTIC * p.rho if p.elastic else formulas.LEAST_MU
+    target = max(0.1 * p.target, least) if minimised(fall, p.target, count) else p.target
     return Phase(p.t, p.rho, p.weight, p.elastic, p.stage, p.short, p.age, True, target, p.slight)
 
 
@@ -224,13 +258,13 @@ def _turn_cautious(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any
     n, m = len(dims), r.m
     for v in range(n):
         if w[r.free + v] > 0:
-            margin = 1e-6 * min(hi[v] - lo[v], 1.0)
+            margin = second_margin(lo[v], hi[v])
             w[r.y + v] = min(max(w[r.y + v], lo[v] + margin), hi[v] - margin)
     values(A, b, ptr, dims, w, r.y, r.F, r.W)
     slopes(A, ptr, dims, w, r)
     worst = greatest_limit(w, r)
-    elastic = worst > -1e-2
-    t = max(worst, 0.0) + 0.1 if elastic else 0.0
+    elastic = worst > formulas.STARTS_AGAIN
+    t = max(worst, 0.0) + formulas.LIFT_AGAIN if elastic else 0.0
     w[r.on + m] = 1.0 if elastic else 0.0
     slacks(w, r, r.F, r.y, t, lo, hi, r.S)
     for k in range(r.M):
@@ -249,16 +283,18 @@ def change(w: Any, r: Room, lo: Any, hi: Any, p: Phase, proof: float, worst: flo
     for k in range(r.m):
         if w[r.on + k] > 0:
             sum_limits += w[r.L + k]
-            room = room and w[r.F + k + 1] <= -0.1 * w[r.S + k]
+            room = room and roomy(w[r.F + k + 1], w[r.S + k])
     if room:
         return _let_go(w, r, lo, hi, p)
-    if p.stage == 0 and sum_limits > 0.9 * p.rho and total < 0.5 * p.rho * p.t:
+    if p.stage == 0 and stuck(sum_limits, p.rho, total, p.t):
         return _press(w, r, lo, hi, p)
-    if p.stage == 1 and total < 1e-11 and worst <= FEASIBLE:
+    if p.stage == 1 and total < formulas.DONE and worst <= formulas.FEASIBLE:
         for k in range(r.M):
-            w[r.L + k] *= LAST_PENALTY
-        target = p.target * LAST_PENALTY
-        return Phase(p.t, LAST_PENALTY, 1.0, True, 2, p.short, 0, p.cautious, target, max(proof, 0.0))
+            w[r.L + k] *= formulas.LAST_PENALTY
+        target = p.target * formulas.LAST_PENALTY
+        return Phase(
+            p.t, formulas.LAST_PENALTY, 1.0, True, 2, p.short, 0, p.cautious, target, max(proof, 0.0)
+        )
     return p
 
 
@@ -276,13 +312,15 @@ def _let_go(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
 @compiled
 def _press(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
     """Make t dearer; where it is dear already, set the objective aside."""
-    if p.rho < TOP_PENALTY:
+    if p.rho < formulas.TOP_PENALTY:
         # all products grow alike, so the iterate stays centred
         for k in range(r.M):
-            w[r.L + k] *= 100.0
-        target = 100.0 * p.target
-        return Phase(p.t, 100.0 * p.rho, p.weight, True, 0, p.short, p.age, p.cautious, target, p.slight)
-    t = p.t + 0.1  # from close to the limits phase one would only creep
+            w[r.L + k] *= formulas.DEARER
+        target = formulas.DEARER * p.target
+        return Phase(
+            p.t, formulas.DEARER * p.rho, p.weight, True, 0, p.short, p.age, p.cautious, target, p.slight
+        )
+    t = p.t + formulas.LIFT_AGAIN  # from close to the limits phase one would only creep
     slacks(w, r, r.F, r.y, t, lo, hi, r.S)
     shares = 0.0
     for k in range(r.m):
@@ -312,12 +350,12 @@ def iterate(
     keep(w, r)
     while i <= limit:
         bound, proof, worst = certificates(w, r, dims, lo, hi)
-        if proof > FEASIBLE and worst > 0:
+        if proof > formulas.FEASIBLE and worst > 0:
             keep(w, r)
             refuted = True
             if tol < BARE or proof >= CONVERGED * worst:
                 break
-        if worst <= FEASIBLE and tol >= ANY:
+        if worst <= formulas.FEASIBLE and tol >= ANY:
             keep(w, r)
             return False, True, False, 0.0, i
         bound = min(bound, w[r.F]) if p.slight > 0 else bound
@@ -327,18 +365,23 @@ def iterate(
             if w[r.on + k] > 0:
                 sum_limits += w[r.L + k]
         total, most, _ = products(w, r)
-        closed = w[r.F] - bound <= tol + 1e-13 * sum_limits and bound - w[r.F] <= tol + 1e-12 * sum_limits
         # a smaller complementarity pins the variables down where the objective no longer can
-        now = gap + total + max(worst, 0.0) if closed else 1.0 + gap
-        now = now if worst <= FEASIBLE else 1e9 + max(worst, 0.0)
+        now = 1.0 + gap
+        if close(w[r.F] - bound, sum_limits, tol):
+            now = gap + total + max(worst, 0.0)
+        now = now if worst <= formulas.FEASIBLE else 1e9 + max(worst, 0.0)
         late = 0 if now < 0.5 * score or now >= 1 else late + 1
         if now < score and not refuted:
             score = now
             keep(w, r)
-            penalised, slight = p.elastic and sum_limits > 0.3 * p.rho, p.slight
-            if score < 1 and gap < SHARP and most <= 2 * max(LEAST, 1e-14 * p.rho if p.elastic else 0.0):
+            penalised, slight = p.elastic and artefact(sum_limits, p.rho), p.slight
+            if (
+                score < 1
+                and gap < formulas.SHARP
+                and most <= 2 * max(LEAST, formulas.LEAST_ELASTIC * p.rho if p.elastic else 0.0)
+            ):
                 break
-        if score < 1 and late >= (2 * LATE if p.cautious else LATE):
+        if score < 1 and late >= (formulas.LATE_CAUTIOUS if p.cautious else formulas.LATE):
             break
         p = change(w, r, lo, hi, p, proof, worst)
         going, p = advance(A, b, ptr, dims, lo, hi, w, r, p)

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.batched.geometric_programs import iteration, phase, rows
+from solvers.batched.geometric_programs import iteration, rows
 from solvers.batched.geometric_programs.compiled import compiled, loop, stamp
-from solvers.batched.geometric_programs.iteration import ANY, FEASIBLE, iterate
-from solvers.batched.geometric_programs.rows import TINY, Room, proven, room, values
-from solvers.geometric import gp
+from solvers.batched.geometric_programs.iteration import ANY, close, iterate
+from solvers.batched.geometric_programs.rows import Room, proven, room, values
+from solvers.geometric import formulas, gp
+from solvers.geometric.formulas import FEASIBLE, FIXED, TINY
 from solvers.geometric.gp_terms import Array
+from solvers.outcome import FAILED, INFEASIBLE
 
 UNROLLED = 3
-FIXED = 1e-11
-INFEASIBLE, FAILED = 2, 3
 
 
 def solve(
@@ -213,11 +213,11 @@ def _judge(
         total += w[r.Lb + k]
     value, bound = w[r.Ft + 0], proven(A, b, ptr, w, r, dims, lo, hi, 1.0)
     met = violation <= FEASIBLE and crossed <= 0
-    closed = tol >= ANY or (value - bound <= tol + 1e-13 * total and bound - value <= tol + 1e-12 * total)
+    closed = tol >= ANY or close(value - bound, total, tol)
     # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
     if met and (slight > 0 or closed):
         bound = min(bound, value)
-        closed = tol >= ANY or value - bound <= tol + 1e-13 * total
+        closed = tol >= ANY or close(value - bound, total, tol)
     status, proof = (0.0 if met and closed else float(FAILED)), 0.0
     if infeasible:
         proof = crossed if crossed > 0 else proven(A, b, ptr, w, r, dims, lo, hi, 0.0) / max(total, TINY)
@@ -247,4 +247,4 @@ def _loop(sources: int) -> Any:
     return every
 
 
-_all = _loop(1 + stamp(compiled.__module__, rows.__name__, phase.__name__, iteration.__name__, __name__))
+_all = _loop(1 + stamp(compiled.__module__, formulas.__name__, rows.__name__, iteration.__name__, __name__))

@@ -36,6 +36,8 @@ from solvers.batched.geometric_programs.near_steps import (
     rooms,
 )
 from solvers.batched.geometric_programs.rows import Room, proven, slopes, values
+from solvers.geometric import formulas
+from solvers.geometric.formulas import FEASIBLE
 
 __all__ = [
     "AT_HIGH",
@@ -59,7 +61,7 @@ LONGEST = 2.0
 """A step longer than a factor of e^2 leaves what is known behind."""
 CONVERGED = 1e-6
 """Newton's error is about the square of its step."""
-MET, FEASIBLE, GAP = 1e-10, 1e-9, 1e-9
+MET, GAP = 1e-10, 1e-9
 CLEARLY = 1e-5
 """Room of a limit that does not bind, multiplier of one that does: neither is left in doubt."""
 NONE = 1e-8
@@ -288,4 +290,6 @@ def _loop(sources: int) -> Any:
     return every
 
 
-_every = _loop(1 + stamp(compiled.__module__, rows.__name__, near_steps.__name__, __name__))
+_every = _loop(
+    1 + stamp(compiled.__module__, formulas.__name__, rows.__name__, near_steps.__name__, __name__)
+)

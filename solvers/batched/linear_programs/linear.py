@@ -23,7 +23,6 @@ from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.batched import blocks
 from solvers.batched.blocks import Block
-from solvers.batched.geometric_programs.ends import FOUND, INFEASIBLE
 from solvers.batched.linear_programs import linear_conflicts, lp
 from solvers.batched.linear_programs.linear_rows import GAP, NotLinear, Rows, linear_cost, to_user
 from solvers.batched.linear_programs.lp import Vertices
@@ -31,6 +30,7 @@ from solvers.batched.offers import OTHER_KIND, Offer, too_few
 from solvers.batched.told import Designs, Told
 from solvers.linear import milp, milp_ties
 from solvers.linear.milp_explained import ACTIVE
+from solvers.outcome import INFEASIBLE, OPTIMAL
 
 KIND = "linear program"
 FEWEST = 300
@@ -104,7 +104,7 @@ class Linear:
             return _of_branches(told, p, question, points)
         found = _solved(p, count)
         good = np.zeros(count, dtype=bool)
-        optimal = found.end == FOUND
+        optimal = found.end == OPTIMAL
         if optimal.any():
             good[optimal] = _optimal(told, p, question, points, found, optimal)
         none = found.end == INFEASIBLE
@@ -143,7 +143,7 @@ def _of_branches(told: Told, p: Program, question: Question, points: Points) -> 
     values, bounds = np.full((len(made), count), np.inf), np.full((len(made), count), -np.inf)
     for k, (b, f) in enumerate(zip(made, found, strict=True)):
         n = Rows(b, every)
-        met, none = f.end == FOUND, f.end == INFEASIBLE
+        met, none = f.end == OPTIMAL, f.end == INFEASIBLE
         far = np.where(b.boxed, np.inf, n.high)
         nothing = lp.weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
         bounds[k] = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, f.y)

@@ -14,7 +14,6 @@ from formulations.program import Program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from solvers.batched import blocks
-from solvers.batched.geometric_programs.ends import FAILED, FOUND, INFEASIBLE
 from solvers.batched.linear_programs import lp
 from solvers.batched.linear_programs.linear_rows import GAP, Rows, along, to_user
 from solvers.batched.linear_programs.lp import Vertices
@@ -22,6 +21,7 @@ from solvers.batched.told import Told
 from solvers.explaining import conflicts
 from solvers.explaining.why import Why
 from solvers.linear import milp, milp_conflicts
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 Mask = NDArray[np.bool_]
 
@@ -48,7 +48,7 @@ def told_none(
         def met(some: Points, kept: Mask) -> conflicts.Codes:
             ends = np.stack([_ends(p, names, kept, len(mask), now[some]) for p in made])
             failed = np.where((ends == FAILED).any(axis=0), conflicts.UNKNOWN, conflicts.CONFLICT)
-            return np.where((ends == FOUND).any(axis=0), conflicts.MET, failed).astype(np.int8)
+            return np.where((ends == OPTIMAL).any(axis=0), conflicts.MET, failed).astype(np.int8)
 
         def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
             asked = np.isin(np.arange(len(mask)), now[some])
@@ -124,7 +124,7 @@ def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     value = (n.cost * found.u).sum(axis=1)
     bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, found.y)
     size = (np.abs(n.cost) * np.abs(found.u)).sum(axis=1)
-    sure = (found.end == FOUND) & (value - bound <= GAP * np.maximum(np.abs(value), 1e-3 * size))
+    sure = (found.end == OPTIMAL) & (value - bound <= GAP * np.maximum(np.abs(value), 1e-3 * size))
     return found, to_user(p, n, value), sure
 
 
@@ -138,14 +138,14 @@ def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     u, ratio, sure = found.u, np.full(count, np.nan), np.zeros(count, dtype=bool)
     for _ in range(milp.ITERATIONS):
         top, bottom = (goal * u).sum(axis=1), (under * u).sum(axis=1)
-        good = (found.end == FOUND) & (bottom > 0)
+        good = (found.end == OPTIMAL) & (bottom > 0)
         ratio = np.where(good, top / np.where(bottom > 0, bottom, 1.0), 0.0)
         cost = goal - ratio[:, None] * under
         now = lp.solved(n.rows, n.equal, n.low, n.high, [cost], count)
-        better = good & (now.end == FOUND) & ((cost * now.u).sum(axis=1) < -milp.CLOSED * np.abs(top))
+        better = good & (now.end == OPTIMAL) & ((cost * now.u).sum(axis=1) < -milp.CLOSED * np.abs(top))
         if not better.any():
             bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, cost, now.y)
-            sure = good & (now.end == FOUND) & (bound >= -GAP * np.abs(top))
+            sure = good & (now.end == OPTIMAL) & (bound >= -GAP * np.abs(top))
             break
         u = np.where(better[:, None], now.u, u)
     return Vertices(found.end, u, found.y), ratio, sure

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.arithmetics.many import Array
-from solvers.batched.geometric_programs.ends import FAILED
 from solvers.linear import highs
+from solvers.outcome import FAILED
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Vertices:
-    """How every program ended (FOUND, INFEASIBLE, FAILED), where, and the multipliers of its rows.
+    """How every program ended (OPTIMAL, INFEASIBLE, FAILED), where, and the multipliers of its rows.
 
     ``u`` (points, columns) ends with 1; the multipliers of a program without a design prove that.
     """

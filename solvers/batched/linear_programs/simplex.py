@@ -19,7 +19,7 @@ import numba
 import numpy as np
 
 from solvers.batched.geometric_programs.compiled import kept
-from solvers.batched.geometric_programs.ends import FAILED, FOUND, INFEASIBLE
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 PIVOT = 1e-9
 ZERO = 1e-11
@@ -166,7 +166,7 @@ def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
         r = _worst(beta, basic, low, high)
         if r < 0:
             _read(beta, basic, free, at_high, D, low, high, u, y)
-            return FOUND
+            return OPTIMAL
         up = beta[r] < low[basic[r]]
         e = _entering(T, D, r, up, free, at_high, low, high)
         if e < 0:
@@ -220,7 +220,7 @@ def balanced(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y:
     for j in range(n):
         u[j] = min(max(u[j] * column[j], low[j]), high[j])
     for i in range(m):
-        y[i] *= row[i] * (first if end == FOUND else 1.0)
+        y[i] *= row[i] * (first if end == OPTIMAL else 1.0)
     return end
 
 
