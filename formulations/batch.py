@@ -22,7 +22,7 @@ from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
-from formulations.problem import Kind, Problem, Variable, formulate, moved, symbolic
+from formulations.problem import Goal, Kind, Problem, Variable, formulate, moved, symbolic
 from scenarios.decisions import halved
 from scenarios.question import Decision, Question
 from scenarios.sweep.grids import Grid
@@ -214,13 +214,22 @@ def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> B
         return None
     decide = {d.name: d for d in question.decide}
     variables = tuple(replace(v, decision=decide.get(v.name, v.decision)) for v in first.variables)
-    problem = Problem(question, Kind.GP, variables, goal, rows)
-    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    return of_problem(Problem(question, Kind.GP, variables, goal, rows), goal, shape)
+
+
+def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ()) -> Batch | None:
+    """Return a problem as arrays, for this goal or for any design (None); None where something divides by a sum.
+
+    A problem of plain numbers, with no ``shape``, is a batch of one.
+    """
+    one, variables, rows = Posynomial({(): 1.0}), problem.variables, problem.rows or ()
+    first = (one, one) if goal is None else (goal.numerator, goal.denominator)
+    pairs = [first, *((r.numerator, r.denominator) for r in rows)]
     if not all(bottom.is_monomial for _, bottom in pairs):
         return None
     made = table(tuple(v.name for v in variables), pairs, shape)
     low, high = boxes(variables, shape)
-    return Batch(question, problem, shape, made, tuple(r.key for r in rows), low, high)
+    return Batch(problem.question, problem, shape, made, tuple(r.key for r in rows), low, high)
 
 
 def table(names: tuple[str, ...], pairs: Sequence[Pair], shape: tuple[int, ...]) -> Table:

@@ -27,7 +27,8 @@ from formulations.problem import Goal, Problem, Row, Variable
 Array = NDArray[np.float64]
 MARGIN = 0.5
 LOG_BOX = 690.0
-FAR = math.log(1e25)
+FAR = 1e25
+"""How much farther real numbers are searched before what only an end of a search box forbids is called impossible."""
 GOAL = "the goal"
 
 
@@ -231,8 +232,8 @@ def boxes(
             continue
         d, dropped, edge = v.decision, v.name in drop, far and not v.discrete
         least = None if d.minimum is None or not np.all(np.asarray(d.minimum) > 0) else d.minimum
-        lo: Any = math.log(v.low) - (FAR if edge and not v.real_low else 0.0)
-        hi: Any = math.log(v.high) + (FAR if edge and not v.real_high else 0.0)
+        lo: Any = math.log(v.low) - (math.log(FAR) if edge and not v.real_low else 0.0)
+        hi: Any = math.log(v.high) + (math.log(FAR) if edge and not v.real_high else 0.0)
         if least is not None:
             below = np.log(least)
             lo = np.minimum(lo, below) if dropped else np.maximum(np.minimum(lo, below), below - MARGIN)

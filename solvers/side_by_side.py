@@ -141,8 +141,13 @@ def _run(parent: _Task, tasks: Sequence[Callable[[], T]]) -> list[T]:
     return [cast("T", task.value) for task in own]
 
 
-def solve(A: Array, logc: Array, ptr: NDArray[np.intp], low: Array, high: Array) -> gp.Result:
-    """Solve N geometric programs as ``gp.solve`` does, together with what the tasks beside this one ask for."""
+def solve(
+    A: Array, logc: Array, ptr: NDArray[np.intp], low: Array, high: Array, *, tol: float | None = None
+) -> gp.Result:
+    """Solve N geometric programs as ``gp.solve`` does, together with what the tasks beside this one ask for.
+
+    ``tol`` is not used: all that are solved in one call have the usual tolerance.
+    """
     return solve_all([Programs(A, logc, ptr, low, high)])[0]
 
 

@@ -8,14 +8,16 @@ from functools import partial
 
 import numpy as np
 
+from formulations import batch
 from formulations import canonical as canon
-from formulations.arithmetics.maxima import SIDE
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem
 from solvers import side_by_side
+from solvers.batched.geometric_programs import geometric_conflicts
+from solvers.batched.geometric_programs.geometric_conflicts import limit_names
 from solvers.explaining import conflicts
-from solvers.explaining.conflicts import FEW, FEW_SEARCHED, Bools, Codes, Feasible, Indices, codes
+from solvers.explaining.conflicts import FEW, FEW_SEARCHED, ONE, Bools, Codes, Feasible, Indices, codes
 from solvers.explaining.ties import coordinate
 from solvers.explaining.why import Why, any_of, of_each
 from solvers.geometric import branch
@@ -31,32 +33,18 @@ def why(problem: Problem) -> Why:
     return Why(names, met, values, lambda _: problem.question, few)
 
 
-def limit_names(problem: Problem) -> tuple[str, ...]:
-    """Names of all limits, in the order of the file; the integrality of a variable goes under its name."""
-    rows = [r for case in problem.cases or (problem,) for r in case.rows or ()]
-    named = [r.key.name for r in rows if r.key.side != SIDE]
-    named += [v.name for v in problem.variables if v.discrete]
-    return tuple(dict.fromkeys(named))
-
-
 def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
+    made = batch.of_problem(problem, None)
+    if made is not None and sum(v.discrete for v in problem.variables) <= 1:
+        return geometric_conflicts.Oracle(made, ONE, names, side_by_side.solve).feasible
+
     def one_by_one(points: Indices, kept: Bools) -> Codes:
         sets = [frozenset(n for n, k in zip(names, row, strict=True) if not k) for row in kept]
         arrays = [canon.canonical(problem, None, drop=left_out) for left_out in sets]
         found = side_by_side.run([partial(branch.minimise, c) for c in arrays])
         return codes(np.array([f.status for f in found]))
 
-    def together(points: Indices, kept: Bools) -> Codes:
-        whole = canon.canonical(problem, None, drop=frozenset(v.name for v in problem.variables))
-        logc = np.broadcast_to(full.logc, (len(kept), full.logc.size)).copy()
-        for k, key in enumerate(full.keys, start=1):
-            if key.side != SIDE:
-                logc[~kept[:, names.index(key.name)], full.ptr[k] : full.ptr[k + 1]] = -np.inf
-        low, high = (np.broadcast_to(end, (len(kept), end.size)) for end in (whole.low, whole.high))
-        return codes(side_by_side.solve(full.exponents, logc, full.ptr, low, high).status)
-
-    full = canon.canonical(problem, None)
-    return one_by_one if full.divisors or full.allowed else together
+    return one_by_one
 
 
 def would_do(problem: Problem, name: str) -> float | None:

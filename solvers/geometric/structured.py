@@ -35,7 +35,6 @@ PROOFS = {
 STRAINED = 1e3
 PINNED = 1e-8
 HELD = 1e-10
-FAR = 1e25
 METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
 
 
@@ -118,7 +117,9 @@ def _eased(problem: Problem) -> Problem:
         v
         if v.decision.integer or v.decision.values is not None
         else dataclasses.replace(
-            v, low=v.low if v.real_low else v.low / FAR, high=v.high if v.real_high else v.high * FAR
+            v,
+            low=v.low if v.real_low else v.low / canon.FAR,
+            high=v.high if v.real_high else v.high * canon.FAR,
         )
         for v in problem.variables
     )

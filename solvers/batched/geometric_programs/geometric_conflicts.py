@@ -1,6 +1,6 @@
-"""Why there is no design, for many points at once: the first minimal set of limits that no design meets.
+"""Whether limits of geometric programs can hold together, for one point and for many, and why there is no design.
 
-What ``solvers.explaining.conflicts`` does for one point: limits are set aside by making their terms nothing.
+Limits are set aside by making their terms nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.arithmetics.maxima import SIDE
 from formulations.batch import Batch, Table
+from formulations.problem import Problem
 from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers.explaining import conflicts
@@ -36,8 +38,8 @@ def first_minimal(
     Returns the names of all limits, which of them (points, names) are in the conflict, and for which points one was
     found: it holds with the slack that limits are granted, and has nothing to do with the edges of the search box.
     """
-    names = limit_names(batch)
-    ask = _Oracle(batch, points, names, solve)
+    names = limit_names(batch.problem)
+    ask = Oracle(batch, points, names, solve)
     sure, members = ask.refuted()
     some = np.flatnonzero(sure)
 
@@ -54,19 +56,20 @@ def first_minimal(
 
 def hold(batch: Batch, points: NDArray[np.intp], solve: Solver) -> Bools:
     """Whether all limits together are in conflict, wherever the edges of the search box are."""
-    return _Oracle(batch, points, limit_names(batch), solve).refuted()[0]
+    return Oracle(batch, points, limit_names(batch.problem), solve).refuted()[0]
 
 
-def limit_names(batch: Batch) -> tuple[str, ...]:
-    """Names of all limits; that a variable is discrete goes under its own name."""
-    discrete = [v.name for v in batch.problem.variables if v.discrete]
-    return tuple(dict.fromkeys([*(key.name for key in batch.keys), *discrete]))
+def limit_names(problem: Problem) -> tuple[str, ...]:
+    """Names of all limits, in the order of the file; that a variable is discrete goes under its own name."""
+    rows = [r for case in problem.cases or (problem,) for r in case.rows or ()]
+    named = [r.key.name for r in rows if r.key.side != SIDE]
+    return tuple(dict.fromkeys([*named, *(v.name for v in problem.variables if v.discrete)]))
 
 
-def whose(batch: Batch) -> NDArray[np.int64]:
-    """Return the place among the names (see ``limit_names``) of each limit."""
-    places = {name: i for i, name in enumerate(limit_names(batch))}
-    return np.array([places[key.name] for key in batch.keys], dtype=np.int64)
+def whose(batch: Batch, names: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the place of each limit among the names; -1 of what only says which number a maximum is."""
+    places = {name: i for i, name in enumerate(names)}
+    return np.array([-1 if key.side == SIDE else places[key.name] for key in batch.keys], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,8 @@ class Proofs:
 
 def proofs(batch: Batch, points: NDArray[np.intp], members: Bools, solve: Solver) -> Proofs:
     """Prove the conflicts of some points (points, names) by their limits alone, and that none of these may go."""
-    names = limit_names(batch)
-    ask = _Oracle(batch, points, names, solve)
+    names = limit_names(batch.problem)
+    ask = Oracle(batch, points, names, solve)
     r, slopes = ask.proof(members)
     share = r.multipliers / np.maximum(r.multipliers.sum(1, keepdims=True), 1e-300)
     share = np.where(share > min(COUNTS), share, 0.0)
@@ -105,7 +108,7 @@ def proofs(batch: Batch, points: NDArray[np.intp], members: Bools, solve: Solver
     return Proofs(r.y, share, tilt, witness, sure)
 
 
-class _Oracle:
+class Oracle:
     """Says whether some limits can hold together, whatever the objective and the bounds of the box."""
 
     def __init__(self, batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver) -> None:
@@ -116,7 +119,9 @@ class _Oracle:
         self._logc = np.concatenate([np.zeros((points.size, 1)), t.logc[:, first:]], axis=1)
         self._ptr = np.concatenate([[0], t.ptr[1:] - first + 1])
         self._count = len(names)
-        self._whose = whose(batch)
+        self._whose = whose(batch, names)
+        # what says which number a maximum is stays exact: slack there would come on top of the limits' own
+        self._slack = np.where(self._whose < 0, 0.0, np.log1p(SLACK))
         self._limit_of_term = Table(self._exponents, self._logc, self._ptr).row[1:] - 1
         self._low, self._high = (end[points] for end in batch.box(own=False))
         low, high = batch.box(own=False, far=True)
@@ -149,33 +154,24 @@ class _Oracle:
         """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
         logc, low, high = self._kept(points, kept), self._low[points], self._high[points]
         v = self._discrete
-        if v is not None:
-            whole, own = kept[:, self._own], self._points[points]
-            low[whole, v], high[whole, v] = self._batch.low[own[whole], v], self._batch.high[own[whole], v]
-        r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
-        found = conflicts.codes(r.status)
-        if v is not None:
-            some = np.flatnonzero((found == conflicts.MET) & whole)
-            held = self._holds_a_value(points[some], logc[some], low[some], high[some])
-            found[some[~held]] = conflicts.CONFLICT
-        return found
-
-    def _holds_a_value(self, points: NDArray[np.intp], logc: Array, low: Array, high: Array) -> Bools:
-        """Whether an allowed value lies between the least and the greatest that the limits leave."""
-        v = self._discrete
-        assert v is not None, "asked for a discrete variable only"
-        ends = []
-        for sign in (1.0, -1.0):
-            exponents = self._exponents.copy()
-            exponents[0, v] = sign
-            r = self._solve(exponents, logc, self._ptr, low, high)
-            ends.append(sign * np.where(np.isfinite(r.bound), r.bound, r.value))
+        if v is None:
+            r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
+            return conflicts.codes(r.status)
+        whole, own = np.flatnonzero(kept[:, self._own]), self._points[points]
+        ends = self._batch.low[own, v], self._batch.high[own, v]
+        low[whole, v], high[whole, v] = ends[0][whole], ends[1][whole]
+        # the least value of the variable, and where it has to be an allowed one the greatest as well
+        rows = np.concatenate([np.arange(points.size), whole])
+        exponents = np.repeat(self._exponents[None], rows.size, axis=0)
+        exponents[:, 0, v] = np.repeat([1.0, -1.0], [points.size, whole.size])
+        r = self._solve(exponents, logc[rows], self._ptr, low[rows], high[rows])
+        found = conflicts.codes(r.status[: points.size])
+        reached = np.where(np.isfinite(r.bound), r.bound, r.value)
         decision = self._batch.problem.variables[v].decision
-        own = self._points[points]
-        least, most = self._batch.low[own, v], self._batch.high[own, v]
-        above = neighbours(decision, ends[0], least, most)[1]
-        good: Bools = above <= ends[1] + 1e-9
-        return good
+        least, greatest = reached[whole], -reached[points.size :]
+        held = neighbours(decision, least, ends[0][whole], ends[1][whole])[1] <= greatest + 1e-9
+        found[whole[(found[whole] == conflicts.MET) & ~held]] = conflicts.CONFLICT
+        return found
 
     def proof(self, kept: Bools) -> tuple[gp.Result, Array]:
         """Return the proofs that the limits kept (points, names) conflict, and the limits' slopes where they stand."""
@@ -195,12 +191,13 @@ class _Oracle:
 
     def _lowered(self, points: NDArray[np.intp], kept: Bools) -> Array:
         logc = self._kept(points, kept)
-        logc[:, 1:] -= np.log1p(SLACK)
+        logc[:, 1:] -= self._slack[self._limit_of_term]
         return logc
 
     def _kept(self, points: NDArray[np.intp], kept: Bools) -> Array:
         logc: Array = self._logc[points].copy()
-        logc[:, 1:][~kept[:, self._whose[self._limit_of_term]]] = -np.inf
+        place = self._whose[self._limit_of_term]
+        logc[:, 1:][(place >= 0) & ~kept[:, place]] = -np.inf
         return logc
 
 

@@ -204,7 +204,7 @@ def settled(rule: Stages, anchors: Anchors) -> Found:
         anchors.known,
         anchors.which,
         _stages(rule, anchors),
-        geometric_conflicts.whose(batch),
+        geometric_conflicts.whose(batch, geometric_conflicts.limit_names(batch.problem)),
         out,
     )
     best, conflicting = (np.flatnonzero(out[:, 0] == kind) for kind in (near.OPTIMUM, near.CONFLICT))
