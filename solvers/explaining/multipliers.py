@@ -7,7 +7,7 @@ from formulations.batch import Table
 from formulations.canonical import Array, Canonical
 from solvers import side_by_side
 from solvers.geometric import gp
-from solvers.linear.crossover import crossover
+from solvers.geometric.crossover import crossover
 
 
 def at(c: Canonical, y: Array, known: gp.Result | None = None) -> gp.Result:

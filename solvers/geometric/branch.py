@@ -17,8 +17,8 @@ from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from solvers import side_by_side
 from solvers.geometric import gp
+from solvers.geometric.crossover import polish
 from solvers.geometric.gp_together import Programs
-from solvers.geometric.polish import polish
 
 FEASIBLE = 1e-9
 BATCH = 64

@@ -34,9 +34,8 @@ from solvers.geometric.formulas import (
     STARTS_AGAIN,
     TOP_PENALTY,
 )
-from solvers.geometric.gp_state import Bools, Found, State, begin, certificates, slacks, tilt
+from solvers.geometric.gp_state import Bools, Found, Newton, State, begin, certificates, slacks, tilt
 from solvers.geometric.gp_terms import Array, Terms
-from solvers.geometric.newton import Newton
 
 HURRIED, GIVEN_UP = 12, 20
 """Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""

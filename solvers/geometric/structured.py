@@ -20,7 +20,7 @@ from formulations.tolerances import SLACK
 from results.solution import Status
 from solvers.explaining import multipliers, ties
 from solvers.geometric import branch, gp
-from solvers.geometric.polish import polish
+from solvers.geometric.crossover import polish
 from solvers.geometric.unbounded import held_by_box, runaway
 from solvers.outcome import Outcome
 

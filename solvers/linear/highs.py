@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvers.geometric import large_numbers
-from solvers.linear import supports
+from solvers.linear import large_numbers, supports
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from formulations.batch import Table
 from solvers.geometric import gp
-from solvers.linear.crossover import crossover, doubtful
+from solvers.geometric.crossover import crossover, doubtful
 
 
 def corner(forces: tuple[float, float], heights: np.ndarray) -> tuple[Table, np.ndarray, np.ndarray]:

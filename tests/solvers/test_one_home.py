@@ -12,7 +12,9 @@ from dse.sweeping import chunk_work
 from results.solution import Status
 from solvers import box_search, enumeration, judgement
 from solvers.answer import answer
-from solvers.explaining import conflicts, optimal_face, sensitivity, subsets
+from solvers.batched.geometric_programs import geometric_conflicts
+from solvers.explaining import conflicts, optimal_face, sensitivity, subsets, ties
+from solvers.geometric import crossover, formulas, gp, unbounded
 from solvers.linear import milp_conflicts
 
 GONE = "the one home of this idea is gone"
@@ -100,8 +102,24 @@ MET: dict[str, dict[str, Any]] = {
         (optimal_face, "choose", ["geometric program", "ratios of sums"]),
         (judgement, "slack", list(MET)),
         (sensitivity, "share", ["geometric program", "ratios of sums"]),
+        (formulas, "centring", ["geometric program"]),
+        (gp, "lagrangian", ["geometric program"]),
+        (crossover, "doubtful", ["geometric program"]),
+        (unbounded, "_listed", ["geometric program", "ratios of sums"]),
+        (ties, "tie_goals", ["geometric program", "ratios of sums"]),
+        (sensitivity, "duals", ["geometric program"]),
     ],
-    ids=["optimal face", "judgement", "sensitivities"],
+    ids=[
+        "optimal face",
+        "judgement",
+        "sensitivities",
+        "interior point",
+        "Lagrangian bound",
+        "crossover",
+        "ends of a search box",
+        "order of ties",
+        "multipliers that are not unique",
+    ],
 )
 def test_an_idea_has_one_home(home: Any, name: str, kinds: list[str], monkeypatch: pytest.MonkeyPatch):
     deadline = {"path": "limits.time.max", "start": 100.0, "stop": 1e4, "num": MANY, "spacing": "log"}
@@ -157,13 +175,18 @@ def test_enumeration_has_one_home(kind: str, taken: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("home", "name", "kind"), [(box_search, "_kept", "one decided number"), (subsets.Known, "met", "table")]
+    ("home", "name", "kind"),
+    [
+        (box_search, "_kept", "one decided number"),
+        (subsets.Known, "met", "table"),
+        (geometric_conflicts.Oracle, "feasible", "geometric program"),
+    ],
 )
 def test_what_conflicts_rest_on_has_one_home(
     home: Any, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ):
-    """Whether limits can hold together: by intervals, and by what known designs break."""
-    axis = {"path": "limits.time.max", "start": 1e-9, "stop": 1e-8, "num": 12, "spacing": "log"}
+    """Whether limits can hold together: by intervals, by what known designs break, of geometric programs."""
+    axis = {"path": "limits.time.max", "start": 1e-9, "stop": 1e-8, "num": MANY, "spacing": "log"}
     grid = scenarios.grid(dse.load({**CLASSES[kind], "sweep": {"deadline": axis}}))
     at = chunk_work.ready(grid)
     assert at.path is not None
@@ -176,7 +199,7 @@ def test_what_conflicts_rest_on_has_one_home(
     assert alone.status is Status.ERROR
     assert GONE in alone.message
     with pytest.raises(RuntimeError, match=GONE):
-        at.path.solve(at.plan, (slice(0, 12),))
+        at.path.solve(at.plan, (slice(0, MANY),))
 
 
 LINEAR = PARTITION | {

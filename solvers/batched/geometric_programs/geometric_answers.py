@@ -26,11 +26,11 @@ from solvers.explaining import optimal_face, sensitivity, ties
 from solvers.explaining.optimal_face import Solver, Stages, taken
 from solvers.explaining.sensitivity import Duals, Optima
 from solvers.geometric import gp
+from solvers.geometric.crossover import crossover
 from solvers.geometric.gp_terms import Array
 from solvers.geometric.structured import STRAINED
 from solvers.geometric.unbounded import held_by_box, runaway
 from solvers.judgement import Judged, judge
-from solvers.linear.crossover import crossover
 
 Bools = NDArray[np.bool_]
 Reasons = NDArray[np.object_]

@@ -19,8 +19,8 @@ from solvers.batched.geometric_programs.geometric_conflicts import neighbours
 from solvers.explaining import optimal_face
 from solvers.explaining.optimal_face import Stages
 from solvers.geometric import gp
+from solvers.geometric.crossover import crossover
 from solvers.geometric.gp_terms import Array
-from solvers.linear.crossover import crossover
 from solvers.patterns import Bools
 
 EQUAL_OPTIMUM = 3e-9

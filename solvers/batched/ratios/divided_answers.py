@@ -47,10 +47,10 @@ from solvers.explaining.optimal_face import Solver, Stages
 from solvers.explaining.sensitivity import duals, limit_elasticity, optima
 from solvers.explaining.ties import SETTLED_WIDTH
 from solvers.geometric import gp
+from solvers.geometric.crossover import doubtful
 from solvers.geometric.structured import STRAINED
 from solvers.geometric.unbounded import held_by_box
 from solvers.judgement import judge
-from solvers.linear.crossover import doubtful
 
 Bools = NDArray[np.bool_]
 

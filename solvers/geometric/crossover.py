@@ -10,6 +10,9 @@ limits and box ends as binding, ``F_W(y) = 0``, and goes by Newton's method to t
 set, one that is violated enters it. The set is right where the conditions of Karush, Kuhn and Tucker hold with
 positive multipliers on it. Points with the same set go together. Reference: Nocedal and Wright, Numerical
 Optimization, 2nd edition, sections 16.5 and 18.1.
+
+The same steps sharpen a design whose set is known (``polish``): a gap of 1e-9 leaves the variables to 1e-4 or so. Rows
+may divide by sums there, whose true functions are meant.
 """
 
 from __future__ import annotations
@@ -19,8 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import canonical as canon
 from formulations.batch import Table
+from formulations.canonical import Canonical
 from solvers.geometric import gp
+from solvers.geometric.formulas import FEASIBLE
 from solvers.geometric.gp_terms import Array
 from solvers.patterns import Bools, groups
 
@@ -39,6 +45,11 @@ NEARBY = 1e-2
 """A set whose solution is farther away than this (in logs) is not that of the optimum that the kernel found."""
 FLAT = 1e-9
 """Curvature, as a part of the largest, that counts as none (as ``tolerances.TIE`` counts)."""
+FORCED = 1e-10
+"""Multiplier of a limit that a design is sharpened along."""
+INSIDE = 1e-12
+LOST = 1e-6
+"""How far the goal may move where a design is sharpened, beside what the slack that it gives back is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,29 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
     return gp.Result(**found), told
 
 
+def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Array:
+    """The optimiser near y: rows with a multiplier above their slack hold with equality, ``at_end`` variables stay.
+
+    Returns y itself where Newton's method does not improve the optimality residual, or leaves the feasible set.
+    """
+    start, before = y[None], canon.values(c, y[None])[0]
+    rows = np.flatnonzero((multipliers > FORCED) & (multipliers > -before[1:]))
+    free = ~at_end & (c.high - c.low > 1e-13)
+    if not free.any():
+        return y
+    program = Table(c.exponents, c.logc[None], c.ptr), c.low[None], c.high[None]
+    _, _, first = _newton(*program, start, rows, free, c, steps=0)
+    found, _, left = _newton(*program, start, rows, free, c)
+    after = canon.values(c, found)[0]
+    better = left + np.abs(after[1 + rows]).max(initial=0.0) < first + np.abs(before[1 + rows]).max(
+        initial=0.0
+    )
+    inside = ((c.low - INSIDE <= found) & (found <= c.high + INSIDE)).all()
+    met = after[1:].max(initial=-np.inf) <= FEASIBLE
+    near = abs(after[0] - before[0]) < LOST + 2 * FEASIBLE * float(multipliers.sum())
+    return found[0] if better[0] and inside and met and near else y
+
+
 def _split(m: int, n: int) -> dict[str, slice]:
     """Where in the list of all inequalities the limits and the ends stand."""
     return {
@@ -152,10 +186,20 @@ def _tried(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tr
 
 
 def _newton(
-    t: Table, low: Array, high: Array, y: Array, rows: NDArray[np.intp], free: Bools
+    t: Table,
+    low: Array,
+    high: Array,
+    y: Array,
+    rows: NDArray[np.intp],
+    free: Bools,
+    divided: Canonical | None = None,
+    *,
+    steps: int = STEPS,
 ) -> tuple[Array, Array, Array]:
     """Go to where the inequalities ``rows`` hold with equality and the Lagrangian function is flat in the free
     variables; return the points, the multipliers of the rows there, and the largest slope that is left.
+
+    ``divided``: of one point, the program whose rows may divide by sums.
     """  # noqa: D205
     n, m, count = y.shape[1], t.ptr.size - 2, int(free.sum())
     squares = np.einsum("ki,kj->kij", t.exponents[:, free], t.exponents[:, free]).reshape(-1, count * count)
@@ -163,20 +207,24 @@ def _newton(
     limits, sides = rows[rows < m], rows[rows >= m] - m
     multipliers = np.zeros((len(y), rows.size))
     size = count + rows.size
-    for step in range(STEPS + 1):
+    for step in range(steps + 1):
         _, weights = gp.both(t.exponents, t.logc, t.ptr, y)
-        slopes = gp.gradients(t.exponents, t.logc, t.ptr, y)[:, :, free]
-        values = _values(t, low, high, y)[:, rows]
+        over = gp.gradients(t.exponents, t.logc, t.ptr, y)[:, :, free]
+        slopes, bends = (over, []) if divided is None else _below(divided, y[0], over, free)
+        every = _values(t, low, high, y) if divided is None else canon.values(divided, y)[:, 1:]
+        values = every[:, rows]
         sided = np.broadcast_to(ends[sides], (len(y), sides.size, count))
         own = np.concatenate([slopes[:, 1:][:, limits], sided], axis=1)
-        if not step or step == STEPS:
+        if not step or step == steps:
             multipliers = -np.einsum("pji,pj->pi", np.linalg.pinv(own, rcond=FLAT), slopes[:, 0])
-        if step == STEPS:
+        if step == steps:
             break
         force = np.zeros((len(y), m + 1))
         force[:, 0], force[:, 1 + limits] = 1.0, multipliers[:, : limits.size]
         curved = np.einsum("pk,ka->pa", force[:, t.row] * weights, squares).reshape(-1, count, count)
-        curved -= np.einsum("pr,pri,prj->pij", force, slopes, slopes)
+        curved -= np.einsum("pr,pri,prj->pij", force, over, over)
+        for row, bend in bends:
+            curved[0] -= force[0, row] * bend
         system = np.zeros((len(y), size, size))
         system[:, :count, :count] = curved
         system[:, count:, :count], system[:, :count, count:] = own, own.swapaxes(1, 2)
@@ -187,3 +235,17 @@ def _newton(
         multipliers = moved[:, count:]
     left = slopes[:, 0] + np.einsum("pi,pij->pj", multipliers, own)
     return y, multipliers, np.abs(left).max(1, initial=0.0)
+
+
+def _below(c: Canonical, y: Array, over: Array, free: Bools) -> tuple[Array, list[tuple[int, Array]]]:
+    """The slopes of a point's rows less those of the divisors that are sums, and by row what these bend."""
+    slopes, bends, forms = over.copy(), [], c.forms[:, free]
+    for d in c.divisors:
+        z = d.logc + d.coordinates @ (c.forms @ y)
+        weights = np.exp(z - z.max())
+        weights /= weights.sum()
+        mean = weights @ d.coordinates
+        spread = (d.coordinates - mean) * np.sqrt(weights)[:, None]
+        slopes[0, d.row] -= d.base[free] + mean @ forms
+        bends.append((d.row, (spread @ forms).T @ (spread @ forms)))
+    return slopes, bends
