@@ -262,6 +262,18 @@ def _discrete(v: Variable, lo: Any, hi: Any, least: Any, most: Any) -> tuple[Any
     return logs[np.where(none, 0, np.minimum(a, end))], logs[np.where(none, end, np.maximum(b, 0))], logs
 
 
+def si_values(v: Variable, y: Array) -> Array:
+    """SI values of a variable; discrete ones exactly."""
+    if not v.discrete:
+        return np.exp(y)
+    if v.decision.values is None:
+        return np.asarray(np.round(np.exp(y)))
+    values = np.array(v.decision.values)
+    logs = np.log(values)
+    place = np.searchsorted((logs[1:] + logs[:-1]) / 2, np.where(np.isnan(y), logs[0], y))
+    return np.where(np.isnan(y), np.nan, values[place])
+
+
 def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array, NDArray[np.intp]]:
     """Arrays (N, K, n), (N, K), ptr with each divisor replaced by a monomial above it on z_low..z_high (N, q).
 

@@ -178,7 +178,7 @@ def settle(s: Searched, *, tied: bool = True) -> Optimum:
     if chosen is None:
         # of any feasible design nobody is told how far the others range
         chosen = ties.choose(problem, goal, y, known=known, ranged=_stated(problem) is not None)
-    x = _values(problem, c, chosen.y)
+    x = _values(problem, chosen.y)
     if goal is None or _stated(problem) is None:
         return Optimum(_any_design(problem, x, s.outcome.solver), chosen.y)
     log_bound = s.found.bound if pinned is None else pinned.first
@@ -225,7 +225,7 @@ def _at_its_limit(problem: Problem, goal: Goal | None, c: Canonical) -> Optimum 
     if found.y is None:
         return None
     chosen = ties.choose(rest, first, found.y)
-    x = _values(problem, c, chosen.y)
+    x = _values(problem, chosen.y)
     text = f"a limit stops {goal.name} here, and this design attains it"
     outcome = Outcome(Status.OPTIMAL, x, goal.to_user(least), text, "dse branch and bound")
     return Optimum(outcome, _logs(x), chosen.ranges)
@@ -264,7 +264,7 @@ def _linear(problem: Problem, goal: Goal, c: Canonical) -> Optimum | None:
     if found is None or found.outcome.x is None:
         return None
     y = np.log(np.array([found.outcome.x[n] for n in c.names]))
-    x = _values(problem, c, y)
+    x = _values(problem, y)
     return Optimum(dataclasses.replace(found.outcome, x=x), _logs(x), found.ranges)
 
 
@@ -309,15 +309,6 @@ def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Cho
     return ties.choose(rest, least, y, [goal, *ties.tie_goals(problem, goal.name)], after=1)
 
 
-def _values(problem: Problem, c: Canonical, y: Array) -> dict[str, float]:
-    """SI values of the design; discrete ones exactly."""
-    x = {}
-    for i, v in enumerate(problem.variables):
-        value = math.exp(y[i])
-        if i in c.allowed:
-            values = v.decision.values
-            value = (
-                float(round(value)) if values is None else min(values, key=lambda w: abs(math.log(w) - y[i]))
-            )
-        x[v.name] = value
-    return x
+def _values(problem: Problem, y: Array) -> dict[str, float]:
+    """SI values of the design."""
+    return {v.name: float(canon.si_values(v, y[[i]])[0]) for i, v in enumerate(problem.variables)}

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import canonical as canon
 from formulations import evaluation
 from formulations.batch import Batch
 from formulations.canonical import Canonical
 from formulations.evaluation import RowKey
-from formulations.problem import Variable
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers.batched.geometric_programs import geometric_conflicts, geometric_whole
@@ -207,7 +207,7 @@ def _checked(
     goal, shape = batch.problem.goal, batch.shape
     assert goal is not None, "a batch has a goal"
     x = {
-        v.name: si_values(v, y[:, i]).reshape(shape)
+        v.name: canon.si_values(v, y[:, i]).reshape(shape)
         for i, v in enumerate(batch.problem.variables)
         if not v.auxiliary
     }
@@ -215,18 +215,6 @@ def _checked(
     missed = (status == STATUS_CODES[Status.OPTIMAL]) & ~judged.good
     status[missed], why[missed] = 0, MISSED
     return Answers(status, judged, y, multipliers, worth, ranges, names, conflict, why)
-
-
-def si_values(v: Variable, y: Array) -> Array:
-    """SI values of a variable; discrete ones exactly."""
-    if not v.discrete:
-        return np.exp(y)
-    if v.decision.values is None:
-        return np.asarray(np.round(np.exp(y)))
-    values = np.array(v.decision.values)
-    logs = np.log(values)
-    place = np.searchsorted((logs[1:] + logs[:-1]) / 2, np.where(np.isnan(y), logs[0], y))
-    return np.where(np.isnan(y), np.nan, values[place])
 
 
 def elasticities(batch: Batch, a: Answers) -> dict[str, Array]:

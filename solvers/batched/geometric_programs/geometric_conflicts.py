@@ -19,15 +19,12 @@ from scenarios.question import Decision
 from solvers.explaining import conflicts
 from solvers.explaining.optimal_face import Solver
 from solvers.geometric import gp
+from solvers.geometric.formulas import ANY, BARE
 from solvers.geometric.gp_terms import Array, lagrangian, terms
 
 Bools = NDArray[np.bool_]
 COUNTS = (1e-3, 3e-2)
 """Shares of a proof below which a limit may play no part in it."""
-ANY = 10.0
-"""As tolerance: any design will do, there is no objective whose gap were to close."""
-BARE = 20.0
-"""As tolerance: the same, and a proof that there is none is to rest on as few limits as it can."""
 
 
 def first_minimal(

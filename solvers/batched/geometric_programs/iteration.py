@@ -31,10 +31,6 @@ LEAST = 1e-12
 """Complementarity at which an iterate is as sharp as it needs to be: slacks of limits that matter are below 1e-7."""
 CONVERGED = 0.9
 """A proof that reaches this part of the least miss rests on few limits beside those that matter."""
-ANY = 10.0
-"""As tolerance: any point that meets the limits will do, so the objective is set aside from the start."""
-BARE = 20.0
-"""As tolerance: the same, and a proof that there is none is carried on until it rests on no limit more than it must."""
 
 first_margin = compiled(formulas.first_margin)
 second_margin = compiled(formulas.second_margin)
@@ -90,7 +86,7 @@ def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room
     t = max(worst, 0.0) + formulas.LIFT if elastic else 0.0
     w[r.on + m] = 1.0 if elastic else 0.0
     slacks(w, r, r.F, r.y, t, lo, hi, r.S)
-    if tol >= ANY and elastic:
+    if tol >= formulas.ANY and elastic:
         shares = 0.0
         for k in range(m):
             shares += 1.0 / w[r.S + k] if w[r.on + k] > 0 else 0.0
@@ -353,9 +349,9 @@ def iterate(
         if proof > formulas.FEASIBLE and worst > 0:
             keep(w, r)
             refuted = True
-            if tol < BARE or proof >= CONVERGED * worst:
+            if tol < formulas.BARE or proof >= CONVERGED * worst:
                 break
-        if worst <= formulas.FEASIBLE and tol >= ANY:
+        if worst <= formulas.FEASIBLE and tol >= formulas.ANY:
             keep(w, r)
             return False, True, False, 0.0, i
         bound = min(bound, w[r.F]) if p.slight > 0 else bound

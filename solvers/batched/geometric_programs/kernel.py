@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from solvers.batched.geometric_programs import iteration, rows
 from solvers.batched.geometric_programs.compiled import compiled, loop, stamp
-from solvers.batched.geometric_programs.iteration import ANY, close, iterate
+from solvers.batched.geometric_programs.iteration import close, iterate
 from solvers.batched.geometric_programs.rows import Room, proven, room, values
 from solvers.geometric import formulas, gp
-from solvers.geometric.formulas import FEASIBLE, FIXED, TINY
+from solvers.geometric.formulas import ANY, FEASIBLE, FIXED, TINY
 from solvers.geometric.gp_terms import Array
 from solvers.outcome import FAILED, INFEASIBLE
 

@@ -36,6 +36,8 @@ from solvers.batched.geometric_programs.near_steps import (
     rooms,
 )
 from solvers.batched.geometric_programs.rows import Room, proven, slopes, values
+from solvers.explaining import optimal_face
+from solvers.explaining.optimal_face import FORCE, TIGHT
 from solvers.geometric import formulas
 from solvers.geometric.formulas import FEASIBLE
 
@@ -68,8 +70,6 @@ NONE = 1e-8
 """Multiplier of what only the tie rule holds."""
 STRAINED = 1e3
 INSIDE = 1e-6
-FORCE, TIGHT = 1e-7, 1e-6
-"""As in ``solvers.explaining.optimal_face``: which terms matter to an optimum."""
 
 
 def run(
@@ -291,5 +291,13 @@ def _loop(sources: int) -> Any:
 
 
 _every = _loop(
-    1 + stamp(compiled.__module__, formulas.__name__, rows.__name__, near_steps.__name__, __name__)
+    1
+    + stamp(
+        compiled.__module__,
+        formulas.__name__,
+        optimal_face.__name__,
+        rows.__name__,
+        near_steps.__name__,
+        __name__,
+    )
 )

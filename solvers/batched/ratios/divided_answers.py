@@ -36,7 +36,6 @@ from solvers.batched.geometric_programs.geometric_answers import (
     WHOLE,
     Reasons,
     asked,
-    si_values,
 )
 from solvers.batched.geometric_programs.geometric_conflicts import neighbours
 from solvers.batched.ratios import branching, divided_conflicts
@@ -125,7 +124,7 @@ def _optima(
         y, clear = settled.y, clear & settled.sure
     _mark(why, clear, WHOLE if discrete else TIED)
     multipliers = _multipliers(d, c, y, solve, clear, discrete, why)
-    x = {v.name: si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
+    x = {v.name: canon.si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
     judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
