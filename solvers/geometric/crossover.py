@@ -27,7 +27,7 @@ from formulations.batch import Table
 from formulations.canonical import Canonical
 from solvers.geometric import gp
 from solvers.geometric.formulas import FEASIBLE
-from solvers.geometric.gp_terms import Array
+from solvers.geometric.gp_terms import Array, Terms
 from solvers.patterns import Bools, groups
 
 UNCLEAR, SURELY = 1e-3, 1e-9
@@ -48,6 +48,8 @@ FLAT = 1e-9
 FORCED = 1e-10
 """Multiplier of a limit that a design is sharpened along."""
 INSIDE = 1e-12
+SETTLED = 1e-13
+"""Residual of the conditions of optimality that no step makes less."""
 LOST = 1e-6
 """How far the goal may move where a design is sharpened, beside what the slack that it gives back is worth."""
 
@@ -113,22 +115,27 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Array:
 
     Returns y itself where Newton's method does not improve the optimality residual, or leaves the feasible set.
     """
-    start, before = y[None], canon.values(c, y[None])[0]
-    rows = np.flatnonzero((multipliers > FORCED) & (multipliers > -before[1:]))
     free = ~at_end & (c.high - c.low > 1e-13)
     if not free.any():
         return y
-    program = Table(c.exponents, c.logc[None], c.ptr), c.low[None], c.high[None]
-    _, _, first = _newton(*program, start, rows, free, c, steps=0)
-    found, _, left = _newton(*program, start, rows, free, c)
-    after = canon.values(c, found)[0]
-    better = left + np.abs(after[1 + rows]).max(initial=0.0) < first + np.abs(before[1 + rows]).max(
-        initial=0.0
-    )
-    inside = ((c.low - INSIDE <= found) & (found <= c.high + INSIDE)).all()
-    met = after[1:].max(initial=-np.inf) <= FEASIBLE
-    near = abs(after[0] - before[0]) < LOST + 2 * FEASIBLE * float(multipliers.sum())
-    return found[0] if better[0] and inside and met and near else y
+    before = canon.values(c, y[None])[0]
+    rows = np.flatnonzero((multipliers > FORCED) & (multipliers > -before[1:]))
+    T, now, best, goal, least = gp.terms(c.exponents, c.logc, c.ptr), y, y, before[0], np.inf
+    for _ in range(STEPS + 1):
+        s = _slopes(T, c.low[None], c.high[None], now[None], rows, free, c)
+        lam = _fitted(s)
+        left = np.abs(_left(s, lam)).max() + np.abs(s.values[0, rows]).max(initial=0.0)
+        inside = ((c.low - INSIDE <= now) & (now <= c.high + INSIDE)).all()
+        if not (left < least and inside and s.values[0].max(initial=-np.inf) <= FEASIBLE):
+            break
+        best, goal, least = now, s.goal[0], left
+        if left < SETTLED:
+            break
+        now = now.copy()
+        now[free] += _step(T, s, rows, lam, free)[0][0]
+    # giving back the granted slack moves the goal by the price of the limits
+    near = abs(goal - before[0]) < LOST + 2 * FEASIBLE * float(multipliers.sum())
+    return best if near else y
 
 
 def _split(m: int, n: int) -> dict[str, slice]:
@@ -186,66 +193,104 @@ def _tried(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tr
 
 
 def _newton(
-    t: Table,
+    t: Table, low: Array, high: Array, y: Array, rows: NDArray[np.intp], free: Bools
+) -> tuple[Array, Array, Array]:
+    """Go to where the inequalities ``rows`` hold with equality and the Lagrangian function is flat in the free
+    variables; return the points, the multipliers of the rows there, and the largest slope that is left.
+    """  # noqa: D205
+    T = gp.terms(t.exponents, t.logc, t.ptr)
+    s = _slopes(T, low, high, y, rows, free)
+    multipliers = _fitted(s)
+    for _ in range(STEPS):
+        moved, multipliers = _step(T, s, rows, multipliers, free)
+        y = y.copy()
+        y[:, free] += np.clip(moved, -NEARBY, NEARBY)
+        s = _slopes(T, low, high, y, rows, free)
+    multipliers = _fitted(s)
+    return y, multipliers, np.abs(_left(s, multipliers)).max(1, initial=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slopes:
+    """At N points: the ``goal``, ``values`` of limits (and of ends, where rows are some), softmax ``weights``.
+
+    In the free variables: slopes ``over`` of the terms above, ``all`` of goal and limits, ``own`` of the inequalities
+    that are to hold with equality; ``bends``: by row, how the sums below curve at the one point.
+    """
+
+    goal: Array
+    values: Array
+    weights: Array
+    over: Array
+    all: Array
+    own: Array
+    bends: list[tuple[int, Array]]
+
+
+def _slopes(
+    T: Terms,
     low: Array,
     high: Array,
     y: Array,
     rows: NDArray[np.intp],
     free: Bools,
     divided: Canonical | None = None,
-    *,
-    steps: int = STEPS,
-) -> tuple[Array, Array, Array]:
-    """Go to where the inequalities ``rows`` hold with equality and the Lagrangian function is flat in the free
-    variables; return the points, the multipliers of the rows there, and the largest slope that is left.
+) -> _Slopes:
+    """Evaluate the inequalities at points; ``divided``: of one point, the program whose rows divide by sums."""
+    F, weights = T.known(y)
+    over = T.slopes(weights)[:, :, free]
+    slopes, bends = over, []
+    if divided is not None and divided.divisors:
+        slopes, forms = over.copy(), divided.forms[:, free]
+        for d in divided.divisors:
+            z = d.logc + d.coordinates @ (divided.forms @ y[0])
+            w = np.exp(z - z.max())
+            total = w.sum()
+            w /= total
+            mean = w @ d.coordinates
+            spread = (d.coordinates - mean) * np.sqrt(w)[:, None] @ forms
+            F[0, d.row] -= d.base @ y[0] + z.max() + np.log(total)
+            slopes[0, d.row] -= d.base[free] + mean @ forms
+            bends.append((d.row, spread.T @ spread))
+    m, n = F.shape[1] - 1, y.shape[1]
+    sides = rows[rows >= m] - m
+    own, values = slopes[:, 1 + rows[rows < m]], F[:, 1:]
+    if sides.size:
+        ends = np.concatenate([-np.eye(n), np.eye(n)])[sides][:, free]
+        own = np.concatenate([own, np.broadcast_to(ends, (len(y), *ends.shape))], axis=1)
+        values = np.concatenate([values, low - y, y - high], axis=1)
+    return _Slopes(F[:, 0], values, weights, over, slopes, own, bends)
 
-    ``divided``: of one point, the program whose rows may divide by sums.
-    """  # noqa: D205
-    n, m, count = y.shape[1], t.ptr.size - 2, int(free.sum())
-    squares = np.einsum("ki,kj->kij", t.exponents[:, free], t.exponents[:, free]).reshape(-1, count * count)
-    ends = np.concatenate([-np.eye(n), np.eye(n)])[:, free]
-    limits, sides = rows[rows < m], rows[rows >= m] - m
-    multipliers = np.zeros((len(y), rows.size))
+
+def _fitted(s: _Slopes) -> Array:
+    """The multipliers that leave the Lagrangian function flattest."""
+    found: Array = -np.einsum("pji,pj->pi", np.linalg.pinv(s.own, rcond=FLAT), s.all[:, 0])
+    return found
+
+
+def _left(s: _Slopes, multipliers: Array) -> Array:
+    """The slopes of the Lagrangian function."""
+    found: Array = s.all[:, 0] + np.einsum("pi,pij->pj", multipliers, s.own)
+    return found
+
+
+def _step(
+    T: Terms, s: _Slopes, rows: NDArray[np.intp], multipliers: Array, free: Bools
+) -> tuple[Array, Array]:
+    """One step of Newton's method: by how much the free variables move, and the multipliers there."""
+    count, limits = int(free.sum()), rows[rows < len(T.starts) - 1]
     size = count + rows.size
-    for step in range(steps + 1):
-        _, weights = gp.both(t.exponents, t.logc, t.ptr, y)
-        over = gp.gradients(t.exponents, t.logc, t.ptr, y)[:, :, free]
-        slopes, bends = (over, []) if divided is None else _below(divided, y[0], over, free)
-        every = _values(t, low, high, y) if divided is None else canon.values(divided, y)[:, 1:]
-        values = every[:, rows]
-        sided = np.broadcast_to(ends[sides], (len(y), sides.size, count))
-        own = np.concatenate([slopes[:, 1:][:, limits], sided], axis=1)
-        if not step or step == steps:
-            multipliers = -np.einsum("pji,pj->pi", np.linalg.pinv(own, rcond=FLAT), slopes[:, 0])
-        if step == steps:
-            break
-        force = np.zeros((len(y), m + 1))
-        force[:, 0], force[:, 1 + limits] = 1.0, multipliers[:, : limits.size]
-        curved = np.einsum("pk,ka->pa", force[:, t.row] * weights, squares).reshape(-1, count, count)
-        curved -= np.einsum("pr,pri,prj->pij", force, over, over)
-        for row, bend in bends:
-            curved[0] -= force[0, row] * bend
-        system = np.zeros((len(y), size, size))
-        system[:, :count, :count] = curved
-        system[:, count:, :count], system[:, :count, count:] = own, own.swapaxes(1, 2)
-        right = -np.concatenate([slopes[:, 0], values], axis=1)
-        moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=FLAT, hermitian=True), right)
-        y = y.copy()
-        y[:, free] += np.clip(moved[:, :count], -NEARBY, NEARBY)
-        multipliers = moved[:, count:]
-    left = slopes[:, 0] + np.einsum("pi,pij->pj", multipliers, own)
-    return y, multipliers, np.abs(left).max(1, initial=0.0)
-
-
-def _below(c: Canonical, y: Array, over: Array, free: Bools) -> tuple[Array, list[tuple[int, Array]]]:
-    """The slopes of a point's rows less those of the divisors that are sums, and by row what these bend."""
-    slopes, bends, forms = over.copy(), [], c.forms[:, free]
-    for d in c.divisors:
-        z = d.logc + d.coordinates @ (c.forms @ y)
-        weights = np.exp(z - z.max())
-        weights /= weights.sum()
-        mean = weights @ d.coordinates
-        spread = (d.coordinates - mean) * np.sqrt(weights)[:, None]
-        slopes[0, d.row] -= d.base[free] + mean @ forms
-        bends.append((d.row, (spread @ forms).T @ (spread @ forms)))
-    return slopes, bends
+    A = T.A[:, free]
+    force = np.zeros(s.all.shape[:2])
+    force[:, 0], force[:, 1 + limits] = 1.0, multipliers[:, : limits.size]
+    squares = np.einsum("ki,kj->kij", A, A).reshape(-1, count * count)
+    curved = np.einsum("pk,ka->pa", force[:, T.row_of] * s.weights, squares).reshape(-1, count, count)
+    curved -= np.einsum("pr,pri,prj->pij", force, s.over, s.over)
+    for row, bend in s.bends:
+        curved[0] -= force[0, row] * bend
+    system = np.zeros((len(curved), size, size))
+    system[:, :count, :count] = curved
+    system[:, count:, :count], system[:, :count, count:] = s.own, s.own.swapaxes(1, 2)
+    right = -np.concatenate([s.all[:, 0], s.values[:, rows]], axis=1)
+    moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=FLAT, hermitian=True), right)
+    return moved[:, :count], moved[:, count:]

@@ -39,6 +39,7 @@ __all__ = [
     "gradients",
     "lagrangian_bound",
     "solve",
+    "terms",
     "weights",
 ]
 

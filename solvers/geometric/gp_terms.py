@@ -48,6 +48,14 @@ class Terms:
         total = np.add.reduceat(E, self.starts, axis=1)
         return top + np.log(total), E / total[:, self.row_of]
 
+    def known(self, y: Array) -> tuple[Array, Array]:
+        """The same, -inf and 0 for absent terms."""
+        with np.errstate(all="ignore"):
+            F, W = self.at(y)
+        F[F < 0.1 * LOG_ZERO] = -np.inf
+        W[self.logc <= 0.1 * LOG_ZERO] = 0.0
+        return F, W
+
     def slopes(self, W: Array) -> Array:
         """Gradients (B, m+1, n) of all rows from the weights."""
         return (W[:, None, :] * self.member) @ self.A
@@ -72,28 +80,17 @@ def terms(A: Array, logc: Array, ptr: NDArray[np.int64]) -> Terms:
 
 def evaluate(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
     """Values F (N, m+1) at y (N, n); -inf for a row whose terms are all absent."""
-    with np.errstate(all="ignore"):
-        F = terms(A, logc, ptr).at(np.atleast_2d(y))[0]
-    F[F < 0.1 * LOG_ZERO] = -np.inf
-    return F
+    return both(A, logc, ptr, y)[0]
 
 
 def weights(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
     """Softmax weights (N, K): the share of each term in its row, 0 for an absent term."""
-    T = terms(A, logc, ptr)
-    with np.errstate(all="ignore"):
-        W = T.at(np.atleast_2d(y))[1]
-    return np.where(T.logc > 0.1 * LOG_ZERO, W, 0.0)
+    return both(A, logc, ptr, y)[1]
 
 
 def both(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> tuple[Array, Array]:
     """Values F (N, m+1) and softmax weights (N, K) at y (N, n); for absent terms -inf and 0."""
-    T = terms(A, logc, ptr)
-    with np.errstate(all="ignore"):
-        F, W = T.at(np.atleast_2d(y))
-    F[F < 0.1 * LOG_ZERO] = -np.inf
-    W[T.logc <= 0.1 * LOG_ZERO] = 0.0
-    return F, W
+    return terms(A, logc, ptr).known(np.atleast_2d(y))
 
 
 def gradients(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
