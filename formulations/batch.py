@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from formulations import canonical as canon
 from formulations import handover, over_grid
+from formulations.arithmetics.maxima import UP
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.canonical import Array
 from formulations.evaluation import RowKey
 from formulations.over_grid import Region, Spread
-from formulations.problem import Goal, Kind, Problem, Variable, formulate, moved, symbolic
+from formulations.problem import Goal, Kind, Problem, Variable, at_many, formulate, symbolic
 from scenarios.decisions import halved
 from scenarios.question import Decision, Question
 from scenarios.sweep.grids import Grid
@@ -92,15 +93,18 @@ class Batch:
 def structure(question: Question) -> Problem | None:
     """Return a question (of plain numbers) in mathematics if it is a geometric program with an objective, else None.
 
-    One of its variables may have whole numbers or listed values only.
+    One of its variables may have whole numbers or listed values only. Maxima that only ever harm are unknowns of it.
     """
     plain = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
     plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
     if not question.decide or not plain or len(question.objectives) != 1 or question.model.black_box:
         return None
-    problem = formulate(question)
+    problem = only_case(formulate(question))
+    # which term holds a maximum down may be another one at other points
+    held_down = any(v.auxiliary and v.name.endswith(UP) for v in problem.variables)
     if (
-        problem.rows is None
+        held_down
+        or problem.rows is None
         or problem.program is not None
         or problem.goal is None
         or not problem.goal.numerator.terms
@@ -108,6 +112,11 @@ def structure(question: Question) -> Problem | None:
         return None
     sums = [problem.goal.denominator, *(r.denominator for r in problem.rows)]
     return problem if all(d.is_monomial for d in sums) else None
+
+
+def only_case(problem: Problem) -> Problem:
+    """Return the case of a problem with maxima where there is one, any other problem as it is."""
+    return problem.cases[0] if problem.rows is None and len(problem.cases) == 1 else problem
 
 
 def apart(grid: Grid, made: Maker | None = None) -> Spread:
@@ -205,16 +214,20 @@ def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> B
     arithmetic comes out differently with arrays.
     """
     try:
-        # the question of a case still takes its maxima
-        held = any(v.auxiliary for v in first.variables)
-        goal, rows = moved(first, question) if held else symbolic(question, 0)
+        if any(v.auxiliary for v in first.variables):
+            # the question of a case still takes its maxima
+            problem = at_many(first, question)
+        else:
+            goal, rows = symbolic(question, 0)
+            decide = {d.name: d for d in question.decide}
+            variables = tuple(replace(v, decision=decide.get(v.name, v.decision)) for v in first.variables)
+            problem = Problem(question, Kind.GP, variables, goal, rows)
     except NotPosynomial:
         return None
-    if goal is None or tuple(r.key for r in rows) != tuple(r.key for r in first.rows or ()):
+    same = problem is not None and [r.key for r in problem.rows or ()] == [r.key for r in first.rows or ()]
+    if problem is None or problem.goal is None or not same:
         return None
-    decide = {d.name: d for d in question.decide}
-    variables = tuple(replace(v, decision=decide.get(v.name, v.decision)) for v in first.variables)
-    return of_problem(Problem(question, Kind.GP, variables, goal, rows), goal, shape)
+    return of_problem(problem, problem.goal, shape)
 
 
 def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ()) -> Batch | None:

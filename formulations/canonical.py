@@ -232,8 +232,8 @@ def boxes(
             continue
         d, dropped, edge = v.decision, v.name in drop, far and not v.discrete
         least = None if d.minimum is None or not np.all(np.asarray(d.minimum) > 0) else d.minimum
-        lo: Any = math.log(v.low) - (math.log(FAR) if edge and not v.real_low else 0.0)
-        hi: Any = math.log(v.high) + (math.log(FAR) if edge and not v.real_high else 0.0)
+        lo: Any = np.log(v.low) - (math.log(FAR) if edge and not v.real_low else 0.0)
+        hi: Any = np.log(v.high) + (math.log(FAR) if edge and not v.real_high else 0.0)
         if least is not None:
             below = np.log(least)
             lo = np.minimum(lo, below) if dropped else np.maximum(np.minimum(lo, below), below - MARGIN)

@@ -195,6 +195,35 @@ def moved(case: Problem, question: Question, objective: int = 0) -> tuple[Goal |
     return goal, tuple(every[r.key] for r in case.rows or ())
 
 
+def at_many(case: Problem, question: Question) -> Problem | None:
+    """Return a case of a question that holds arrays: the same maxima, held in the same way at all of its points.
+
+    None where others are taken there.
+    """
+    taken, _, goal, rows = _with_maxima(question, 0)
+    own = tuple(r.key for r in case.rows or ())
+    every = {r.key: r for r in (*rows, *(Row(key, *pair) for key, pair in taken.rows().items()))}
+    names = [v.name for v in case.variables if v.auxiliary]
+    stated = {r.key for r in rows} | {key for n in names if n in taken.terms for key in taken.over(n)}
+    held_down = {key for key in own if key.side == maxima.SIDE} - stated
+    if stated | held_down != set(own) or not set(own) <= set(every):
+        return None
+    decide = {d.name: d for d in question.decide}
+    variables = [replace(v, decision=decide[v.name]) for v in case.variables if not v.auxiliary]
+    ends = taken.ends({v.name: _widest(v) for v in variables})
+    variables += [
+        replace(v, low=ends[v.name][0], high=ends[v.name][1]) for v in case.variables if v.auxiliary
+    ]
+    return Problem(question, case.kind, tuple(variables), goal, tuple(every[key] for key in own))
+
+
+def _widest(v: Variable) -> tuple[Any, Any]:
+    """The box of a variable, with all that the user allows at any of its points."""
+    least, most = v.decision.minimum, v.decision.maximum
+    low = v.low if least is None else np.where(np.asarray(least) > 0, np.minimum(v.low, least), v.low)
+    return low, v.high if most is None else np.maximum(v.high, most)
+
+
 def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
     """Return a structured problem with the limit ``key`` as ``question`` has it, and all else as it is."""
     assert problem.rows is not None, "only structured problems have rows"

@@ -17,13 +17,18 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
 
 from formulations.arithmetics import posynomial
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio, ratio, symbol
 from formulations.evaluation import RowKey
 
 Pair = tuple[Posynomial, Posynomial]
-Ends = Mapping[str, tuple[float, float]]
+Ends = Mapping[str, tuple[Any, Any]]
+"""Least and greatest values by name: numbers, or arrays of them for many questions."""
 
 SIDE = "maximum"
 DOWN, UP = "largest ", " from below"
@@ -117,12 +122,12 @@ class Maxima:
 
     def ends(self, box: Ends) -> dict[str, tuple[float, float]]:
         """A box for each unknown of a maximum that its own rows never reach, from the boxes of the decided ones."""
-        logs = {n: (math.log(low), math.log(high)) for n, (low, high) in box.items()}
+        logs = {n: (np.log(low), np.log(high)) for n, (low, high) in box.items()}
         for name, terms in self.terms.items():
-            reach = [_range(a, logs) for a in terms]
-            logs[name] = (max(r[0] for r in reach), max(r[1] for r in reach))
+            lows, highs = zip(*(_range(a, logs) for a in terms), strict=True)
+            logs[name] = reduce(np.maximum, lows), reduce(np.maximum, highs)
         boxes = {
-            n: (math.exp(max(logs[n][0] - MARGIN, -FAR)), math.exp(min(logs[n][1] + MARGIN, FAR)))
+            n: (np.exp(np.maximum(logs[n][0] - MARGIN, -FAR)), np.exp(np.minimum(logs[n][1] + MARGIN, FAR)))
             for n in self.terms
         }
         return boxes | {n + UP: box for n, box in boxes.items()}
@@ -248,16 +253,17 @@ def _below(a: Ratio, b: Ratio) -> bool:
     return all(c <= SMALLER * right.terms.get(key, 0.0) for key, c in left.terms.items())
 
 
-def _range(a: Ratio, logs: Ends) -> tuple[float, float]:
+def _range(a: Ratio, logs: Ends) -> tuple[Any, Any]:
     """Ends of log(a) over a box of logarithms; each term at its own ends."""
     (low, high), (least, most) = _sum_range(a.numerator, logs), _sum_range(a.denominator, logs)
     return low - most, high - least
 
 
-def _sum_range(p: Posynomial, logs: Ends) -> tuple[float, float]:
+def _sum_range(p: Posynomial, logs: Ends) -> tuple[Any, Any]:
     lows, highs = [], []
     for key, c in p.terms.items():
-        sides = [sorted((e * logs[v][0], e * logs[v][1])) for v, e in key]
-        lows.append(math.log(c) + sum(s[0] for s in sides))
-        highs.append(math.log(c) + sum(s[1] for s in sides))
-    return max(lows), max(highs) + math.log(len(highs))
+        # of a negative exponent the greatest value gives the least
+        sides = [logs[v] if e > 0 else logs[v][::-1] for v, e in key]
+        lows.append(np.log(c) + sum(e * s[0] for (_, e), s in zip(key, sides, strict=True)))
+        highs.append(np.log(c) + sum(e * s[1] for (_, e), s in zip(key, sides, strict=True)))
+    return reduce(np.maximum, lows), reduce(np.maximum, highs) + math.log(len(highs))

@@ -77,7 +77,8 @@ class Geometric:
     @property
     def work(self) -> float:
         """Declared seconds of a point: so much for each term of its program."""
-        problem = work.first_problem(self.spread.grid)
+        first = work.first_problem(self.spread.grid)
+        problem = None if first is None else batch.only_case(first)
         whole = problem is not None and any(v.discrete for v in problem.variables)
         how = "compiled" if self.compiled else "numpy"
         return work.seconds(f"geometric {how}{' whole' * whole} term", work.terms(problem))

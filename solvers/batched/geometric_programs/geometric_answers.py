@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from formulations import canonical as canon
 from formulations import evaluation
+from formulations.arithmetics.maxima import SIDE
 from formulations.batch import Batch
 from formulations.canonical import Canonical
 from formulations.evaluation import RowKey
@@ -239,4 +240,4 @@ def weighed(
 
 def asked(keys: tuple[RowKey, ...]) -> Bools:
     """Which limits are the user's."""
-    return np.array([key.side != "model" for key in keys], dtype=bool)
+    return np.array([key.side not in ("model", SIDE) for key in keys], dtype=bool)

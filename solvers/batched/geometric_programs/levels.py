@@ -104,9 +104,7 @@ def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) 
         return None
     # any positive number shows the structure
     asked = _asked(question, goal, bounded, {g.name: 1.0 for g in bounded})
-    problem = formulate(asked)
-    if problem.rows is None and len(problem.cases) == 1:
-        problem = problem.cases[0]
+    problem = batch.only_case(formulate(asked))
     if problem.kind not in (Kind.GP, Kind.MIGP) or problem.goal is None or not problem.goal.numerator.terms:
         return None
     return Levels(question, problem, goal, bounded, units(question))
