@@ -9,9 +9,8 @@ import numpy as np
 
 import scenarios
 from dse.names import UnknownName
-from results import asked
+from results import asked, flat
 from results.dataset import STATUS_CODES, layout
-from results.export import flat
 from results.solution import Status
 from scenarios.question import fixed
 

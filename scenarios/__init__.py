@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from scenarios.language.loading import from_text, load
     from scenarios.language.ready import library
     from scenarios.language.scenario import Scenario
-    from scenarios.language.templates import json_schema, template
     from scenarios.questions import grid
     from scenarios.sweep.grids import Grid, GridAxis
+    from scenarios.templates.templates import json_schema, template
 
 __all__ = [
     "Grid",
@@ -41,10 +41,10 @@ _HOMES = {
     "ScenarioError": "language.errors",
     "from_text": "language.loading",
     "grid": "questions",
-    "json_schema": "language.templates",
+    "json_schema": "templates.templates",
     "library": "language.ready",
     "load": "language.loading",
-    "template": "language.templates",
+    "template": "templates.templates",
 }
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse import hints
 from dse.commands.answering import AS_JSON, SCENARIO, mistakes
-from dse.terminal.door import ANSWERED, WRONG, folder_for
-from dse.terminal.machine_option import MACHINE
-from dse.terminal.printing import say, say_json
-from results.stores.storage import local
+from dse.commands.terminal import hints
+from dse.commands.terminal.door import ANSWERED, WRONG, folder_for
+from dse.commands.terminal.options.machine_option import MACHINE
+from dse.commands.terminal.printing import say, say_json
+from results.stores.files.storage import local
 from scenarios import ScenarioError
 
 if TYPE_CHECKING:
@@ -144,7 +144,8 @@ def _way(grid: Grid, command: str) -> dict[str, Any]:
     """Say which way a sweep goes; nothing where nothing is swept."""
     if command != "sweep":
         return {}
-    from dse.sweeping import chunk_work, grid_way
+    from dse.sweeping import grid_way
+    from dse.sweeping.points import chunk_work
     from solvers.batched import effort
 
     with effort.quickly():

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dse.terminal.door import ANSWERED, folder_for
-from dse.terminal.printing import say
+from dse.commands.terminal.door import ANSWERED, folder_for
+from dse.commands.terminal.printing import say
 
 
 @click.command()

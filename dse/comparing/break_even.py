@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
-from dse import files
 from dse.quantities import show
 from dse.sweeping import sweeps
-from dse.sweeping.progress import Report, reporting
+from dse.system import files
+from dse.system.progress import Report, reporting
 from formulations.evaluation import quantity
 from results.dataset import STATUS_CODES
 from results.side_by_side.comparison import ANSWERED

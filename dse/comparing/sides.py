@@ -13,7 +13,7 @@ from results.differing import answer_differences, dataset_differences, question_
 from results.differing.differences import Difference, without
 from results.export import answer_files
 from results.solution import Solution
-from results.stores.trouble import StoreError
+from results.stores.files.trouble import StoreError
 
 TOLERANCE = 1e-9
 NAMES = {"scenario": "a scenario", "answer": "an answer", "dataset": "a dataset"}

@@ -10,8 +10,8 @@ import results.export.reading
 import scenarios
 from results.export import answer_files, formats
 from results.solution import Solution
-from results.stores.storage import named, remote
-from results.stores.trouble import StoreError
+from results.stores.files.storage import named, remote
+from results.stores.files.trouble import StoreError
 from scenarios.questions import question
 from solvers.answer import answer
 

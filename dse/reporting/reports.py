@@ -25,7 +25,8 @@ from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objective
 from results.export import reading
 from results.page import Page, Section
 from results.solution import Status
-from results.telling import checked, headlines, outside, question_words, render
+from results.summaries import checked, headlines, outside, question_words
+from results.telling import render
 from results.uncertainty import kept, matters_text, worlds, worlds_text
 from scenarios import questions
 from scenarios.machines.machine_files import held

@@ -15,7 +15,7 @@ import numpy as np
 import results.dataset
 import scenarios
 from dse.sweeping import sweeps
-from dse.sweeping.progress import Report
+from dse.system.progress import Report
 from formulations import evaluation, over_grid
 from formulations.arithmetics import failures
 from formulations.over_grid import Array, Spread

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scenarios
-from dse.sweeping import fixed_designs, sweeps
+from dse.sweeping import sweeps
+from dse.sweeping.points import fixed_designs
 from dse.uncertain import worlds
 from results.telling.facts import Status
 from results.uncertainty.worlds import Fixed, Worlds, summarised
@@ -19,8 +20,8 @@ from solvers.answer import answer
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.sweeping.fixed_designs import Design
-    from dse.sweeping.progress import Report
+    from dse.sweeping.points.fixed_designs import Design
+    from dse.system.progress import Report
 
 NOMINAL = "the optimum with every number at its nominal value"
 DECIDED = "the one that the file asks for, decided before the worlds are known"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.quantities import show
+from results import flat
 from results.differing.differences import Row
-from results.export import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from results.stores import store
-from results.stores.storage import named, remote
-from results.stores.trouble import StoreError, decoded, explained
+from results.stores.files.storage import named, remote
+from results.stores.files.trouble import StoreError, decoded, explained
 
 if TYPE_CHECKING:
     import os

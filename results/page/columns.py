@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.quantities import show
-from results import axes
+from results import axes, flat
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
-from results.export import flat
 from results.page import fronts
 from results.page.fronts import FRONT, Place, Progress
 from results.page.insides import Insides

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from results.uncertainty.fresh import Estimate
+from results.telling.fresh import Estimate
 
 LEVEL = 0.95
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)

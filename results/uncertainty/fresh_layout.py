@@ -1,6 +1,6 @@
 """The variables of a dataset that hold what designs that are decided now come to in fresh samples.
 
-An answer has this as ``results.uncertainty.fresh.Fresh``; ``results.uncertainty.kept`` reads it from a dataset again.
+An answer has this as ``results.telling.fresh.Fresh``; ``results.uncertainty.kept`` reads it from a dataset again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from results.uncertainty import estimates
 from results.variables import ENDS, PROMISE, Variable
 
 if TYPE_CHECKING:
-    from results.uncertainty.fresh import Estimate, Fresh
+    from results.telling.fresh import Estimate, Fresh
     from scenarios.question import Question
 
 ROLE = "fresh"

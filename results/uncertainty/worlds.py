@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from formulations.tolerances import TIE
-from results import asked
+from results import asked, flat
 from results.axes import ANSWERED, unit_of
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.designs import LEFT_OUT
-from results.export import flat
 from results.telling.facts import Status
+from results.telling.fresh import Estimate
 from results.uncertainty import estimates, worlds_dataset, worlds_text
 from results.uncertainty.estimates import LEVELS
-from results.uncertainty.fresh import Estimate
 from scenarios import ScenarioError, questions
 
 if TYPE_CHECKING:

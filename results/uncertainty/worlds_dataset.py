@@ -11,7 +11,7 @@ from results.uncertainty.estimates import LEVELS
 if TYPE_CHECKING:
     import xarray as xr
 
-    from results.uncertainty.fresh import Estimate
+    from results.telling.fresh import Estimate
     from results.uncertainty.worlds import Worlds
 
 _KEPT = (

@@ -10,8 +10,8 @@ from itertools import pairwise
 from dse.models.described.fitted import Function
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity
-from dse.streams import controls
-from dse.units import table
+from dse.quantities.units import table
+from dse.system.streams import controls
 from scenarios.define import dimensions, functions
 from scenarios.define.composed import SOURCE, Definition, Own, composed
 from scenarios.define.expressions import ExpressionError, parse

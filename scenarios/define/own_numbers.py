@@ -15,7 +15,7 @@ from typing import Any
 from dse import models
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, UnitError, kind, to_si, written_unit
-from dse.units import table
+from dse.quantities.units import table
 from scenarios import divisors
 from scenarios.define import dimensions
 from scenarios.define.composed import SOURCE

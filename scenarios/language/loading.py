@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dse import files
 from dse.models.described.model_files import KIND
 from dse.names import did_you_mean
-from dse.streams import controls, visible
+from dse.system import files
+from dse.system.streams import controls, visible
 from scenarios.language import shape
 from scenarios.language.errors import Findings, Problem, ScenarioError, shown
 from scenarios.language.ready import library, ready

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dse import files
-from dse.files import Held
 from dse.machines import is_file
+from dse.system import files
+from dse.system.files import Held
 from scenarios.language.errors import Findings
 from scenarios.language.parts import Place
 from scenarios.language.shape import dotted

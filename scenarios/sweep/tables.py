@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse import csv_files
-from dse.csv_files import Sheet, name_and_unit
+from dse.system import csv_files
+from dse.system.csv_files import Sheet, name_and_unit
 from scenarios.language.cells import leaves
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.schema import spread_entries

@@ -13,8 +13,8 @@ from scenarios.question import Question
 from solvers.explaining.sensitivity import with_limit
 from solvers.judgement import asked_limits
 from solvers.linear import milp, milp_conflicts
+from solvers.linear.fronts.program_front import ProgramFront
 from solvers.linear.highs import SOLVER
-from solvers.linear.program_front import ProgramFront
 
 OUT_OF_REACH = (
     "every design breaks {} by {:.1e} of its size or more: it is beyond the end of an exact front ({})"

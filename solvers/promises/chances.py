@@ -31,8 +31,9 @@ from scenarios.uncertainty.drawing import draw
 from solvers import designs
 from solvers.promises import chance, chance_scan
 from solvers.promises.chance import Chance
-from solvers.robust import robust_boxes, robust_geometric
-from solvers.robust.box_lines import Wanted
+from solvers.robust import robust_geometric
+from solvers.robust.boxes import robust_boxes
+from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.robust_geometric import DISCRETE, Found
 
 MOST_NAMES = 64

@@ -6,7 +6,7 @@ A question in N worlds (``formulations.uncertainty.worlds``) is answered by the 
 - geometric programs: a master problem and cuts (``solvers.robust.robust_geometric``);
 - a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
 - sums over shares, counts and menus: a linear or mixed-integer master and cuts (``solvers.robust.robust_program``);
-- else boxes of designs, bounded in every world (``solvers.robust.robust_boxes``);
+- else boxes of designs, bounded in every world (``solvers.robust.boxes.robust_boxes``);
 - where equations have no slopes a search without proof (``solvers.robust.robust_search``), with the bound of knowing
   the world beforehand.
 

@@ -16,9 +16,9 @@ import numpy as np
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import worlds
 from formulations.uncertainty.worlds import Judged, Worlds
+from results.telling.fresh import Estimate, Fresh, Kept
 from results.uncertainty import estimates
 from results.uncertainty.estimates import Array
-from results.uncertainty.fresh import Estimate, Fresh, Kept
 from scenarios.uncertainty.distributions import Measure
 
 FRESH = 10_000

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import calculon, calculon_equations
+from benchmarks.fits import calculon
+from benchmarks.without_dse import calculon_equations
 from dse.papers.megatron import batches
 from dse.papers.sources import table
 

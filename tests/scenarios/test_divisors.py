@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import dse
 from scenarios import ScenarioError, divisors, grid, load
-from scenarios.language.templates import template
 from scenarios.question import Decision, combinations
 from scenarios.questions import question
+from scenarios.templates.templates import template
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

@@ -19,8 +19,8 @@ from study_states import NBODY, State, kept, states
 
 import dse
 from dse.models.model import Model
-from dse.processes import environment
 from dse.quantities import Quantity
+from dse.system.processes import environment
 from results.solution import Status
 from scenarios.question import Decision, Objective, Question, Search
 from solvers.sampling import sampler, studies, study_workers

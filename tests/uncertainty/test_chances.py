@@ -22,7 +22,7 @@ from formulations.uncertainty import worlds as many_worlds
 from formulations.uncertainty.measures import Quantile
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Solution, Status
-from results.uncertainty import fresh
+from results.telling import fresh
 from scenarios.uncertainty.uncertain import draw, least_samples
 from solvers.promises import chances
 from solvers.robust import decide_now
