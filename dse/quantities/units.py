@@ -1,7 +1,7 @@
 """The units that files may use, read from ``units.txt``: of each name its factor to base units and its dimension.
 
 Only what reading a number needs: importing pint takes longer than answering a question. Pint reads the same file
-where units are computed with (``dse.quantities.registry``), and the tests hold the two together, name by name.
+where units are computed with (``registry``), and the tests hold the two together, name by name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
+# one letter for each power of 1000 from 1e-30 to 1e30, a blank for 1
+PREFIXES = "qryzafpnµm kMGTPEZYRQ"
 _PART = re.compile(r"(\*\*|[*/])?\s*([^\s*/]+)")
 
 
@@ -55,9 +58,8 @@ class Table:
 @lru_cache(maxsize=1)
 def table() -> Table:
     """Return the units of ``units.txt``, read once."""
-    text = files("dse.quantities").joinpath("units.txt").read_text(encoding="utf-8")
     found = Table({}, {})
-    for line in text.splitlines():
+    for line in _lines():
         name, *parts = (part.strip() for part in line.split(" = "))
         if not parts or line.startswith("#"):
             continue
@@ -93,3 +95,17 @@ def _parts(definition: str) -> Iterator[tuple[str, int]]:
         else:
             found.append((part, -1 if operator == "/" else 1))
     yield from found
+
+
+@lru_cache(maxsize=1)
+def registry() -> Any:
+    """Return the pint registry of ``dse/quantities/units.txt``, loaded once."""
+    import pint
+
+    made = pint.UnitRegistry(None)
+    made.load_definitions(_lines())
+    return made
+
+
+def _lines() -> list[str]:
+    return files("dse.quantities").joinpath("units.txt").read_text(encoding="utf-8").splitlines()
