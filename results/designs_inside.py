@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from results.telling.facts import Facts
+    from scenarios.language.tables import Table
     from scenarios.question import Question
     from scenarios.sweep.grids import Change
-    from scenarios.sweep.tables import Table
 
 Array = np.ndarray[Any, Any]
 ANSWERED = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]

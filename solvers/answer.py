@@ -10,8 +10,7 @@ import numpy as np
 
 from dse import models
 from dse.models.shared import validity
-from formulations import evaluation
-from formulations.arithmetics import failures
+from formulations import evaluation, failures
 from formulations.problem import Kind, Problem, formulate
 from formulations.tolerances import HOLDS
 from results.solution import Solution, Status

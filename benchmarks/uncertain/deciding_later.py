@@ -13,7 +13,7 @@ import numpy as np
 import dse
 from benchmarks.harness import Bench, Way, agrees
 from scenarios import load
-from scenarios.uncertainty.uncertain import at_samples, draw, uncertain_of
+from scenarios.uncertain import at_samples, draw, uncertain_of
 
 TITLE = "The optimum in every world"
 BODIES, FLOPS = 1e6, 20.0

@@ -23,7 +23,7 @@ from dse.uncertain import indices
 from formulations.uncertainty.worlds import of_values
 from results.uncertainty.indices import matrices, of
 from scenarios.questions import question
-from scenarios.uncertainty.uncertain import at_samples
+from scenarios.uncertain import at_samples
 
 TITLE = "Which uncertain number matters"
 NAMES = ("machine.energy_per_word", "machine.time_per_flop")

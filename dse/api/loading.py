@@ -29,7 +29,7 @@ def load(source: Source, machine: str | None = None) -> Scenario:
 def certain(asked: Scenario, what: str) -> None:
     """Refuse a question with uncertain numbers, which ``what`` is not made for."""
     if asked.uncertain is not None:
-        from scenarios.uncertainty.uncertain import refuse
+        from scenarios.uncertain import refuse
 
         refuse(asked, what)
 

@@ -152,15 +152,16 @@ def report(
     """
     import xarray as xr
 
-    from dse.reporting import exporting, reports
+    from dse.reporting import reports
     from results import page
-    from results.export import answer_files
+    from results.export import answer_files, reading
     from results.solution import Solution
     from results.stores.store import explained
 
     target = local(file)
     answered = isinstance(source, xr.Dataset | Solution) or (
-        isinstance(source, str | Path) and (exporting.is_stored(source) or Path(source).suffix == ".json")
+        isinstance(source, str | Path)
+        and (reading.is_stored(source) or Path(source).suffix == answer_files.SUFFIX)
     )
     if answered and indices:
         raise ValueError("indices need answers in worlds of their own: give the scenario, not an answer")
@@ -168,9 +169,9 @@ def report(
         made = reports.of_dataset(source)
     elif isinstance(source, Solution):
         made = reports.of_solution(source)
-    elif isinstance(source, str | Path) and exporting.is_stored(source):
+    elif isinstance(source, str | Path) and reading.is_stored(source):
         made = reports.of_store(source)
-    elif isinstance(source, str | Path) and Path(source).suffix == ".json":
+    elif isinstance(source, str | Path) and Path(source).suffix == answer_files.SUFFIX:
         made = reports.of_solution(answer_files.read(source))
     elif indices:
         made = reports.with_indices(load(source), points, None if indices is True else indices)

@@ -62,7 +62,7 @@ def check(scenario: str, machine: str | None, as_json: bool) -> int:
 def _described(asked: Scenario) -> dict[str, Any]:
     """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
     from dse.uncertain import worlds
-    from formulations.arithmetics import failures
+    from formulations import failures
     from formulations.culprits import culprit
     from formulations.problem import formulate
     from results.telling.limits import limit_names
@@ -231,7 +231,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
     """
     from dse import api
-    from formulations.arithmetics import failures
+    from formulations import failures
     from formulations.problem import formulate
     from formulations.pyomo_models.explain import explain as in_words
     from scenarios.uncertainty import uncertain_words
@@ -288,7 +288,7 @@ def _unwritten(grid: Grid, asked: Question) -> str:
 
 def _files(asked: Scenario, grid: Grid, first: Question, file: Path, form: str) -> int:
     """Write a file for each choice among names, and say what to know about them."""
-    from formulations.arithmetics import failures
+    from formulations import failures
     from formulations.problem import formulate
     from solvers.choices import combinations
 

@@ -22,8 +22,8 @@ from results.side_by_side.comparison import ANSWERED
 from results.side_by_side.crossings import WIDTH, Crossing, Curve, End, ends_of, pairs, spaced
 from results.solution import Solution, Status
 from scenarios.language.errors import meant, shown
+from scenarios.language.machine_files import pin_lines
 from scenarios.language.toml_text import to_toml
-from scenarios.machines.machine_files import pin_lines
 from scenarios.questions import question
 from solvers.answer import answer
 

@@ -23,7 +23,7 @@ from dse.fronts.enclosure import POINTS
 from dse.fronts.front_search import Front, Search
 from dse.sweeping.points import robust_points
 from dse.system.progress import Report, reporting
-from formulations.arithmetics import failures
+from formulations import failures
 from results.along_fronts.along import exchange_rates, knee
 from results.along_fronts.hypervolume import with_growth
 from results.along_fronts.segments import JOINED, JOINED_ABOUT, UNKNOWN

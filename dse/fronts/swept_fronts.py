@@ -13,7 +13,7 @@ from dse.fronts import front as fronts
 from dse.fronts.front_search import Front
 from dse.sweeping.points import robust_points
 from dse.system.progress import Report, reporting
-from formulations.arithmetics import failures
+from formulations import failures
 from results.along_fronts import front_places
 from results.solution import Solution, Status
 from results.stores.files.trouble import StoreError

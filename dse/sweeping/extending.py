@@ -18,8 +18,8 @@ from results.stores.files.storage import remote
 from results.stores.files.trouble import StoreError
 from results.stores.grown import Before
 from scenarios import Scenario
-from scenarios.machines.machine_files import pins
-from scenarios.uncertainty.uncertain import AXIS
+from scenarios.language.machine_files import pins
+from scenarios.uncertain import AXIS
 
 EXTENDED = "extended"
 """Attribute of a store that was extended: which sweeps its points are from, as JSON."""

@@ -27,7 +27,7 @@ from dse.sweeping.points import chunk_work
 from dse.sweeping.points.chunk_work import Finished, Ready, Study
 from dse.sweeping.targets import Target
 from dse.system.progress import Report, announce, reporting
-from formulations import over_grid
+from formulations.grids import over_grid
 from results.dataset import Layout
 from results.stores import grown
 from results.stores.chunks import ChunkIndex

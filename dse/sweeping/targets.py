@@ -26,7 +26,7 @@ from results.solution import Status
 from results.stores import remarks
 from results.stores.chunks import ChunkIndex
 from scenarios import Scenario
-from scenarios.kernels import model_names
+from scenarios.structured.kernels import model_names
 
 if TYPE_CHECKING:
     import xarray as xr

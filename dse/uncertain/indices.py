@@ -19,14 +19,14 @@ from results.uncertainty.indices import Indices
 from results.uncertainty.matters import Matters
 from scenarios import Problem, Scenario, ScenarioError
 from scenarios.questions import question
-from scenarios.uncertainty.uncertain import at_samples, uncertain_of
+from scenarios.uncertain import at_samples, uncertain_of
 from solvers.robust import losses
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from dse.system.progress import Report
-    from scenarios.uncertainty.distributions import Uncertain
+    from scenarios.distributions import Uncertain
 
 ROWS = 1024
 FEWEST = 16

@@ -14,7 +14,7 @@ from results.telling.facts import Status
 from results.uncertainty.worlds import Fixed, Worlds, summarised
 from scenarios import Problem, Scenario, ScenarioError
 from scenarios.questions import question
-from scenarios.uncertainty.uncertain import nominal, uncertain_of
+from scenarios.uncertain import nominal, uncertain_of
 from solvers.answer import answer
 
 if TYPE_CHECKING:

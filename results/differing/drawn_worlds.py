@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 AXIS = "sample"
 _LINE = re.compile(r"^# worlds \d+ to \d+: (.+)$", re.MULTILINE)
-"""The line that ``scenarios.uncertainty.uncertain.told_of`` writes into the text of worlds."""
+"""The line that ``scenarios.uncertain.told_of`` writes into the text of worlds."""
 
 
 def differences(first: xr.Dataset, second: xr.Dataset, section: str) -> Iterator[Row]:

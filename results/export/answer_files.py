@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KEYS = frozenset({"status", "objective", "variables", "metrics", "limits", "scenario"})
+SUFFIX = ".json"
 
 
 def read(path: str | os.PathLike[str]) -> Solution:

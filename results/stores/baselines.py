@@ -102,7 +102,7 @@ def attached(dataset: xr.Dataset) -> xr.Dataset:
     import xarray as xr
     from xarray.core import indexing
 
-    from results.side_by_side.ratio_array import Ratio
+    from results.stores.ratio_array import Ratio
 
     told = dataset.attrs.get(ATTRIBUTE)
     if not isinstance(told, str) or not told.startswith("{"):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from results.dataset import Layout
-    from scenarios.sweep.tables import Table
+    from scenarios.language.tables import Table
 
 __all__ = [
     "AUDIT",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.uncertainty.estimates import LEVELS
+from results.telling.estimates import LEVELS
 
 if TYPE_CHECKING:
     import xarray as xr

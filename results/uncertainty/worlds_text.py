@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.quantities import show
 from results import axes, flat
-from results.uncertainty.estimates import LEVELS
+from results.telling.estimates import LEVELS
 
 if TYPE_CHECKING:
     from results.telling.fresh import Estimate

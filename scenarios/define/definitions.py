@@ -21,8 +21,8 @@ from scenarios.define.trees import Expression, names
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape
+from scenarios.language.tables import Tables
 from scenarios.question import HALVINGS
-from scenarios.sweep.tables import Tables
 
 MOST = 500
 # a metric of this name means the same in every model, and ties, reports and fronts rely on it

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from formulations import evaluation
-from formulations.evaluation import RowKey
 from formulations.program import is_linear
+from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Objective, Question
 from solvers import choices

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from formulations.evaluation import RowKey
 from formulations.program import Program
+from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
 from scenarios.question import Question

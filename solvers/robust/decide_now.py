@@ -13,15 +13,15 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from formulations.arithmetics import failures
+from formulations import failures
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
 from results.solution import Solution, Status
 from results.telling.fresh import Fresh
+from scenarios.distributions import Marginal, Measure
 from scenarios.question import Question, fixed
 from scenarios.questions import question as question_of
 from scenarios.uncertainty import uncertain_words
-from scenarios.uncertainty.distributions import Marginal, Measure
 from scenarios.uncertainty.drawing import box, draw, listed
 from solvers.promises import chances
 from solvers.robust import validation

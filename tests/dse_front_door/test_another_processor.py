@@ -14,7 +14,7 @@ import results.stores.store
 import scenarios
 from dse.sweeping.checks import checking
 from results.stores import identities
-from scenarios.sweep import axes
+from scenarios.axes import axes
 from solvers.sampling import studies
 
 

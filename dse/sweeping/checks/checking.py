@@ -19,7 +19,7 @@ from dse.sweeping.checks import dual_bounds, world_checks
 from dse.sweeping.checks.findings import EXAMPLES, Findings
 from dse.sweeping.checks.parts import EVALUATED, FEASIBLE, INFEASIBLE, OPTIMAL, Array, Part
 from formulations import evaluation, handover
-from formulations.over_grid import Region, Spread, whole
+from formulations.grids.over_grid import Region, Spread, whole
 from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
 from results.solution import Status

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.over_grid import Region, Spread
+from formulations.grids.over_grid import Region, Spread
 from results.dataset import STATUS_CODES, Layout, Variable
 from results.solution import Status
 from scenarios.question import Decision, Question, fixed

@@ -18,8 +18,8 @@ from dse.sweeping.checks.findings import Findings, Wrong
 from formulations import evaluation
 from formulations.tolerances import HOLDS
 from results.dataset import Layout
+from scenarios.distributions import Measure
 from scenarios.question import Question, fixed
-from scenarios.uncertainty.distributions import Measure
 from scenarios.uncertainty.drawing import box, draw
 
 AGREES = 1e-9

@@ -28,16 +28,17 @@ from dse.sweeping.cluster import news
 from dse.sweeping.cluster.workers import WorkersLost
 from dse.sweeping.points import robust_points
 from dse.version import VERSION
-from formulations import handover, over_grid
-from formulations.evaluation import RowKey
-from formulations.over_grid import Spread
+from formulations import handover
+from formulations.grids import over_grid
+from formulations.grids.over_grid import Spread
+from formulations.row_keys import RowKey
 from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
 from results.stores.grown import Before, Places
-from scenarios.kernels import model_names
-from scenarios.sweep.tables import Table
+from scenarios.language.tables import Table
+from scenarios.structured.kernels import model_names
 from solvers import anchors, batched
 from solvers.batched import would_do
 from solvers.geometric import series

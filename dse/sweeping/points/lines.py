@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import scenarios
-from formulations.arithmetics import failures
-from formulations.evaluation import RowKey
+from formulations import failures
+from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from solvers.answer import answer
 from solvers.geometric import series

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from formulations import evaluation
-from formulations.evaluation import RowKey
 from formulations.program import Program
+from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Question
 from solvers import judgement

@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.arithmetics import divided
 from formulations.arithmetics.slopes import Slope
-from formulations.evaluation import RowKey
+from formulations.grids import divided
+from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Measured, Quantile
 from formulations.uncertainty.worlds import Cap, Worlds

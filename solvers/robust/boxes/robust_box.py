@@ -1,6 +1,6 @@
 """The worst case over a box of uncertain numbers: vertices where one is proved worst, else an adversary.
 
-Where a vertex is worst (``formulations.arithmetics.signs``) the vertices are worlds like any others. Where it is
+Where a vertex is worst (``formulations.signs``) the vertices are worlds like any others. Where it is
 not proved of some limit, or of the objective, a design is found for the worlds so far, and an adversary then asks,
 at that design, for the worst world of the box: an optimisation question like any other, decided over the uncertain
 numbers, with a proved bound. The world it finds is added until nothing gets worse (Mutapcic and Boyd, Optimization
@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from formulations.arithmetics import signs
+from formulations import signs
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.arithmetics.signs import Span, Worst
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
+from formulations.signs import Span, Worst
 from formulations.uncertainty.worlds import Array, Worlds, of_values
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status

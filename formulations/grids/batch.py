@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
-from formulations import handover, over_grid
+from formulations import handover
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.canonical import Array
-from formulations.evaluation import RowKey
-from formulations.over_grid import Region, Spread
+from formulations.grids import over_grid
+from formulations.grids.over_grid import Region, Spread
 from formulations.problem import Kind, Problem, Variable, formulate, moved, symbolic
+from formulations.row_keys import RowKey
 from scenarios.decisions import halved
 from scenarios.question import Decision, Question
 from scenarios.sweep.grids import Grid

@@ -10,10 +10,10 @@ from dse.machines import settings as menu
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.structure import Structure
 from dse.quantities import UnitError
-from scenarios.labels import is_label
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.schema import Shape
 from scenarios.machines.machine_tables import known
+from scenarios.structured.labels import is_label
 
 Settings = tuple[Mapping[str, Any], ...]
 EXAMPLE = 'machine = { cpu = "i7-2600k", gpu = "gtx-titan-tang2017" }'

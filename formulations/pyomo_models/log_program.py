@@ -20,7 +20,6 @@ from formulations import evaluation
 from formulations.arithmetics.intervals import Interval
 from formulations.arithmetics.intervals import exp as interval_exp
 from formulations.arithmetics.posynomial import NotPosynomial, Refused
-from formulations.evaluation import RowKey
 from formulations.pyomo_models.log_data import (
     GOAL,
     WIDE,
@@ -31,6 +30,7 @@ from formulations.pyomo_models.log_data import (
     Swept,
     Term,
 )
+from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
 HUGE = 1e15

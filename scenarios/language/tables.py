@@ -14,9 +14,9 @@ from dse.system import csv_files
 from dse.system.csv_files import Sheet, name_and_unit
 from scenarios.language.cells import leaves
 from scenarios.language.errors import Findings, meant, shown
+from scenarios.language.machine_files import rewritten
 from scenarios.language.schema import spread_entries
 from scenarios.language.toml_text import to_toml
-from scenarios.machines.machine_files import rewritten
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,12 +12,12 @@ from dse.models.described import units_of_equations
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.structure import Parts, Structure
 from dse.names import UnknownName
-from scenarios import extensions, kernels, rows
+from scenarios import extensions
+from scenarios.language import axis_slots
 from scenarios.language.errors import Findings, shown
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Decide, Shape
-from scenarios.machines import maps
-from scenarios.sweep import axes
+from scenarios.structured import kernels, maps, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ def _flat_machine(shape: Shape, model: Model) -> Shape:
 def _expanded(
     shape: Shape, model: Model, structure: Structure, findings: Findings, *, swept: bool
 ) -> Plain | None:
-    slots = [slot for axis in shape.sweep for slot in axes.slots(shape, axis)] if swept else []
-    paths = {axes.place(shape, slot): slot[1] for slot in slots}
+    slots = [slot for axis in shape.sweep for slot in axis_slots.slots(shape, axis)] if swept else []
+    paths = {axis_slots.place(shape, slot): slot[1] for slot in slots}
     given = _given(shape.given, structure, model, findings)
     machines = maps.entries(shape, model, structure, paths, findings) if structure.machines else ()
     settings = maps.settings(shape, model, paths, findings) if structure.settings else ()

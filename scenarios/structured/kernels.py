@@ -17,11 +17,11 @@ from dse.models.shared import kernels as composing
 from dse.models.shared.kernels import Kernel
 from dse.names import UnknownName
 from scenarios import extensions
+from scenarios.axes.chance_axes import SPREAD
+from scenarios.language import axis_slots
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.schema import KernelEntry, Shape
 from scenarios.question import HALVINGS, STRETCH
-from scenarios.sweep import axes
-from scenarios.uncertainty.chance_axes import SPREAD
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORDS = frozenset({"machine", *Shape.model_fields, HALVINGS.name, STRETCH.name})
@@ -221,8 +221,8 @@ def _said(shape: Shape, given: Mapping[str, Any], *, swept: bool) -> Iterator[tu
     yield from ((f"limits.{n}", n) for n in shape.limits)
     goal = shape.objective
     yield from (("objective", n) for n in ((goal.minimize or ()) + (goal.maximize or ()) if goal else ()))
-    for slot in [s for axis in shape.sweep for s in axes.slots(shape, axis)] if swept else ():
-        key, path = axes.place(shape, slot), slot[1]
+    for slot in [s for axis in shape.sweep for s in axis_slots.slots(shape, axis)] if swept else ():
+        key, path = axis_slots.place(shape, slot), slot[1]
         section, _, rest = path.partition(".")
         if section == "given" and rest:
             yield key, rest

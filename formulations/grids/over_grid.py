@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import row_order
+from formulations.grids import row_order
 from scenarios.sweep.grids import Grid
 
 if TYPE_CHECKING:
+    from scenarios.axes.axes import Target
     from scenarios.question import Limit, Question
-    from scenarios.sweep.axes import Target
 
 Array = np.ndarray[Any, Any]
 Arrays = dict[str, Array]

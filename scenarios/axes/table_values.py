@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from dse.machines import is_file
 from dse.quantities import Quantity, UnitError, to_si
+from scenarios.axes import axes
+from scenarios.axes.axes import Target
 from scenarios.language.errors import shown
 from scenarios.language.reading import LEAST, Reader
-from scenarios.sweep import axes
-from scenarios.sweep.axes import Target
-from scenarios.sweep.tables import TOLD, Cells, Table, is_number
+from scenarios.language.tables import TOLD, Cells, Table, is_number
 
 if TYPE_CHECKING:
-    from scenarios.sweep.tables import Array
+    from scenarios.language.tables import Array
 
 
 def names(reader: Reader, key: str, table: Table, path: str, q: Quantity | None) -> tuple[str, ...] | None:

@@ -10,7 +10,7 @@ from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape
 
 Aim = tuple[str, str, str]
-"""What an axis changes: its kind, a name, and a side (``scenarios.sweep.axes.Target``)."""
+"""What an axis changes: its kind, a name, and a side (``scenarios.axes.axes.Target``)."""
 PROBABILITY_AXIS = Quantity(
     "probability", "P", "", "probability with which it holds in the world", maximum=1.0
 )

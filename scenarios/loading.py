@@ -12,15 +12,15 @@ from dse.models.described.model_files import KIND
 from dse.names import did_you_mean
 from dse.system import files
 from dse.system.streams import controls, visible
-from scenarios.language import shape
+from scenarios.language import machine_files, shape
+from scenarios.language import tables as table_files
 from scenarios.language.errors import Findings, Problem, ScenarioError, shown
 from scenarios.language.ready import library, ready
 from scenarios.language.scenario import NAMELESS, Scenario, scenario
+from scenarios.language.tables import Table
 from scenarios.language.toml_text import plain
-from scenarios.machines import machine_files, overriding
+from scenarios.machines import overriding
 from scenarios.questions import check
-from scenarios.sweep import tables as table_files
-from scenarios.sweep.tables import Table
 
 _TWICE = re.compile(r"Cannot declare \((.+)\) twice")
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)

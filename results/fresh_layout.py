@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from formulations.evaluation import quantity
+from results.telling import estimates
 from results.telling.limits import base_name, limit_names
-from results.uncertainty import estimates
 from results.variables import ENDS, PROMISE, Variable
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 from dse.models.shared.structure import Column, Row, Structure, Table
 from dse.names import did_you_mean
 from dse.quantities import Quantity, UnitError, examples, to_si
-from scenarios.labels import is_label
 from scenarios.language.errors import Findings, meant, shown
+from scenarios.structured.labels import is_label
 
 # shares may be rounded to so much
 SUM = 1e-6

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
-from formulations.batch import Batch, Table
 from formulations.canonical import Array, Canonical
-from formulations.over_grid import Region, Spread
+from formulations.grids import batch
+from formulations.grids.batch import Batch, Table
+from formulations.grids.over_grid import Region, Spread
 from formulations.problem import Goal, Kind, Problem, Row, formulate, symbolic
 from scenarios.question import HALVINGS, Decision, Limit, Question
 

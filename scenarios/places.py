@@ -8,14 +8,15 @@ from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from scenarios import needs
+from scenarios.axes.axes import WORD_SIZE
+from scenarios.language import axis_slots
+from scenarios.language.axis_slots import Slot
 from scenarios.language.reading import Reader, plain_names
 from scenarios.language.schema import Shape
 from scenarios.machines import machine_tables
 from scenarios.machines.machine_tables import MachineSpec
 from scenarios.names import Roles
 from scenarios.question import machine_key
-from scenarios.sweep import axes
-from scenarios.sweep.axes import WORD_SIZE, Slot
 
 AxisValues = Sequence[float] | Sequence[str]
 
@@ -64,7 +65,7 @@ def read(shape: Shape, roles: Roles, outer: Mapping[Slot, AxisValues], at: Mappi
 
 def _key(shape: Shape, roles: Roles, slot: Slot, i: int) -> str:
     """Return where a value of an axis stands."""
-    entry, (key, _) = shape.sweep[slot[0]], axes.listed(shape, slot)
+    entry, (key, _) = shape.sweep[slot[0]], axis_slots.listed(shape, slot)
     table = roles.tables.get(entry.table or "")
     if table is not None:
         return f"{key}, {table.line(i)}"

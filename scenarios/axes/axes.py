@@ -9,24 +9,22 @@ from typing import Any
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
-from scenarios import divisors
+from scenarios.axes import chance_axes
 from scenarios.decisions import MOST_HALVINGS
+from scenarios.define import divisors
 from scenarios.define.composed import definitions_of
+from scenarios.language import axis_slots
+from scenarios.language.axis_slots import Slot
 from scenarios.language.errors import meant, shown
 from scenarios.language.reading import Reader, choice
 from scenarios.language.schema import Shape, Sweep
 from scenarios.machines.machine_tables import known
-from scenarios.uncertainty import chance_axes
 
 _KINDS = {"limits": "limit", "decide": "decide"}
 WORD_SIZE = MACHINE_PREFIX + "word_size"
 MOST_VALUES = 10_000_000
 WITHIN_AXIS = Quantity("within", "w", "", "how far from its optimum, as a share of it", maximum=1000.0)
 HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
-# names a dataset needs for itself
-_OWN_NAMES = """objective bound gap status seconds elasticity binding limit front region setting message
-certificate value slack choice variable metric"""
-RESERVED = frozenset(_OWN_NAMES.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,39 +52,9 @@ class Target:
         return self.kind == "machine" or self.name == WORD_SIZE or self.divided
 
 
-Slot = tuple[str, str]
-"""An axis, and the path of one number or name that changes along it."""
-
-
-def slots(shape: Shape, axis: str) -> list[Slot]:
-    """Return what changes along an axis: its path, or those of its rows."""
-    entry = shape.sweep[axis]
-    if entry.path is not None:
-        return [(axis, entry.path)]
-    return [(axis, path) for path in entry.paths or entry.columns or ()]
-
-
-def place(shape: Shape, slot: Slot) -> str:
-    """Return the key at which a path stands."""
-    (axis, path), entry = slot, shape.sweep[slot[0]]
-    if not entry.together:
-        return f"sweep.{axis}.path"
-    return (
-        f"sweep.{axis}.{'columns' if entry.paths is None else 'paths'}.{shown(path) if '.' in path else path}"
-    )
-
-
-def listed(shape: Shape, slot: Slot) -> tuple[str, Sweep]:
-    """Return an entry with the values of a path of its own, and the key that these stand below."""
-    entry = shape.sweep[slot[0]]
-    if entry.together:
-        return place(shape, slot), Sweep(path=slot[1], values=(entry.paths or {}).get(slot[1], ()))
-    return f"sweep.{slot[0]}", entry
-
-
 def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
     """Find what a path changes; None, and a mistake noted, where it leads nowhere."""
-    (axis, path), key = slot, place(shape, slot)
+    (axis, path), key = slot, axis_slots.place(shape, slot)
     if reader.is_machine(path.removesuffix(".base")):
         return _machine(reader, shape, key, path)
     if path.removesuffix(".base") == "machine":

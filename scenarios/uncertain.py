@@ -6,19 +6,19 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scenarios.distributions import Joint, Marginal, Measure, Sampling, Uncertain
 from scenarios.language.errors import Problem, ScenarioError
+from scenarios.language.machine_files import pin_lines
 from scenarios.language.scenario import Scenario, scenario
+from scenarios.language.tables import MARK, Cells, Table, checksum
 from scenarios.language.toml_text import to_toml
-from scenarios.machines.machine_files import pin_lines
 from scenarios.questions import grid
-from scenarios.sweep.tables import MARK, Cells, Table, checksum
 from scenarios.uncertainty.chances import AXIS, JOINT, least_samples
-from scenarios.uncertainty.distributions import Joint, Marginal, Measure, Sampling, Uncertain
 from scenarios.uncertainty.drawing import box, draw
 from scenarios.uncertainty.measured import KINDS
 
 if TYPE_CHECKING:
-    from scenarios.uncertainty.distributions import Array
+    from scenarios.distributions import Array
 
 __all__ = [
     "AXIS",

@@ -23,8 +23,8 @@ import numpy as np
 from formulations.arithmetics import maxima
 from formulations.arithmetics.maxima import Pair, is_maximum
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial, Ratio
-from formulations.evaluation import RowKey
 from formulations.problem import symbolic
+from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
 MOST = 12
