@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from formulations import batch
 from formulations import canonical as canon
 from formulations.canonical import Array
-from formulations.evaluation import RowKey
+from formulations.grids import batch
 from formulations.problem import Goal, Problem
+from formulations.row_keys import RowKey
 from solvers import side_by_side
 from solvers.batched.geometric_programs import geometric_conflicts
 from solvers.batched.geometric_programs.geometric_conflicts import limit_names

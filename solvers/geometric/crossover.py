@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
-from formulations.batch import Table
 from formulations.canonical import Canonical
+from formulations.grids.batch import Table
 from solvers.geometric import gp
 from solvers.geometric.formulas import FEASIBLE
 from solvers.geometric.gp_terms import Array, Terms

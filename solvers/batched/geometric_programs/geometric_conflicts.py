@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.arithmetics.maxima import SIDE
-from formulations.batch import Batch, Table
+from formulations.grids.batch import Batch, Table
 from formulations.problem import Problem
 from formulations.tolerances import SLACK
 from scenarios.question import Decision
