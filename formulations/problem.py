@@ -210,7 +210,8 @@ def at_many(case: Problem, question: Question) -> Problem | None:
         return None
     decide = {d.name: d for d in question.decide}
     variables = [replace(v, decision=decide[v.name]) for v in case.variables if not v.auxiliary]
-    ends = taken.ends({v.name: _widest(v) for v in variables})
+    with np.errstate(all="ignore"):  # what is no number at a point is left out there
+        ends = taken.ends({v.name: _widest(v) for v in variables})
     variables += [
         replace(v, low=ends[v.name][0], high=ends[v.name][1]) for v in case.variables if v.auxiliary
     ]

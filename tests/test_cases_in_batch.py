@@ -48,7 +48,7 @@ ALONE = {
     "mm25d-42": "whole numbers of halvings of three parameters",
     "b11": SHARED,
     "c37": DIVIDED,
-    **dict.fromkeys(["e10", "e18"], CHOICE),
+    "e18": CHOICE,
 }
 LEFT = dict.fromkeys(["nbody-25", "nbody-41"], SINGLE)
 

@@ -70,14 +70,15 @@ def fraction(mu: Any) -> Any:
     return np.maximum(0.99, 1.0 - mu)
 
 
-def carried(old: Any, miss: Any, step: Any, off: Any) -> Any:
-    """Whether a slack may follow its prediction, which it misses by ``miss``; ``off``: what it was off before."""
-    return (old < CARRIED_SLACK) & (miss <= np.maximum(0.1 * old, (1.0 - 0.5 * step) * off))
+def follows(old: Any, miss: Any, step: Any, off: Any) -> Any:
+    """Whether a slack is near enough to its prediction to follow it; ``off``: what it was off before."""
+    return (miss <= 0.1 * old) | (miss <= (1.0 - 0.5 * step) * off)
 
 
-def least_slack(old: Any, step: Any, mu: Any, multiplier: Any) -> Any:
-    """What a true slack may sink to in a step."""
-    return 0.01 * (1.0 - step) * old + 1e-4 * np.minimum(old, mu / np.maximum(multiplier, TINY))
+def enough(slack: Any, old: Any, step: Any, mu: Any, multiplier: Any) -> Any:
+    """Whether a true slack is not too small at the end of a step: beside the old one, or the one that is centred."""
+    rest = slack - 0.01 * (1.0 - step) * old
+    return (rest >= 1e-4 * old) | (rest * multiplier >= 1e-4 * mu)
 
 
 def rounding(ahead: Any, slack: Any) -> Any:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from solvers.geometric import formulas
 from solvers.geometric.formulas import (
+    CARRIED_SLACK,
     CUTS,
     DEARER,
     DONE,
@@ -145,8 +146,8 @@ def _trial(
     old = s.S[k]
     ahead = old + by * move.slide[k]
     miss = np.abs(c - ahead)
-    carried = formulas.carried(old, miss, by, move.off[k])
-    good = carried | (c >= formulas.least_slack(old, by, move.mu[k][:, None], s.L[k])) | (s.active[k] == 0)
+    carried = (old < CARRIED_SLACK) & formulas.follows(old, miss, by, move.off[k])
+    good = carried | formulas.enough(c, old, by, move.mu[k][:, None], s.L[k]) | (s.active[k] == 0)
     good |= formulas.rounding(ahead, c)
     St = np.where(c >= np.where(carried, 0.5 * ahead, EXACT_SLACK), c, np.maximum(ahead, miss))
     fine = good.all(1) & np.isfinite(Ft[:, 0])

@@ -36,8 +36,8 @@ first_margin = compiled(formulas.first_margin)
 second_margin = compiled(formulas.second_margin)
 centring = compiled(formulas.centring)
 fraction = compiled(formulas.fraction)
-carried = compiled(formulas.carried)
-least_slack = compiled(formulas.least_slack)
+follows = compiled(formulas.follows)
+enough = compiled(formulas.enough)
 rounding = compiled(formulas.rounding)
 allowed = compiled(formulas.allowed)
 minimised = compiled(formulas.minimised)
@@ -147,10 +147,10 @@ def _trial(
         ahead = old + a * w[r.dS + k]
         miss = abs(c - ahead)
         # near the end a slack follows its linear prediction, so that curvature is no obstacle
-        follows = carried(old, miss, a, abs(w[r.off + k]))
-        if not (follows or c >= least_slack(old, a, mu, w[r.L + k]) or rounding(ahead, c)):
+        carried = old < formulas.CARRIED_SLACK and follows(old, miss, a, abs(w[r.off + k]))
+        if not (carried or enough(c, old, a, mu, w[r.L + k]) or rounding(ahead, c)):
             return False, t
-        if c < (0.5 * ahead if follows else formulas.EXACT_SLACK):
+        if c < (0.5 * ahead if carried else formulas.EXACT_SLACK):
             w[r.St + k] = max(ahead, miss)
     if p.cautious:
         before = _barrier(w, r, r.F, r.S, p.t, p)
