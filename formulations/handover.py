@@ -22,9 +22,9 @@ STRICT = "DSE_STRICT"
 ARITHMETIC = (ArithmeticError,)
 """What is no mistake in a program: a division by zero, an overflow, and what an arithmetic, a way or a model's
 equations cannot take (``dse.models.arithmetic.CannotTake``). Any other TypeError or ValueError is a mistake."""
-LONGEST = 200
+LONGEST_REASON = 200
 """Characters of a reason: the message of an exception may hold a whole array."""
-MOST = 20
+MOST_REASONS_KEPT = 20
 """Reasons that are kept apart: a message may name a number that is another one at every point."""
 OTHERS = "other reasons"
 Item = TypeVar("Item")
@@ -44,9 +44,9 @@ class Tally:
 
     def count(self, reason: str, points: int, *, fallback: bool = False) -> None:
         """Add points that were left for a reason."""
-        reason = reason if len(reason) <= LONGEST else reason[: LONGEST - 1] + "…"
+        reason = reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
         with self._lock:
-            if reason not in self._counts and len(self._counts) >= MOST:
+            if reason not in self._counts and len(self._counts) >= MOST_REASONS_KEPT:
                 reason = OTHERS
             self._counts[reason] += points
             if fallback:

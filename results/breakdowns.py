@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 Key = tuple[str, str]
 REST = "the rest"
 # parts and total are sums of the same few numbers, rounded in another order
-ROUNDING = 1e-9
+PARTS_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _there(total: Array, parts: Mapping[str, Array]) -> dict[str, Array]:
     """Return the parts that are anywhere more than nothing, and what is left of the total."""
     with np.errstate(invalid="ignore"):
         rest = total - sum(parts.values())
-        rest = np.where(np.abs(rest) <= ROUNDING * np.abs(total), 0.0, rest)
+        rest = np.where(np.abs(rest) <= PARTS_ROUNDING * np.abs(total), 0.0, rest)
     known = np.isfinite(total)
     every_part = {n: np.where(known, v, np.nan) for n, v in {**parts, REST: rest}.items()}
     return {n: v for n, v in every_part.items() if np.any(v[known] != 0)}

@@ -23,9 +23,9 @@ from results.variables import (
     CONFLICTING,
     LIMIT,
     NOT_APPLICABLE,
+    NOT_BINDING,
     PROMISE,
     RESERVED,
-    SLACK,
     STATUS_CODES,
     GridLike,
     Variable,
@@ -41,7 +41,7 @@ __all__ = [
     "CONFLICTING",
     "LIMIT",
     "NOT_APPLICABLE",
-    "SLACK",
+    "NOT_BINDING",
     "STATUS_CODES",
     "Arrays",
     "Layout",
@@ -256,7 +256,7 @@ def _binding(solution: Solution, name: str) -> int:
     state = solution.limits.get(name)
     if state is None or math.isnan(state.value):
         return NOT_APPLICABLE
-    return BINDING if state.binding else SLACK
+    return BINDING if state.binding else NOT_BINDING
 
 
 def to_dataset(plan: Layout, arrays: Mapping[str, np.ndarray[Any, Any]]) -> xr.Dataset:

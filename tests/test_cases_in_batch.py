@@ -30,7 +30,7 @@ from solvers.batched import evaluated
 from solvers.batched.counting import sums, tables, whole
 from solvers.batched.geometric_programs import geometric
 from solvers.batched.linear_programs import linear
-from solvers.batched.path import SHARE
+from solvers.batched.path import SHARE_ANSWERED
 from solvers.batched.ratios import divided, line
 
 DATA = Path(__file__).parent / "data"
@@ -77,7 +77,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
         for way in (divided.way, tables.way, whole.way, sums.way, linear.way, line.way):
             if found is None:
                 offer = way(grid)
-                found = offer.path if offer.share >= SHARE else None
+                found = offer.path if offer.share >= SHARE_ANSWERED else None
         if found is None:
             return None
         return Answered(*found.solve(results.dataset.layout(grid), tuple(slice(0, n) for n in grid.shape)))

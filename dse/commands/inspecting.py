@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scenarios.question import Question
 
 MOST_KINDS = 50
-MOST_NAMES = 12
+MOST_NAMES_SAID = 12
 MOST_FILES = 100
 
 
@@ -207,8 +207,8 @@ def _decisions(told: dict[str, Any]) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     """Some names of many, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    more = f" and {len(names) - MOST_NAMES_SAID} more" if len(names) > MOST_NAMES_SAID else ""
+    return ", ".join(names[:MOST_NAMES_SAID]) + more
 
 
 def _for_file(command: str, file: str) -> str:

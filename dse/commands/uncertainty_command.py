@@ -11,7 +11,7 @@ import click
 from dse.commands import matters_command, sweep_command
 from dse.commands.answering import AS_JSON, PICTURES, RECORD, SCENARIO, mistakes_as_json
 from dse.commands.terminal import sketch
-from dse.commands.terminal.door import ANSWERED, FAILED, NO_ANSWER, complain, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json, show, table
@@ -123,7 +123,7 @@ def uncertainty(
 def _code(found: Worlds) -> int:
     audit = json.loads(found.samples.attrs.get("audit", "{}"))
     if found.statuses.get("error") or not audit.get("passed", True):
-        return FAILED
+        return EXIT_FAILED
     return ANSWERED if found.none.count < found.none.of else NO_ANSWER
 
 

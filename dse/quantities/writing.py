@@ -11,7 +11,7 @@ from dse.quantities.units import PREFIXES
 # how a unit is shown where that is not its own text
 _SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
 # the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
-_LEAST, _MOST = -4, 6
+_LEAST_PREFIX, _LARGEST_PREFIX = -4, 6
 # half a word is no mword, nor half a dollar 500 mUSD
 _COUNTS = frozenset(
     [
@@ -75,7 +75,7 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     # a prefix is raised with the unit it stands before: 1 mm^2 is 1e-6 m^2
     power = int(FACTORS.findall(name)[0][2] or 1)
     step = math.floor(math.log10(abs(rounded)) / (3 * power) + 1e-12)
-    if not (0 if unit in _COUNTS else _LEAST) <= step <= (0 if unit == "s" else _MOST):
+    if not (0 if unit in _COUNTS else _LEAST_PREFIX) <= step <= (0 if unit == "s" else _LARGEST_PREFIX):
         return f"{value:.{digits}g} {name}"
     prefix = PREFIXES[step + 10].strip()
     scaled = rounded / 10.0 ** (3 * step * power)

@@ -32,8 +32,8 @@ from scenarios import Scenario
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By
 
-POINTS = 20
-MOST = 100
+VERIFIED_AGAIN = 20
+MOST_TROUBLES = 100
 CHANGES = frozenset({"dse", "method", "equations"})
 """Parts of an identity that may differ where a store is verified by another version."""
 
@@ -82,7 +82,7 @@ class Verdict:
     def tell(self, trouble: Trouble, count: int = 1) -> None:
         """Note what is wrong."""
         self.wrong += count
-        if len(self.troubles) < MOST:
+        if len(self.troubles) < MOST_TROUBLES:
             self.troubles.append(trouble)
 
     def record(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Verdict:
 def verify(
     store: str | Path,
     scenario: Scenario | None = None,
-    audit: int = POINTS,
+    audit: int = VERIFIED_AGAIN,
     progress: bool | Report | None = None,
 ) -> Verdict:
     """Verify the store of a sweep.

@@ -11,7 +11,7 @@ from typing import TextIO
 from dse.system.streams import put
 
 Report = Callable[[int, int], None]
-EVERY = 5.0
+LINE_EVERY = 5.0
 
 
 def announce(progress: bool | Report | None, text: str) -> None:
@@ -71,12 +71,12 @@ def _bar(what: str) -> Iterator[Report]:
 
 def _lines(what: str, stream: TextIO) -> Report:
     pace = _Pace(what)
-    last = -EVERY
+    last = -LINE_EVERY
 
     def report(done: int, total: int) -> None:
         nonlocal last
         rate, now = pace.rate(done), time.monotonic()
-        if now - last < EVERY and done < total:
+        if now - last < LINE_EVERY and done < total:
             return
         last = now
         left = f", {span((total - done) / rate)} left" if rate and done < total else ""

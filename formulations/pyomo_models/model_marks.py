@@ -10,7 +10,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo import gdp
 
-SHOWN = 4
+MARKS_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,5 +67,5 @@ def changes(model: Any, said: Mapping[str, str]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - MARKS_SHOWN} more" if len(names) > MARKS_SHOWN else ""
+    return ", ".join(names[:MARKS_SHOWN]) + more

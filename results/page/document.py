@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("page.js", "tables.js", "parallel.js", "insides.js", "front.js", "sweep.js")
 # bytes a page may have, and what its markup, style and scripts take of them
-LARGEST, FIXED = 7_900_000, 200_000
+LARGEST_PAGE, FIXED_BYTES = 7_900_000, 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def html(page: Page) -> str:
         style=own.joinpath("page.css").read_text(encoding="utf-8"),
         scripts=[own.joinpath(n).read_text(encoding="utf-8") for n in SCRIPTS],
         library=library,
-        data=_embedded(page, LARGEST - FIXED - len(library.encode())),
+        data=_embedded(page, LARGEST_PAGE - FIXED_BYTES - len(library.encode())),
     )
 
 

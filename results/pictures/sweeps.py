@@ -15,7 +15,7 @@ from results.fresh_layout import QUANTILES
 from results.pictures.canvas import (
     COLOURS,
     LINES,
-    SMALL,
+    SMALL_POINTS,
     Sheet,
     colour_bar,
     colour_scale,
@@ -166,7 +166,7 @@ def _panels(
         marks |= draw(drawing, panel, part, variable, *further)
         if outer:
             text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
-            panel.set_title(axes.shorten(text, 60), fontsize=SMALL, parse_math=False)
+            panel.set_title(axes.shorten(text, 60), fontsize=SMALL_POINTS, parse_math=False)
             _outer_labels(panel, paper.panels)
     for panel in paper.panels:
         axes.turn_crowded(panel)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTE = "baseline"
 RATIO = "ratio."
-MOST = 200_000
+MOST_BASELINE = 200_000
 """Numbers of a baseline that attributes still hold."""
 _AXIS = {"path", "columns"}
 """Attributes of the coordinate of an axis: of one path, of rows."""
@@ -39,9 +39,9 @@ def record(dataset: xr.Dataset, baseline: xr.Dataset, label: str, text: str) -> 
     if not found:
         raise StoreError(f"the sweep and its baseline {label} share no number in the same unit")
     count = sum(baseline[name].size for name in found)
-    if count > MOST:
+    if count > MOST_BASELINE:
         raise StoreError(
-            f"the baseline has {count} numbers, and at most {MOST} are kept: give it fewer axes, or none"
+            f"the baseline has {count} numbers, and at most {MOST_BASELINE} are kept: give it fewer axes, or none"
         )
     return json.dumps({"label": label, "scenario": text, "numbers": found}, ensure_ascii=False)
 

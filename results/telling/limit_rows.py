@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 OWN = "model's own"
 # a family of fewer limits is shown limit by limit
-MANY = 3
+FAMILY_LIMITS = 3
 
 
 def rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
@@ -40,7 +40,7 @@ def _families(solution: Facts) -> Mapping[str, Mapping[str, LimitState]]:
     found: dict[str, dict[str, LimitState]] = {}
     for name, state in _plain(solution):
         found.setdefault(_family(name), {})[name] = state
-    return {family: limits for family, limits in found.items() if len(limits) >= MANY}
+    return {family: limits for family, limits in found.items() if len(limits) >= FAMILY_LIMITS}
 
 
 def _plain(solution: Facts) -> Iterator[tuple[str, LimitState]]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from results.telling.facts import Facts, LimitState, NextBest
 
-DIGITS = 6
-MOST_DIGITS = 12
+VALUE_DIGITS = 6
+MOST_VALUE_DIGITS = 12
 NOTICEABLE = 5e-7
 SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
 
@@ -50,7 +50,7 @@ def _rounded_up(gap: float) -> str:
     return f"{float(f'{_outward(gap, 1 if gap < 1e-3 else 3, up=True):.3g}'):g}"
 
 
-def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
+def value(amount: float | str, unit: str, digits: int = VALUE_DIGITS) -> str:
     """Write a number with its unit and a sensible prefix; names stay as they are."""
     return amount if isinstance(amount, str) else show(float(amount), unit, digits)
 
@@ -119,8 +119,10 @@ def buys(solution: Facts, name: str, state: LimitState) -> str:
 
 def _told_apart(amount: float, other: float, unit: str) -> str:
     """Write a number with as many digits as tell it from another one."""
-    written = (value(amount, unit, digits) for digits in (DIGITS, DIGITS + 3, MOST_DIGITS))
-    return next((text for text in written if text != value(other, unit)), value(amount, unit, MOST_DIGITS))
+    written = (value(amount, unit, digits) for digits in (VALUE_DIGITS, VALUE_DIGITS + 3, MOST_VALUE_DIGITS))
+    return next(
+        (text for text in written if text != value(other, unit)), value(amount, unit, MOST_VALUE_DIGITS)
+    )
 
 
 def share(state: LimitState) -> str:

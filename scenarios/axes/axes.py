@@ -22,7 +22,7 @@ from scenarios.machines.machine_tables import known
 
 _KINDS = {"limits": "limit", "decide": "decide"}
 WORD_SIZE = MACHINE_PREFIX + "word_size"
-MOST_VALUES = 10_000_000
+MOST_VALUES_SWEPT = 10_000_000
 WITHIN_AXIS = Quantity("within", "w", "", "how far from its optimum, as a share of it", maximum=1000.0)
 HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
 
@@ -236,9 +236,9 @@ def _stepped(reader: Reader, key: str, entry: Sweep, steps: list[str]) -> bool:
     elif lacking:
         right = "give values, or factors, or start, stop and num"
         reader.findings.missing(key, "the axis is empty", right)
-    elif entry.num is not None and not 2 <= entry.num <= MOST_VALUES:
+    elif entry.num is not None and not 2 <= entry.num <= MOST_VALUES_SWEPT:
         wrong = f"an axis of {entry.num} values cannot lead from start to stop"
-        right = f"write a whole number from 2 to {MOST_VALUES:.0e}; one value goes into values"
+        right = f"write a whole number from 2 to {MOST_VALUES_SWEPT:.0e}; one value goes into values"
         reader.findings.add(f"{key}.num", wrong, right)
     else:
         return True

@@ -10,7 +10,7 @@ from dse.quantities import Quantity, UnitError, to_si
 from scenarios.axes import axes
 from scenarios.axes.axes import Target
 from scenarios.language.errors import shown
-from scenarios.language.reading import LEAST, Reader
+from scenarios.language.reading import LEAST_REPRESENTED, Reader
 from scenarios.language.tables import TOLD, Cells, Table, is_number
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _suspicious(reader: Reader, aim: Target, q: Quantity, values: Array) -> Any:
     """Return the rows whose numbers may not be possible; ``axes.possible`` says of each whether it is."""
     import numpy as np
 
-    small = (np.abs(values) < LEAST) & (values != 0)
+    small = (np.abs(values) < LEAST_REPRESENTED) & (values != 0)
     odd = (values < q.minimum) | (values > q.maximum) | small
     if aim.kind == "decide":
         odd |= values <= 0

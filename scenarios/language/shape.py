@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dse.names import did_you_mean
-from scenarios.language.errors import MOST, Findings, Problem, meant, shown
+from scenarios.language.errors import MOST_MISTAKES, Findings, Problem, meant, shown
 from scenarios.language.parts import EXTRA, SCENARIO, Mistakes, Part, Place
 from scenarios.language.schema import (
     Bounds,
@@ -90,7 +90,7 @@ def problems_of(
         elif kind == EXTRA and _twice(place, data):
             wrong, right = f"{shown(dotted(place[1:]))} stands there twice", "keep one of the two"
         elif kind == EXTRA:
-            near = full and number < MOST
+            near = full and number < MOST_MISTAKES
             wrong, right = _unknown(place) if near else (f"unknown key {shown(str(place[-1]))}", "")
         elif kind == "no_model":
             place = ("model",)

@@ -26,7 +26,7 @@ from scenarios.question import HALVINGS, STRETCH
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORDS = frozenset({"machine", *Shape.model_fields, HALVINGS.name, STRETCH.name})
 _SIDE = re.compile(r"\.(min|max|max_halvings)")
-MOST = 100
+MOST_KERNELS = 100
 _UNITS = {q.name: q.unit for q in kernel_quantities.WHOLE}
 
 
@@ -58,8 +58,10 @@ def composed(shape: Shape, findings: Findings, *, swept: bool) -> Composed | Non
     if shape.model:
         right = "give each kernel its own model, or leave [[kernels]] out"
         findings.add("model", "model and [[kernels]] exclude each other", right)
-    if len(shape.kernels) > MOST:
-        findings.add("kernels", f"there are more than {MOST} kernels", "put kernels of one model together")
+    if len(shape.kernels) > MOST_KERNELS:
+        findings.add(
+            "kernels", f"there are more than {MOST_KERNELS} kernels", "put kernels of one model together"
+        )
         return None
     found = [_model(shape, i, findings, swept=swept) for i in range(len(shape.kernels))]
     read = tuple(m for m in found if m is not None)

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
-from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout, blank
+from results.dataset import (
+    BINDING,
+    CONFLICTING,
+    NOT_APPLICABLE,
+    NOT_BINDING,
+    STATUS_CODES,
+    Arrays,
+    Layout,
+    blank,
+)
 from results.solution import Status
 from results.telling.limits import base_name
 from results.variables import Variable
@@ -151,7 +160,7 @@ class Told:
             label = evaluation.label(key, judged.ratios)
             # a limit that says nothing at the first point of all has no place
             if label in self._limits:
-                state = np.where(judged.binding(key), BINDING, SLACK)
+                state = np.where(judged.binding(key), BINDING, NOT_BINDING)
                 none = np.isnan(judged.full(judged.value(key)))
                 found[:, self._limits[label]] = np.where(none, NOT_APPLICABLE, state)
         return found

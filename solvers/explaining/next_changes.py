@@ -33,20 +33,20 @@ TRIALS = 16
 """Limits at which fixed discrete values are compared at once: the kernel takes them about as fast as one."""
 SEARCHES = 4
 """Limits at which a round searches for better discrete values, each a branch and bound."""
-ROUNDS = 9
+CHANGE_ROUNDS = 9
 RESOLVED = 1e-5
 NARROWEST = 1e-5
-EDGE = 1e-9
+BEYOND_LIMIT = 1e-9
 """How far (in logs) beyond the limit that it needs a design is tried."""
 PROBE = 500
-NODES = 2500
+CHANGE_NODES = 2500
 
 
 @dataclass(slots=True)
 class Effort:
     """Nodes that may still be spent on what is only nice to know."""
 
-    left: int = NODES
+    left: int = CHANGE_NODES
 
     def search(
         self, c: canon.Canonical, gap: float = 1e-8, reached: branch.Reached | None = None
@@ -160,7 +160,7 @@ class _Trials:
         others = [self._discrete(free), *self._neighbours()]
         low, (high, value) = 0.0, self._begins(others, 0.0, (reach, math.nan))
         seen = high < reach - RESOLVED
-        for i in range(ROUNDS):
+        for i in range(CHANGE_ROUNDS):
             # what is followed back is the first change more often than not
             inside = low + (high - low) * np.arange(1, SEARCHES + 1) / (SEARCHES + 1) if i else np.zeros(0)
             at = sorted({*inside.tolist(), max(high - RESOLVED / 2, (low + high) / 2)})
@@ -191,9 +191,9 @@ class _Trials:
         others = [other for other in others if other != self.now]
         starts = side_by_side.run([partial(self._needed, other) for other in others])
         spans = [
-            (other, _spread(max(low, t + EDGE), high))
+            (other, _spread(max(low, t + BEYOND_LIMIT), high))
             for other, t in zip(others, starts, strict=True)
-            if t + EDGE < high
+            if t + BEYOND_LIMIT < high
         ]
         for last in (False, False, True):
             closer = []

@@ -15,7 +15,7 @@ from formulations.problem import Goal, Problem
 from formulations.row_keys import RowKey
 from solvers import side_by_side
 from solvers.explaining import conflicts
-from solvers.explaining.conflicts import FEW, FEW_SEARCHED, Bools, Codes, Feasible, Indices, codes
+from solvers.explaining.conflicts import FEW_LIMITS, FEW_SEARCHED, Bools, Codes, Feasible, Indices, codes
 from solvers.explaining.ties import coordinate
 from solvers.explaining.why import Why, any_of, of_each
 from solvers.geometric import branch
@@ -25,7 +25,7 @@ def why(problem: Problem) -> Why:
     """What tells why a structured problem, or one with cases, has no design."""
     names, cases = limit_names(problem), problem.cases or (problem,)
     arrays = [canon.canonical(case, None) for case in cases]
-    few = FEW_SEARCHED if any(c.divisors or c.allowed for c in arrays) else FEW
+    few = FEW_SEARCHED if any(c.divisors or c.allowed for c in arrays) else FEW_LIMITS
     met = any_of([_oracle(case, names) for case in cases])
     values = of_each(partial(would_do, problem))
     return Why(names, met, values, lambda _: problem.question, few)

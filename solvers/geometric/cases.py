@@ -14,7 +14,7 @@ from formulations.problem import Problem
 from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
-from solvers import designs, methods, side_by_side
+from solvers import designs, enumeration, methods, side_by_side
 from solvers.geometric import branch, structured
 from solvers.geometric.structured import Optimum, Place, Searched
 from solvers.outcome import Outcome
@@ -31,7 +31,7 @@ def apply_to(problem: Problem) -> bool:
         return False
 
     count = designs.enumerable(problem.question)
-    return count is None or count > methods.ENUMERATED
+    return count is None or count > enumeration.MOST_ENUMERATED
 
 
 def optimise(problem: Problem, *, ties: bool = True) -> Optimum:

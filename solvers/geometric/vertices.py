@@ -60,7 +60,7 @@ def _held_by_box(p: Program, settled: Settled, real: Sequence[bool]) -> bool:
         return False
     slope = best.cost + best.multipliers @ p.rows
     size = np.abs(best.cost) + np.abs(best.multipliers) @ np.abs(p.rows)
-    at_low = settled.u[:-1] <= p.low * (1.0 + milp.AT_END)
+    at_low = settled.u[:-1] <= p.low * (1.0 + milp.AT_PROGRAM_END)
     return bool((~np.array(real) & at_low & (slope[:-1] > HELD * size[:-1])).any())
 
 

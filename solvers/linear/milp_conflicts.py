@@ -10,15 +10,15 @@ import numpy as np
 
 from formulations.program import Program
 from formulations.program_branches import branches
-from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, singly, values_that_would_do
+from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, singly, values_that_would_do
 from solvers.explaining.why import Why, of_each
 from solvers.linear import highs, milp
 from solvers.linear.linear_program import Array, End, Numbers
 
 ABOVE_ZERO = 1e-300
-ENOUGH = 1e-7
+ENOUGH_MISSED = 1e-7
 # no limit is missed by more; an end keeps the bound finite
-MOST = 1e9
+LARGEST_MISS = 1e9
 
 
 def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
@@ -41,7 +41,7 @@ def value_that_would_do(programs: Sequence[Callable[[], Program | None]], name: 
         if p is None:
             continue
         value, u = would_do(p, name)
-        if u is None or not (p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_END))).any():
+        if u is None or not (p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_PROGRAM_END))).any():
             return value
     return None
 
@@ -67,8 +67,8 @@ def _feasible(p: Program, kept: frozenset[str]) -> int:
     nothing = np.zeros(len(p.columns) + 1)
     found = milp.least(p, n, nothing, _unit(len(nothing)))
     if found.u is not None:
-        return MET
-    return CONFLICT if found.end is End.INFEASIBLE else UNKNOWN
+        return CAN_HOLD
+    return CANNOT_HOLD if found.end is End.INFEASIBLE else NOT_KNOWN
 
 
 def _unit(size: int) -> Array:
@@ -118,7 +118,7 @@ def least_violation(p: Program, *, whole: bool = True) -> float:
 
     # where even divisible numbers do not help, that is proved at once
     divided = least(n.relaxed())
-    return divided if divided > ENOUGH or not whole or not n.integer.any() else least(n)
+    return divided if divided > ENOUGH_MISSED or not whole or not n.integer.any() else least(n)
 
 
 def _violation(n: Numbers, give: Array) -> float:
@@ -126,10 +126,10 @@ def _violation(n: Numbers, give: Array) -> float:
         np.column_stack([n.rows[:, :-1], give, n.rows[:, -1]]),
         n.equal,
         np.append(n.low, 0.0),
-        np.append(n.high, MOST),
+        np.append(n.high, LARGEST_MISS),
         np.append(n.integer, False),
     )
     cost = np.zeros(wide.rows.shape[1])
     cost[-2] = 1.0
     found = highs.minimise(wide, cost)
-    return MOST if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0
+    return LARGEST_MISS if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0

@@ -21,11 +21,11 @@ from solvers.others.solver_errors import SolverError
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 
-WHOLE = 1e-4
+SOLVER_WHOLE = 1e-4
 """How far from a whole number, or relative from a listed value, a solver may leave one."""
 BEYOND = 2e-6
 """A design better than a proved bound by more than tolerances make (``dse.sweeping.audits.AGREES``) disproves it."""
-EXACT = 1e-12
+LIMIT_MISSED = 1e-12
 """Of a limit: what is missed by less holds, but for rounding."""
 
 
@@ -139,11 +139,11 @@ def design(model: Any, question: Question) -> dict[str, float]:
                 f"the model has no value of {d.name}: was it solved, and were its values loaded?"
             )
         x = float(value) * named.unit
-        if d.integer and abs(x - round(x)) <= WHOLE:
+        if d.integer and abs(x - round(x)) <= SOLVER_WHOLE:
             x = float(round(x))
         if d.values is not None:
             near = min(d.values, key=lambda v, x=x: abs(v - x))  # type: ignore[misc]
-            x = near if abs(near - x) <= WHOLE * max(abs(near), 1e-300) + 0.0 else x
+            x = near if abs(near - x) <= SOLVER_WHOLE * max(abs(near), 1e-300) + 0.0 else x
         found[d.name] = x
     return found
 
@@ -170,7 +170,7 @@ def _inside(question: Question, x: Mapping[str, float]) -> dict[str, float] | No
     worst, _ = boxes.measured(question, point)
     if not near.all() or not worst[0] <= 1 + BEYOND:
         return None
-    if worst[0] > 1 + boxes.FEASIBLE:
+    if worst[0] > 1 + boxes.COUNTS_AS_HELD:
         better = descent.descend(question, where, point[0])
         if better is None:
             return None
@@ -220,7 +220,7 @@ def beside(
     beyond = bound is not None and (bound - solution.objective) * worse > BEYOND * max(abs(bound), 1e-12)
     closed = gap is not None and gap <= question.gap
     status = Status.OPTIMAL if closed and not changed else Status.FEASIBLE
-    missed = {n: -s.slack for n, s in solution.limits.items() if s.slack < -EXACT}
+    missed = {n: -s.slack for n, s in solution.limits.items() if s.slack < -LIMIT_MISSED}
     if beyond and missed:
         # where an objective changes without end with a limit, a hair of the limit is much of the objective
         hair = ", ".join(f"{name} by {share:.1e}" for name, share in missed.items())

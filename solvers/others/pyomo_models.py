@@ -24,8 +24,8 @@ from solvers.answer import answer
 from solvers.others import pyomo_answers, pyomo_solvers
 from solvers.others.solver_errors import SolverError
 
-MOST = 200
-NEAR = 1e-9
+MOST_MODELS = 200
+AXIS_VALUE = 1e-9
 Key = Any
 
 
@@ -96,7 +96,7 @@ def _over(
     shut = [i for i in range(len(grid.axes)) if i not in found.open]
     ranges = [range(len(a.values)) if i in shut else (0,) for i, a in enumerate(grid.axes)]
     made = Models()
-    if math.prod(map(len, ranges)) > MOST:
+    if math.prod(map(len, ranges)) > MOST_MODELS:
         why = "; ".join(f"{name}: {text}" for name, text in found.shut.items())
         raise NoModel(f"it would be {math.prod(map(len, ranges))} models ({why}); ask for fewer values")
     if tight and math.prod(map(len, ranges)) > 1:
@@ -105,8 +105,10 @@ def _over(
     for place in itertools.product(*ranges):
         question = _plain(grid.question(place))
         every = [wanted] if wanted is not None else [c for c, _ in combinations(question)]
-        if len(made) + len(every) > MOST:
-            raise NoModel(f"it would be more than {MOST} models: name a choice, or fewer values of axes")
+        if len(made) + len(every) > MOST_MODELS:
+            raise NoModel(
+                f"it would be more than {MOST_MODELS} models: name a choice, or fewer values of axes"
+            )
         several = [_one(grid, found, place, c, form, disjunctions=gdp, tight=tight) for c in every]
         here = tuple(grid.axes[i].values[place[i]] for i in shut)
         at = {grid.axes[i].name: place[i] for i in shut}
@@ -258,7 +260,7 @@ def _place(model: Any, asked: Scenario, origin: Origin) -> tuple[int, ...]:
             continue
         now = float(pyo.value(model.axes[axis.name]))
         near = min(range(len(axis.values)), key=lambda k: abs(float(axis.values[k]) - now))
-        if abs(float(axis.values[near]) - now) > NEAR * abs(now):
+        if abs(float(axis.values[near]) - now) > AXIS_VALUE * abs(now):
             wrong = f"the model stands at {axis.name} = {now:g}, which is no point of the axis"
             _refuse(asked, f"sweep.{axis.name}", wrong, f"the nearest one is {axis.values[near]!r}")
         found.append(near)

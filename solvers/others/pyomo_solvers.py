@@ -11,7 +11,7 @@ from solvers.others import ipopt_wheel
 from solvers.others.solver_errors import SolverError
 
 TOLERANCE = 1e-9
-GAP = 3e-7
+LOG_GAP = 3e-7
 """Of a goal that is a logarithm; of others TOLERANCE, relative."""
 OURS = {"scip": "scip_direct", "highs": "highs"}
 OPTIONS = {
@@ -36,7 +36,7 @@ INSTALL = {
 }
 CONTINUOUS = frozenset({"ipopt", "cyipopt", "conopt"})
 LINEAR = frozenset({"highs", "appsi_highs", "cbc", "glpk"})
-SHOWN = 3
+SOLVERS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,8 @@ def _whole(model: Any) -> list[str]:
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - SOLVERS_SHOWN} more" if len(names) > SOLVERS_SHOWN else ""
+    return ", ".join(names[:SOLVERS_SHOWN]) + more
 
 
 def _by_new_interface(model: Any, name: str, seconds: float) -> Claim:
@@ -172,7 +172,7 @@ def _by_new_interface(model: Any, name: str, seconds: float) -> Claim:
         time_limit=seconds,
         threads=1,
         rel_gap=1e-8 if logarithm else TOLERANCE,
-        abs_gap=GAP if logarithm else 0.0,
+        abs_gap=LOG_GAP if logarithm else 0.0,
         load_solutions=False,
         raise_exception_on_nonoptimal_result=False,
         solver_options=OPTIONS[name],

@@ -225,8 +225,8 @@ def _undecided(worlds: Worlds, measure: Measured, asked: Sequence[Counted], why:
     decided = ", ".join(d.name for d in worlds.nominal.decide)
     return (
         f"{' and '.join(what)}, decided now over {decided}, is not treated here ({why}); possible are whole numbers or "
-        f"listed values for what is decided ({designs.CHUNK} combinations at most), limits that hold in every sample, "
-        "and a mean, CVaR or worst case as the measure"
+        f"listed values for what is decided ({designs.TRIED_TOGETHER} combinations at most), limits that hold in every "
+        "sample, and a mean, CVaR or worst case as the measure"
     )
 
 

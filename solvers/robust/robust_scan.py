@@ -32,7 +32,7 @@ def listed(worlds: Worlds, kept: frozenset[str] | None = None) -> designs.Grid |
     What breaks a limit in one world is no design, so intervals may exclude what they exclude in the first.
     """
     every = designs.everything(worlds.nominal)
-    if every is None or every.size > designs.CHUNK:
+    if every is None or every.size > designs.TRIED_TOGETHER:
         first = worlds.at(0)
         if kept is not None:
             own = frozenset(x.name for x in first.model.limits) - kept
@@ -45,7 +45,9 @@ def listed(worlds: Worlds, kept: frozenset[str] | None = None) -> designs.Grid |
 def few(worlds: Worlds) -> bool:
     """Tell whether trying every design in every world is the shortest way."""
     every = designs.everything(worlds.nominal)
-    return every is not None and every.size <= designs.CHUNK and every.size * worlds.size <= MOST // 10
+    return (
+        every is not None and every.size <= designs.TRIED_TOGETHER and every.size * worlds.size <= MOST // 10
+    )
 
 
 def minimise(worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None = None) -> Found:

@@ -15,15 +15,15 @@ import optuna
 from formulations import evaluation, handover
 from scenarios.question import Decision, Question, combinations, fixed
 from solvers import boxes
-from solvers.boxes import FEASIBLE, LIFT, Array
+from solvers.boxes import COUNTS_AS_HELD, DENSER_NEAR_ZERO, Array
 
 MOST_COMBINATIONS = 200
 MOST_TIGHTENED = 8
 """With more decided numbers intervals take longer over the box than a search does."""
 LONGEST_COUNT = 1000
 """A whole number that may be 0 and is at most this is spread evenly, a larger one by ratio."""
-FAR = 1e300
-UNKNOWN = 1e3
+WORST_GOAL = 1e300
+UNKNOWN_VIOLATION = 1e3
 """Violation where a limit is not a number; the largest of any other limit is log(FAR), about 690."""
 
 Distribution = Any
@@ -100,23 +100,26 @@ def worth(design: Design) -> Worth:
     """Evaluate a design in plain floats; a model that fails makes it worthless."""
     question = design.question
     x = {n: np.float64(v) for n, v in design.x.items()}
-    worst = tuple(-FAR if g.maximize else FAR for g in question.objectives)
+    worst = tuple(-WORST_GOAL if g.maximize else WORST_GOAL for g in question.objectives)
     try:
         with np.errstate(all="ignore"):
             at = evaluation.metrics(question, x)
             rows = [float(r) for r in evaluation.ratios(question, x, at).values()]
             goals = [float(evaluation.objective(question, x, at, i)) for i in range(len(worst))]
     except Exception as problem:  # a stranger's code may raise anything
-        return Worth(2 * UNKNOWN, worst, f"{type(problem).__name__}: {problem}")
-    missed = sum(_missed(r) for r in rows) + UNKNOWN * sum(math.isnan(g) for g in goals)
-    told = (w if math.isnan(g) else min(max(g, -FAR), FAR) for g, w in zip(goals, worst, strict=True))
+        return Worth(2 * UNKNOWN_VIOLATION, worst, f"{type(problem).__name__}: {problem}")
+    missed = sum(_missed(r) for r in rows) + UNKNOWN_VIOLATION * sum(math.isnan(g) for g in goals)
+    told = (
+        w if math.isnan(g) else min(max(g, -WORST_GOAL), WORST_GOAL)
+        for g, w in zip(goals, worst, strict=True)
+    )
     return Worth(missed, tuple(told))
 
 
 def _missed(ratio: float) -> float:
     if math.isnan(ratio):
-        return UNKNOWN
-    return math.log(min(ratio, FAR)) if ratio > 1 + FEASIBLE else 0.0
+        return UNKNOWN_VIOLATION
+    return math.log(min(ratio, WORST_GOAL)) if ratio > 1 + COUNTS_AS_HELD else 0.0
 
 
 def _kept(question: Question, names: Sequence[str], box: tuple[Array, Array]) -> tuple[Array, Array] | None:
@@ -208,4 +211,4 @@ def _less_one(number: int) -> float:
 
 def _spread(high: float, share: float) -> float:
     """Spread a quantity that may be 0 more densely near it, over its whole box (so that studies can be continued)."""
-    return high * math.expm1(LIFT * share) / math.expm1(LIFT)
+    return high * math.expm1(DENSER_NEAR_ZERO * share) / math.expm1(DENSER_NEAR_ZERO)

@@ -28,7 +28,7 @@ from solvers.batched import by_choice, would_do
 from solvers.batched.counting import tables
 from solvers.batched.geometric_programs import geometric
 from solvers.explaining import why
-from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN
+from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
 
 Sets = set[frozenset[str]]
 OWN = ("one_copy", "replication")
@@ -43,7 +43,7 @@ def family(r: np.random.Generator, names: list[str]) -> Sets:
 def of(names: tuple[str, ...], clashes: Sets, **more: Any) -> why.Why:
     def met(points: Any, kept: Any) -> Any:
         sets = [frozenset(itertools.compress(names, row)) for row in kept]
-        return np.array([CONFLICT if any(c <= s for c in clashes) else MET for s in sets])
+        return np.array([CANNOT_HOLD if any(c <= s for c in clashes) else CAN_HOLD for s in sets])
 
     def values(points: Any, wanted: Any) -> Any:
         return {n: np.full(len(points), np.inf) for n in wanted}
@@ -95,7 +95,7 @@ def test_whole_numbers_play_no_part_where_divisible_ones_do_not_help():
 
 def test_what_is_not_known_under_one_choice_is_open_unless_another_has_a_design():
     open_one = dataclasses.replace(
-        of(("a", "b"), set()), met=lambda points, kept: np.full(len(kept), UNKNOWN)
+        of(("a", "b"), set()), met=lambda points, kept: np.full(len(kept), NOT_KNOWN)
     )
     clash = of(("a", "b"), {frozenset("a")})
     found = why.explained(why.over_choices([clash, open_one]))

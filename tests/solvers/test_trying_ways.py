@@ -64,7 +64,7 @@ def test_who_only_asks_is_told_what_was_not_tried(monkeypatch: pytest.MonkeyPatc
 def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch: pytest.MonkeyPatch):
     grid = scenarios.grid(blocks(2))
     monkeypatch.setattr(effort, "_most", type("Most", (), {"get": staticmethod(lambda: 1e-9)}))
-    monkeypatch.setattr(effort, "ENOUGH", 1e-9)
+    monkeypatch.setattr(effort, "TRIAL_SECONDS", 1e-9)
     monkeypatch.setattr(sums.Sums, "work", property(lambda self: 1e-3))
     assert batched.chosen(grid).untried
     monkeypatch.setattr(sums.Sums, "work", property(lambda self: 1e3))

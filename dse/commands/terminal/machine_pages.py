@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 # digits of a number in a comparison
-_DIGITS = 4
+_COMPARED_DIGITS = 4
 
 
 def page(machine: Machine) -> RenderableType:
@@ -104,4 +104,4 @@ def compared(columns: Sequence[str], names: Sequence[str] = ()) -> RenderableTyp
 def _shown(value: float | str | None, unit: str) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else show(value, unit, _DIGITS)
+    return value if isinstance(value, str) else show(value, unit, _COMPARED_DIGITS)

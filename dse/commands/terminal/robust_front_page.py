@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, complain
-from dse.commands.terminal.front_page import DIGITS, Column
-from dse.commands.terminal.printing import WIDTH, say, show, table
+from dse.commands.terminal.front_page import FRONT_DIGITS, Column
+from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from results.telling import words
 from results.telling.fresh import percent
 from results.uncertainty import kept
@@ -35,7 +35,7 @@ def show_worlds(found: Front) -> None:
     if unproved:
         say(
             textwrap.fill(
-                f"Of {unproved} points nothing proves that no design is better: see their gaps", WIDTH
+                f"Of {unproved} points nothing proves that no design is better: see their gaps", PAGE_WIDTH
             )
         )
     fresh = next((s.fresh for s in found.points if s.fresh is not None), None)
@@ -74,7 +74,7 @@ def show_measures(question: Question) -> None:
         return
     measures = (f"{n}: {uncertain_words.named(m)}" for n, m in question.measures.items())
     worlds = uncertain_words.sampling(question.uncertain.sampling)
-    say(textwrap.fill(f"{'; '.join(measures)}; over {worlds}", WIDTH))
+    say(textwrap.fill(f"{'; '.join(measures)}; over {worlds}", PAGE_WIDTH))
 
 
 def _column(found: Front, name: str) -> list[Column]:
@@ -99,7 +99,7 @@ def _ends(point: Solution, name: str, estimate: Estimate | None, *, worst: bool)
 
 
 def _written(point: Solution, name: str, value: float, *, worst: bool) -> str:
-    return percent(value) if worst else words.value(value, point.units.get(name, ""), DIGITS)
+    return percent(value) if worst else words.value(value, point.units.get(name, ""), FRONT_DIGITS)
 
 
 def _kept(found: Front, k: int) -> list[Column]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST_RUNS = 8
-WORST = 8
+WORST_RUNS = 8
 # a fit that misses held-out runs by more on average is not written unless that is asked for
 DOUBTFUL = 0.5
 LEAST_NUMBER, GREATEST_NUMBER = 1e-30, 1e30
@@ -83,7 +83,7 @@ class Behaviour:
     def worst(self) -> list[int]:
         """Return the runs (counted from 0) that the fit to all misses most, the worst first."""
         far = np.abs(np.log(self.modelled / self.measured))
-        return [int(i) for i in np.argsort(-far, kind="stable")[:WORST]]
+        return [int(i) for i in np.argsort(-far, kind="stable")[:WORST_RUNS]]
 
     def where(self, run: int) -> str:
         """Say which run is meant, by its line where there is a file."""
@@ -254,7 +254,7 @@ class _Fit:
     def _held(self, terms: int) -> HeldOut:
         def fit(rows: NDArray[np.bool_]) -> Any:
             places = np.flatnonzero(rows)
-            places = places[ways.some(len(places), ways.MOST_RUNS, 2)]
+            places = places[ways.some(len(places), ways.MOST_RUNS_COMPARED, 2)]
             form = ways.solve(self.way, self.x[places], self.y[places], self.middle, terms, ways.FOLD_STARTS)
             self._tick()
             return lambda out: log_value(form, self.x[out])

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from dse.fitting.errors import FittingError
 from dse.models.described.fitted import MAX, POSYNOMIAL, SOFTMAX
 
-LONGEST = 2000
-MOST_TERMS = 100
-DEEPEST = 20
+LONGEST_FORM = 2000
+MOST_FORM_TERMS = 100
+DEEPEST_BRACKETS = 20
 _TOKEN = re.compile(
     r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)|([A-Za-z][A-Za-z0-9_]*)|(\*\*|[-+*/^(),]))"
 )
@@ -99,8 +99,8 @@ class _Parser:
     """Recursive descent over sums, products, powers and one maximum."""
 
     def __init__(self, text: str, columns: Sequence[str]) -> None:
-        if len(text) > LONGEST:
-            raise _Wrong(f"it is longer than {LONGEST} characters")
+        if len(text) > LONGEST_FORM:
+            raise _Wrong(f"it is longer than {LONGEST_FORM} characters")
         self.columns = frozenset(columns)
         self.tokens: list[str] = []
         self.place = 0
@@ -137,15 +137,15 @@ class _Parser:
 
     def _sum(self) -> list[Monomial]:
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise _Wrong(f"it nests more than {DEEPEST} brackets")
+        if self.depth > DEEPEST_BRACKETS:
+            raise _Wrong(f"it nests more than {DEEPEST_BRACKETS} brackets")
         found = self._product()
         while self._next() in ("+", "-"):
             if self._take() == "-":
                 raise _Wrong("there can be no minus: every coefficient is 0 or more")
             found = found + self._product()
-        if len(found) > MOST_TERMS:
-            raise _Wrong(f"it has more than {MOST_TERMS} terms")
+        if len(found) > MOST_FORM_TERMS:
+            raise _Wrong(f"it has more than {MOST_FORM_TERMS} terms")
         self.depth -= 1
         return found
 
@@ -231,8 +231,8 @@ class _Parser:
 
 
 def _product(a: list[Monomial], b: list[Monomial]) -> list[Monomial]:
-    if len(a) * len(b) > MOST_TERMS:
-        raise _Wrong(f"multiplied out it has more than {MOST_TERMS} terms")
+    if len(a) * len(b) > MOST_FORM_TERMS:
+        raise _Wrong(f"multiplied out it has more than {MOST_FORM_TERMS} terms")
     return [_both(x, y) for x in a for y in b]
 
 

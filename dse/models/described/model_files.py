@@ -37,9 +37,9 @@ from dse.system import files
 FORMAT = 1
 KIND = "fitted model"
 SUFFIX = ".toml"
-MOST_TERMS, MOST_COLUMNS, MOST_FACETS = 200, 20, 200
+MOST_FILE_TERMS, MOST_FILE_COLUMNS, MOST_FACETS = 200, 20, 200
 STEEPEST = 30.0
-SHARPEST = 50.0
+SHARPEST_FILED = 50.0
 # what a question or a dataset calls something else
 TAKEN = frozenset({"flop", "word", "message", "instruction", "machine", "stretch", "halvings", RANGE})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -228,8 +228,8 @@ class _Reader:
         if not isinstance(value, dict) or not value or not all(isinstance(v, dict) for v in value.values()):
             self.problems.append("columns are tables, one for each: [columns.m] with unit, least, greatest")
             return []
-        if len(value) > MOST_COLUMNS:
-            self.problems.append(f"there are {len(value)} columns, {MOST_COLUMNS} at most are read")
+        if len(value) > MOST_FILE_COLUMNS:
+            self.problems.append(f"there are {len(value)} columns, {MOST_FILE_COLUMNS} at most are read")
             return []
         found = []
         for name, table in value.items():
@@ -250,16 +250,16 @@ class _Reader:
             if "sharpness" in data:
                 self.problems.append('sharpness is for form = "softmax" only: leave it out')
             return math.inf
-        return self._number("sharpness", data.get("sharpness"), 1.0, SHARPEST)
+        return self._number("sharpness", data.get("sharpness"), 1.0, SHARPEST_FILED)
 
     def _terms(self, where: str, value: Any, names: Sequence[str]) -> tuple[Term, ...]:
         found = []
-        for i, table in enumerate(self._list(where, value, MOST_TERMS)):
+        for i, table in enumerate(self._list(where, value, MOST_FILE_TERMS)):
             here = f"{where}[{i}]"
             self._keys(here, table, ("coefficient", "exponents", "group", "interval"))
             c = self._number(f"{here}.coefficient", table.get("coefficient"), 1e-300, 1e300)
             group = table.get("group", 0)
-            if isinstance(group, bool) or not isinstance(group, int) or not 0 <= group <= MOST_TERMS:
+            if isinstance(group, bool) or not isinstance(group, int) or not 0 <= group <= MOST_FILE_TERMS:
                 self.problems.append(
                     f"{here}.group is a whole number, 0 for a plain term, not {_shown(group)}"
                 )
@@ -313,7 +313,7 @@ class _Reader:
 
     def _derived(self, value: Any, names: Sequence[str], taken: Sequence[str]) -> tuple[Derived, ...]:
         found: list[Derived] = []
-        for i, table in enumerate(self._list("derived", value, MOST_COLUMNS)):
+        for i, table in enumerate(self._list("derived", value, MOST_FILE_COLUMNS)):
             here = f"derived[{i}]"
             self._keys(here, table, ("name", "unit", "meaning", "terms"))
             name = self._name(f"{here}.name", table.get("name"), [*taken, *(d.name for d in found)])

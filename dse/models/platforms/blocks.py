@@ -41,7 +41,7 @@ from dse.quantities import Quantity
 SOURCE = "Choi et al. 2014"
 PROPORTIONAL, FREE = "proportional", "free"
 # more blocks than any system has
-MANY = 1e6
+MOST_BLOCKS = 1e6
 
 _OF_ROOFLINE = {q.name: q for q in roofline.INPUTS}
 _FLOP, _MEMORY = roofline_levels.FLOP, roofline_levels.DATA["memory"]
@@ -73,7 +73,13 @@ INPUTS = (
     ),
 )
 COUNT = Quantity(
-    "count", "n", "", "blocks of this kind that are on", f"{SOURCE}, section I", floor=0.0, ceiling=MANY
+    "count",
+    "n",
+    "",
+    "blocks of this kind that are on",
+    f"{SOURCE}, section I",
+    floor=0.0,
+    ceiling=MOST_BLOCKS,
 )
 BUSY = Quantity(
     "busy",
@@ -82,7 +88,7 @@ BUSY = Quantity(
     "how many blocks of this kind at full speed would do what those that are on do, under free sharing",
     "speeds chosen freely up to those of (3)",
     floor=0.0,
-    ceiling=MANY,
+    ceiling=MOST_BLOCKS,
     optional=True,
 )
 OWN_THROTTLE = replace(

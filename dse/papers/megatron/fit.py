@@ -1,7 +1,7 @@
 """Kernels of an A100 from measured matrix products; ``python -m dse.papers.megatron.fit`` writes the machine.
 
-Nothing of it was fitted to training: to the products of at least ROWS rows of the sample (``gemm_a100_sxm_bf16.csv``),
-as training has, the time of a product of ``transformer_training`` is fitted,
+Nothing of it was fitted to training: to the products of at least LEAST_ROWS rows of the sample
+(``gemm_a100_sxm_bf16.csv``), as training has, the time of a product of ``transformer_training`` is fitted,
 
     λ + max(2 (m + n0)(n + n0)(k + n0) γt/η, 2 (mn + mk + nk) τm/ηm)
 
@@ -22,8 +22,8 @@ from dse.machines import writing
 from dse.papers.gemm.comparison import COLUMNS, sample
 from dse.papers.megatron.batches import NAME, SHEET
 
-ROWS = 1024
-SOFT = 0.1
+LEAST_ROWS = 1024
+SOFT_ERROR = 0.1
 CHECKED = {"checked_hidden_least": 6144, "checked_hidden_most": 12288, "checked_devices": 64}
 # bytes of an entry
 ENTRY = 2.0
@@ -35,7 +35,7 @@ BUS = 200e9
 def fit() -> tuple[dict[str, float], float, int]:
     """Return the constants, the mean error (percent) on the products that were used, and how many they are."""
     found = sample("a100")
-    used = found.columns["m"] >= ROWS
+    used = found.columns["m"] >= LEAST_ROWS
     m, n, k = (found.columns[c][used] for c in COLUMNS)
     seconds = found.latency[used]
     sheet = machines.get(SHEET).parameters
@@ -47,7 +47,7 @@ def fit() -> tuple[dict[str, float], float, int]:
         return np.asarray(launch + np.maximum(computing, moving))
 
     best = least_squares(
-        lambda x: np.log(times(x) / seconds), np.log(list(START.values())), loss="soft_l1", f_scale=SOFT
+        lambda x: np.log(times(x) / seconds), np.log(list(START.values())), loss="soft_l1", f_scale=SOFT_ERROR
     )
     error = 100.0 * float(np.abs(times(best.x) / seconds - 1.0).mean())
     constants = dict(zip(START, map(float, np.exp(best.x)), strict=True))
@@ -57,7 +57,7 @@ def fit() -> tuple[dict[str, float], float, int]:
 def file() -> str:
     """Return the machine file, TOML."""
     found, error, many = fit()
-    used = f"{many} products of at least {ROWS} rows of gemm_a100_sxm_bf16.csv"
+    used = f"{many} products of at least {LEAST_ROWS} rows of gemm_a100_sxm_bf16.csv"
     source = f"fitted on {used}, which they miss by {error:.0f} %"
     word = f"{2.0 / BUS:.4g} s/word"
     lines = [

@@ -26,10 +26,10 @@ from scenarios.question import Question
 from solvers.batched.counting import least
 from solvers.batched.counting.least import Found, NotLeast, Row
 
-SETS = 2000
-PASSES = 4
-HAIR = 1e-9
-NEAR = 1e-6
+MOST_SETS = 2000
+COUNT_PASSES = 4
+MET_ROUNDING = 1e-9
+NEAR_OBJECTIVE = 1e-6
 """Of the objective: a set that rounding may make that much better is looked at."""
 
 Mask = NDArray[np.bool_]
@@ -138,7 +138,7 @@ def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
     found: list[frozenset[Some]] = [frozenset()]
     for amount in c.amounts:
         found += [s | {amount} for s in found if all(_allows(f, s | {amount}) for f in about)]
-        if len(found) > SETS:
+        if len(found) > MOST_SETS:
             raise NotLeast("too many sets of things may be there")
     return found
 
@@ -146,7 +146,7 @@ def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
 def _allows(form: Affine, there: Collection[Atom]) -> bool:
     """Whether a limit on what is there does not forbid that these are (and perhaps others)."""
     least_of = sum(c for a, c in form.terms.items() if a in there or c < 0)
-    return least_of + form.constant <= HAIR
+    return least_of + form.constant <= MET_ROUNDING
 
 
 def best_of_set(
@@ -199,20 +199,24 @@ def _without(row: Row, fixed: Mapping[str, float]) -> Row:
 
 
 def _vacuous(row: Row) -> bool:
-    return not row.terms and not isinstance(row.constant, Many) and row.constant <= HAIR
+    return not row.terms and not isinstance(row.constant, Many) and row.constant <= MET_ROUNDING
 
 
 def _lower(rows: list[Row], ends: Ends) -> None:
     """Lower the upper ends that rows without numbers of many points imply."""
     simple = [r for r in rows if not any(isinstance(v, Many) for v in (*r.terms.values(), r.constant))]
-    for _ in range(PASSES):
+    for _ in range(COUNT_PASSES):
         before = dict(ends)
         for row in simple:
             parts = {n: v * ends[n][v < 0] for n, v in row.terms.items()}
             lowest = sum(parts.values()) + row.constant
             for n, v in row.terms.items():
                 if v > 0:
-                    room = math.floor(ends[n][0] - lowest / v + HAIR) if math.isfinite(lowest) else math.inf
+                    room = (
+                        math.floor(ends[n][0] - lowest / v + MET_ROUNDING)
+                        if math.isfinite(lowest)
+                        else math.inf
+                    )
                     ends[n] = (ends[n][0], min(ends[n][1], float(room)))
         if before == ends:
             break
@@ -241,7 +245,7 @@ def best(c: Counts) -> Best:
     reached = np.where(there & np.stack([f.met for f in every]), wanted, np.inf)
     value = np.where(there, wanted, np.inf)
     low, bound = reached.min(axis=0), value.min(axis=0)
-    rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR * np.abs(low))
+    rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
     u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}

@@ -18,13 +18,13 @@ from solvers.batched import effort
 from solvers.batched.counting.criteria import Stage, Sums, TooMany, Work
 from solvers.batched.counting.incumbents import After, Incumbents
 
-MOST = 20_000
+MOST_PARTIAL = 20_000
 """Partial designs that are kept, at most."""
-HUGE = 1e300
+FOR_INFINITE = 1e300
 """In place of what is infinite."""
-FIRST = 64
+FIRST_COMPARED = 64
 """Partial designs that all others are compared with before anything is sorted."""
-BLOCK = 128
+DOMINATED_BLOCK = 128
 SORTED = 64
 """About so many comparisons does it cost to sort one."""
 
@@ -122,8 +122,8 @@ def _kept(s: Sums, at: _States, after: After) -> _States:
         at.f, s.enough - (after.high if s.largest is None else np.where(s.largest, 0.0, after.high))
     )
     at = _States(f, at.x).take(undominated(f, s.goal & s.ties, s.margin, after.work))
-    if len(at.x) > MOST:
-        raise TooMany(f"more than {MOST} designs are each the best in something")
+    if len(at.x) > MOST_PARTIAL:
+        raise TooMany(f"more than {MOST_PARTIAL} designs are each the best in something")
     return at
 
 
@@ -142,7 +142,7 @@ def undominated(f: Array, goal: Mask, margin: Array, work: Work | None = None) -
         # nothing so far touches a goal: all are tied in it, and ties may want any of them
         return rows
     f, goal, margin = f[:, some], goal[some], margin[some]
-    f = np.where(np.isinf(f), np.copysign(HUGE, f), f)
+    f = np.where(np.isinf(f), np.copysign(FOR_INFINITE, f), f)
     if not goal.any():
         rows = np.unique(f, axis=0, return_index=True)[1]
         rows = rows[_first(f[rows], np.ones(f.shape[1], dtype=bool), np.zeros(f.shape[1]))]
@@ -157,11 +157,11 @@ def undominated(f: Array, goal: Mask, margin: Array, work: Work | None = None) -
 def _first(f: Array, goal: Mask, margin: Array) -> Indices:
     """Rows that none of a few good ones betters."""
     kept = np.arange(len(f))
-    if len(f) < 8 * FIRST:
+    if len(f) < 8 * FIRST_COMPARED:
         return kept
     span = np.ptp(f, axis=0)
     scaled = (f - f.min(axis=0)) / np.where(span > 0.0, span, 1.0)
-    weights = np.random.default_rng(len(f)).dirichlet(np.ones(f.shape[1]), FIRST)
+    weights = np.random.default_rng(len(f)).dirichlet(np.ones(f.shape[1]), FIRST_COMPARED)
     for row in np.unique((scaled @ weights.T).argmin(axis=0)):
         smaller = (f[row] <= f[kept]).all(axis=1)
         less = (goal & (f[row] <= f[kept] - margin) & (f[row] < f[kept])).any(axis=1)
@@ -192,10 +192,10 @@ def _bettered(f: Array, margin: float, work: Work, *, other: bool = False) -> Ma
         return found
     front = np.zeros((0, f.shape[1]))
     marked = np.zeros(len(f), dtype=bool)
-    for start in range(0, len(f), BLOCK):
-        own = slice(start, start + BLOCK)
+    for start in range(0, len(f), DOMINATED_BLOCK):
+        own = slice(start, start + DOMINATED_BLOCK)
         rivals = np.concatenate([front, f[own]])
-        work.spend(len(rivals) * BLOCK)
+        work.spend(len(rivals) * DOMINATED_BLOCK)
         mine, aim = f[own], last[own]
         smaller = np.ones((len(rivals), len(mine)), dtype=bool)
         for c in range(f.shape[1] - 1):

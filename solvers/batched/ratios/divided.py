@@ -19,7 +19,7 @@ from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.batched import blocks
 from solvers.batched.geometric_programs.geometric import threads
-from solvers.batched.offers import FEWEST, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
+from solvers.batched.offers import FEWEST_POINTS, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.batched.ratios.divided_answers import answered
 from solvers.batched.told import Told
 from solvers.explaining.optimal_face import Solver
@@ -35,7 +35,7 @@ def way(grid: Grid) -> Offer:
     """Return this way if every point's question divides by sums of few variables, and most have plain answers."""
     if not _structured(grid):
         return OTHER_KIND
-    if grid.size < FEWEST:
+    if grid.size < FEWEST_POINTS:
         return too_few(KIND)
     found = Divided(
         batch.apart(grid, divided.divided), pays(Divided(over_grid.spread(grid), compiled=False), grid)

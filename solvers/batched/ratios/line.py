@@ -23,7 +23,7 @@ from scenarios.question import HALVINGS, Question
 from scenarios.sweep.grids import Grid
 from solvers import boxes, work
 from solvers.batched import blocks
-from solvers.batched.offers import FEWEST, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, too_few
+from solvers.batched.offers import FEWEST_POINTS, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, too_few
 from solvers.batched.ratios.line_answers import answered
 from solvers.batched.told import Told
 
@@ -38,7 +38,7 @@ def way(grid: Grid) -> Offer:
     """Return this way if one number is decided at every point, in an arithmetic that shows no structure."""
     if not all(_alone(question) for question in blocks.kinds(grid)):
         return OTHER_KIND
-    if grid.size < FEWEST:
+    if grid.size < FEWEST_POINTS:
         return too_few(KIND)
     found = Line(batch.apart(grid, _made))
     if found.spread.runs * OF_A_STRUCTURE > grid.size:

@@ -17,9 +17,9 @@ from formulations.grids.divided import Indices, at
 from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import FEASIBLE, Array, Space
+from solvers.boxes import COUNTS_AS_HELD, Array, Space
 from solvers.geometric import gp
-from solvers.interval import HELD, SMALLEST
+from solvers.interval import HELD_WITHIN, SMALLEST
 
 Bools = NDArray[np.bool_]
 
@@ -107,7 +107,7 @@ def _bounded(s: _State, now: _Boxes) -> _Boxes:
     np.add.at(s.work, now.point, 1)
     e = boxes.enclose(at(s.question, now.point), now.low[:, None], now.high[:, None])
     k, best = len(e.keys), s.value[now.point]
-    margin = np.where(np.isfinite(best) & (not s.discrete), HELD, FEASIBLE)
+    margin = np.where(np.isfinite(best) & (not s.discrete), HELD_WITHIN, COUNTS_AS_HELD)
     possible = ~np.any(e.low[:k] > 1.0 + margin, axis=0)
     cuts = np.tile(1.0 + margin, (len(e.low), 1))
     # what is tied stays, and so does what a sign tells nothing about
@@ -126,7 +126,7 @@ def _bounded(s: _State, now: _Boxes) -> _Boxes:
 def _try(s: _State, point: Indices, x: Array) -> Array:
     """Evaluate designs in plain floats, keep the best of each point, and return what they reach (infinite: none)."""
     worst, goal = boxes.measured(at(s.question, point), x[:, None])
-    goal = np.where(np.isnan(goal) | (worst > 1.0 + (FEASIBLE if s.discrete else HOLDS)), np.inf, goal)
+    goal = np.where(np.isnan(goal) | (worst > 1.0 + (COUNTS_AS_HELD if s.discrete else HOLDS)), np.inf, goal)
     least = s.value.copy()
     np.minimum.at(least, point, goal)
     gain = np.flatnonzero((goal < s.value[point]) & (goal == least[point]))
@@ -156,7 +156,9 @@ def _halves(s: _State, now: _Boxes) -> _Boxes:
     if s.discrete:
         middle = s.where.down(0, boxes.centres(now.low[:, None], now.high[:, None])[:, 0])
         middle = np.maximum(middle, now.low)
-        above = middle + 1.0 if s.where.integer[0] else s.where.up(0, middle * (1 + 4 * boxes.WHOLE))
+        above = (
+            middle + 1.0 if s.where.integer[0] else s.where.up(0, middle * (1 + 4 * boxes.LISTED_ROUNDING))
+        )
         left = _Boxes(now.point, now.low, middle, now.key)
         return _joined([left, _Boxes(now.point, above, now.high, now.key)])
     wide = np.log(now.high / now.low) > WIDE
@@ -205,7 +207,7 @@ def _polish(s: _State, low: Array, high: Array) -> None:
 
     def goal(x: Array) -> Array:
         worst, value = boxes.measured(asked, x[:, None])
-        return np.where(np.isnan(value) | (worst > 1.0 + HELD), np.inf, value)
+        return np.where(np.isnan(value) | (worst > 1.0 + HELD_WITHIN), np.inf, value)
 
     a, b = np.maximum(x * (1 - NEARBY), low[some]), np.minimum(x * (1 + NEARBY), high[some])
     c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
