@@ -8,12 +8,12 @@ from functools import cache
 from dse import machines
 from dse.papers.asking import metrics
 from dse.papers.exabounds2012.rows import PAPER, answers
-from dse.papers.sources import table
+from dse.papers.sources import premises, table
 
 CALENDAR_YEAR = 8760 * 3600.0
 # Table 1's price of energy
 PRICE = answers.printed("kpwr") / 3.6e6
-PEAK, IDLE = 0.8, 0.2
+PEAK, IDLE = premises(PAPER)["peak_share"], premises(PAPER)["idle_share"]
 SCALE = 1e18
 
 # a core of which only what a statement is about is stated
