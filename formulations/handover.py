@@ -110,7 +110,7 @@ def fall_back(where: str, problem: Exception, points: int = 1) -> None:
     """
     if strict():
         raise problem
-    reason = f"{where}: {_told(problem)}"
+    reason = f"{where}: {_exception_text(problem)}"
     tally = _now.get()
     if tally is None:
         _log.warning("left to be answered one by one after an exception in %s", reason)
@@ -124,7 +124,7 @@ def guarded(where: str, points: int = 1, expected: tuple[type[Exception], ...] =
     try:
         yield
     except expected as problem:
-        hand_over(f"{where}: {_told(problem)}", points)
+        hand_over(f"{where}: {_exception_text(problem)}", points)
     except Exception as problem:
         fall_back(where, problem, points)
 
@@ -149,5 +149,5 @@ def words(reasons: Mapping[str, int]) -> str:
     return "; ".join(f"{reason} ({points})" for reason, points in reasons.items())
 
 
-def _told(problem: Exception) -> str:
+def _exception_text(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem}"

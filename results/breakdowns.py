@@ -56,9 +56,9 @@ def every(source: xr.Dataset | Facts) -> tuple[Breakdown, ...]:
     """
     if isinstance(source, Facts):
         design = designs_inside.of_solution(source)
-        return _made([design], ()) if design is not None else ()
+        return _breakdowns_of([design], ()) if design is not None else ()
     shape = tuple(source.sizes[d] for d in flat.points(source))
-    return _made(designs_inside.of_dataset(source), shape)
+    return _breakdowns_of(designs_inside.of_dataset(source), shape)
 
 
 def breakdown(source: xr.Dataset | Facts, metric: str | None = None, by: str | None = None) -> Breakdown:
@@ -81,7 +81,7 @@ def breakdown(source: xr.Dataset | Facts, metric: str | None = None, by: str | N
     return next((b for goal in goals for b in found if b.metric == goal), found[0])
 
 
-def _made(groups: Iterable[Designs], shape: tuple[int, ...]) -> tuple[Breakdown, ...]:
+def _breakdowns_of(groups: Iterable[Designs], shape: tuple[int, ...]) -> tuple[Breakdown, ...]:
     totals: dict[Key, Array] = {}
     parts: dict[Key, dict[str, Array]] = {}
     units: dict[str, str] = {}

@@ -209,7 +209,7 @@ def _reader(plan: Layout, variable: Variable) -> Any:
     if role == "binding":
         return lambda s: [_binding(s, name) for name in plan.limits]
     if role == "would_do":
-        return lambda s: [_would_do(s, name) for name in plan.limits]
+        return lambda s: [_feasible_value(s, name) for name in plan.limits]
     if role == "family":
         shape = plan.beyond(variable)
         return lambda s: _elements(s, variable.elements, shape)
@@ -243,7 +243,7 @@ def _conflicts(solution: Solution, name: str) -> bool:
     return base_name(name) in first or name in first
 
 
-def _would_do(solution: Solution, name: str) -> float:
+def _feasible_value(solution: Solution, name: str) -> float:
     if not _conflicts(solution, name):
         return math.nan
     value = solution.conflict.get(base_name(name), solution.conflict.get(name))

@@ -63,22 +63,22 @@ def of_machine(machine: str | Mapping[str, Any], **given: Any) -> Roofline:
     """
     asked = {"model": MODEL, "machine": machine, "given": {"flops": 1.0, "intensity": 1.0, **given}}
     question = scenarios.grid(scenarios.load(asked)).question(())
-    (found,) = _made([Designs(question, np.zeros(0, int), {}, {})])
+    (found,) = _rooflines_of([Designs(question, np.zeros(0, int), {}, {})])
     return found
 
 
 def of_solution(solution: Facts) -> tuple[Roofline, ...]:
     """Return the roofline under which an answer stands; empty where its model knows no intensity."""
     design = designs_inside.of_solution(solution)
-    return _made([design]) if design is not None else ()
+    return _rooflines_of([design]) if design is not None else ()
 
 
 def of_dataset(dataset: xr.Dataset, most: int = MOST_ROOFS) -> tuple[Roofline, ...]:
     """Return the rooflines of the machines of a sweep or a front: at most so many of them, the first."""
-    return _made(designs_inside.of_dataset(dataset), most)
+    return _rooflines_of(designs_inside.of_dataset(dataset), most)
 
 
-def _made(groups: Iterable[Designs], most: int = MOST_ROOFS) -> tuple[Roofline, ...]:
+def _rooflines_of(groups: Iterable[Designs], most: int = MOST_ROOFS) -> tuple[Roofline, ...]:
     alike: list[Designs] = []
     for group in groups:
         if any("intensity" in names for names in group.question.model.one_of):

@@ -61,7 +61,7 @@ def feasible(question: Question, where: Space, low: Array, high: Array) -> Codes
         if not len(now.point):
             continue
         np.add.at(work, now.point, 1)
-        now, steep = _kept(asked, where, now)
+        now, steep = _pruned(asked, where, now)
         met[now.point[_holds(asked, where, now)]] = True
         going = ~met[now.point]
         now, steep = now.take(going), steep[going]
@@ -75,7 +75,7 @@ def feasible(question: Question, where: Space, low: Array, high: Array) -> Codes
     return np.select([met, failed], [CAN_HOLD, NOT_KNOWN], CANNOT_HOLD).astype(np.int8)
 
 
-def _kept(question: Question, where: Space, now: _Boxes) -> tuple[_Boxes, Array]:
+def _pruned(question: Question, where: Space, now: _Boxes) -> tuple[_Boxes, Array]:
     """Boxes without what certainly breaks a limit, and how much each variable (rows, variables) moves the limits."""
     e = boxes.enclose(at(question, now.point), now.low, now.high)
     possible = ~np.any(e.low > 1.0 + COUNTS_AS_HELD, axis=0)

@@ -180,10 +180,10 @@ def front(
         show_worlds(found)
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)
-    return _kept(dataset)
+    return _fresh_exit_code(dataset)
 
 
-def _kept(dataset: xr.Dataset) -> int:
+def _fresh_exit_code(dataset: xr.Dataset) -> int:
     """Return the exit code of fronts: that of no answer where fresh samples contradict a probability."""
     from dse.commands.terminal import robust_front_page
     from results.uncertainty import kept
@@ -236,7 +236,7 @@ def _fronts(
     refused = {CODES[f.refusal.status.value] for f in found.found.values() if f.refusal}
     if interrupted or EXIT_FAILED in refused:
         return INTERRUPTED if interrupted else EXIT_FAILED
-    return _kept(dataset) if any(f.points for f in found.found.values()) else NO_ANSWER
+    return _fresh_exit_code(dataset) if any(f.points for f in found.found.values()) else NO_ANSWER
 
 
 def _write_fronts(

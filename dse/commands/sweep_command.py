@@ -136,17 +136,17 @@ def sweep(
 
         folder_for(picture)
         plot.save(plot.sweep(dataset), Path(picture))
-    return _tell(dataset, output, summary, as_json)
+    return _print_sweep(dataset, output, summary, as_json)
 
 
 def _summary(store: str, as_json: bool) -> int:
     """Tell of a store as it is, finished or not."""
     from dse import api
 
-    return _tell(api.open(store), store, True, as_json)
+    return _print_sweep(api.open(store), store, True, as_json)
 
 
-def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
+def _print_sweep(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
     from dse.commands.terminal import robust_front_page
     from results.uncertainty import kept
 
@@ -217,11 +217,11 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
         **_left_over(dataset),
         "messages": sorted(messages)[:5],
         "outside": beyond,
-        **_checked(dataset),
+        **_times_checked(dataset),
     }
 
 
-def _checked(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
+def _times_checked(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
     """Say whether times were checked near the points, and where the machine's numbers come from; nothing of others."""
     from results.summaries import checked
 

@@ -116,7 +116,7 @@ def uncertainty(
     if statistics is not None:
         folder_for(statistics)
         formats.write(found.to_dataset(), Path(statistics))
-    _tell(found, [*filter(None, (output, statistics)), *pictures], as_json=as_json)
+    _print_worlds(found, [*filter(None, (output, statistics)), *pictures], as_json=as_json)
     return _code(found)
 
 
@@ -127,7 +127,7 @@ def _code(found: Worlds) -> int:
     return ANSWERED if found.none.count < found.none.of else NO_ANSWER
 
 
-def _tell(found: Worlds, written: list[str], *, as_json: bool) -> None:
+def _print_worlds(found: Worlds, written: list[str], *, as_json: bool) -> None:
     from results.uncertainty.worlds_text import sentences, tables
 
     if as_json:

@@ -356,7 +356,7 @@ def _range(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
     if (asked.start is None) != (asked.stop is None):
         raise _wrong(questions[0].file, "--from and --to go together", "give both, or an axis in the file")
     if asked.start is not None and asked.stop is not None:
-        start, stop = _plain(asked.start), _plain(asked.stop)
+        start, stop = _float_or_text(asked.start), _float_or_text(asked.stop)
         positive = not any(_negative(x) for x in (start, stop))
         spacing = "log" if positive else "linear"
         return {"start": start, "stop": stop, "num": asked.points or RANGE_POINTS, "spacing": spacing}
@@ -372,7 +372,7 @@ def _range(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
     raise _wrong(questions[0].file, f"nothing says from where to where {asked.path} goes", right)
 
 
-def _plain(value: float | str) -> float | str:
+def _float_or_text(value: float | str) -> float | str:
     return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
 
 

@@ -149,10 +149,12 @@ def _compare(at: Ready, stored: Mapping[str, Any], opinion: Opinion) -> tuple[st
         return "", 0.0
     if opinion.objective is None or math.isnan(stored.get("objective", math.nan)):
         return "agrees", 0.0
-    return _optima(at, status, stored, opinion)
+    return _compare_optima(at, status, stored, opinion)
 
 
-def _optima(at: Ready, status: Status, stored: Mapping[str, Any], opinion: Opinion) -> tuple[str, float]:
+def _compare_optima(
+    at: Ready, status: Status, stored: Mapping[str, Any], opinion: Opinion
+) -> tuple[str, float]:
     assert opinion.objective is not None, "it was looked at before"
     maximize = next(iter(at.grid.bases.values())).objectives[0].maximize
     ours = stored["objective"]
@@ -187,7 +189,7 @@ def _evaluated(at: Ready, status: Status, stored: Mapping[str, Any], opinion: Op
     return "agrees", largest
 
 
-def _plain(at: Ready, place: Place) -> Question:
+def _question_at(at: Ready, place: Place) -> Question:
     """Return the question at a place, its limits with numbers of their own."""
     return anchors.anchored(at.grid.question(place), lambda q: answer(q, neighbours=False)).question
 
@@ -196,7 +198,7 @@ def _opinions(at: Ready, study: Study, places: Sequence[Place]) -> Iterator[tupl
     """Answer each point again: here where nothing is decided, else in a process that can be ended."""
     if not _decided(at):
         for place in places:
-            yield place, ask(_plain(at, place), AUDIT_SECONDS)
+            yield place, ask(_question_at(at, place), AUDIT_SECONDS)
         return
     left, second = list(places), list[Place]()
     while left:
@@ -262,7 +264,7 @@ def main() -> None:
     study, places = pickle.loads(sys.stdin.buffer.read())
     at = prepared(study)
     for place in places:
-        question = _plain(at, tuple(place))
+        question = _question_at(at, tuple(place))
         opinion = ask(question, AUDIT_SECONDS)
         if opinion.status is Status.ERROR and at.path is not None:
             # of what SCIP cannot be asked, the answer to this point by itself

@@ -70,7 +70,7 @@ class Maxima:
         """The rows a_i <= t."""
         t = symbol(name).numerator
         return {
-            RowKey(f"{name} reaches its term {i}", SIDE): _held(a.numerator, a.denominator, t)
+            RowKey(f"{name} reaches its term {i}", SIDE): _epigraph_row(a.numerator, a.denominator, t)
             for i, a in enumerate(self.terms[name])
         }
 
@@ -234,7 +234,7 @@ def names_in(pair: Pair) -> set[str]:
     return {v for p in pair for key in p.terms for v, _ in key}
 
 
-def _held(top: Posynomial, bottom: Posynomial, t: Posynomial) -> Pair:
+def _epigraph_row(top: Posynomial, bottom: Posynomial, t: Posynomial) -> Pair:
     """Row top/bottom <= t, with what stands in the ratio split but t itself as it is."""
     top, bottom = split((top, bottom))
     return _as_pair(top, bottom * t)

@@ -317,12 +317,12 @@ def log_program(
     free = swept or Swept()
     at = evaluation.metrics(_opened(question, program, free), x)
     rows = [
-        LogRow(key.name, key.side, _moved(question, key, template.of(_plain(ratio)).terms, free), 1.0)
+        LogRow(key.name, key.side, _moved(question, key, template.of(_not_refused(ratio)).terms, free), 1.0)
         for key, ratio in evaluation.ratios(question, x, at).items()
     ]
     goal: dict[str, Any] = {}
     if question.objectives:
-        wanted = template.of(_plain(evaluation.objective(question, x, at)))
+        wanted = template.of(_not_refused(evaluation.objective(question, x, at)))
         row, plain = _goal(program, wanted, question.objectives[0].maximize)
         rows.append(row)
         goal = {"goal": GOAL, "sign": -1.0 if question.objectives[0].maximize else 1.0, "plain": plain}
@@ -357,7 +357,7 @@ def _moved(question: Question, key: RowKey, terms: tuple[Term, ...], free: Swept
     return tuple(t.times(factor) for t in terms)
 
 
-def _plain(x: Any) -> Any:
+def _not_refused(x: Any) -> Any:
     if isinstance(x, Refused):
         raise NotPosynomial(x.reason)
     return x

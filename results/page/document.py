@@ -62,7 +62,7 @@ def html(page: Page) -> str:
     from plotly.offline import get_plotlyjs
 
     own = files("results.page")
-    made = Environment(autoescape=True, finalize=_shown, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(autoescape=True, finalize=_without_controls, trim_blocks=True, lstrip_blocks=True)
     made.filters["base64"] = lambda text: base64.b64encode(text.encode()).decode()
     template = made.from_string(own.joinpath("page.html").read_text(encoding="utf-8"))
     shown = page.insides if page.table is None else page.table.insides
@@ -79,7 +79,7 @@ def html(page: Page) -> str:
     )
 
 
-def _shown(value: Any) -> Any:
+def _without_controls(value: Any) -> Any:
     """Return text without control characters; what is markup of ours stays."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 

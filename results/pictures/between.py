@@ -89,12 +89,12 @@ def _enclosed(panel: Axes, dataset: xr.Dataset, names: list[str], scales: list[S
         edgecolor=(colour, 0.7),
         linewidth=1.0,
         zorder=2,
-        label=_told(dataset),
+        label=_enclosure_label(dataset),
     )
     return True
 
 
-def _told(dataset: xr.Dataset) -> str:
+def _enclosure_label(dataset: xr.Dataset) -> str:
     width = dataset.attrs.get(WIDTH)
     if width is None or not np.isfinite(width):
         return INSIDE

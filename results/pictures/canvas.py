@@ -105,7 +105,7 @@ def sheet(
     else:
         figure.suptitle(title, fontsize=LARGE_POINTS, parse_math=False)
     for panel in grid.flat:
-        _plain(panel)
+        _style_panel(panel)
     for panel in grid.flat[count:]:
         panel.set_visible(False)
     return Sheet(figure, list(grid.flat[:count]))
@@ -116,11 +116,11 @@ def _given(ax: Given, count: int) -> Sheet:
     if len(panels) != count:
         raise ValueError(f"this picture has {count} panel{'s' * (count > 1)}, and ax is {len(panels)}")
     for panel in panels:
-        _plain(panel)
+        _style_panel(panel)
     return Sheet(panels[0].figure, panels, given=True)
 
 
-def _plain(panel: Axes) -> None:
+def _style_panel(panel: Axes) -> None:
     panel.tick_params(labelsize=SMALL_POINTS)
     panel.grid(visible=True, which="major", alpha=0.3)
 

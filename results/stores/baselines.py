@@ -35,7 +35,7 @@ def record(dataset: xr.Dataset, baseline: xr.Dataset, label: str, text: str) -> 
     found = {}
     for name in _shared(dataset, baseline):
         of = baseline[name]
-        found[name] = {"dims": [str(d) for d in of.dims], "values": _plain(of.values)}
+        found[name] = {"dims": [str(d) for d in of.dims], "values": _json_numbers(of.values)}
     if not found:
         raise StoreError(f"the sweep and its baseline {label} share no number in the same unit")
     count = sum(baseline[name].size for name in found)
@@ -91,7 +91,7 @@ def _shared(dataset: xr.Dataset, baseline: xr.Dataset) -> Iterator[str]:
             yield name
 
 
-def _plain(values: Any) -> Any:
+def _json_numbers(values: Any) -> Any:
     """Return numbers as JSON has them; what is no number is null."""
     numbers = np.where(np.isfinite(values), values, np.nan)
     return json.loads(json.dumps(numbers.tolist()).replace("NaN", "null"))

@@ -154,9 +154,14 @@ def may_fail(
     the same samples unless it is one more limit, with one more decided quantity for its level. None where not even
     0 may fail: see ``samples_needed``.
     """
-    if not _enough(count, 0, probability, decided, confidence, choices):
+    if not _may_fail_so_often(count, 0, probability, decided, confidence, choices):
         return None
-    return _first(0, count, lambda k: not _enough(count, k, probability, decided, confidence, choices)) - 1
+    return (
+        _first(
+            0, count, lambda k: not _may_fail_so_often(count, k, probability, decided, confidence, choices)
+        )
+        - 1
+    )
 
 
 def samples_needed(
@@ -173,9 +178,11 @@ def samples_needed(
     if confidence <= 0.0:
         return max(math.ceil((max(failing, 1)) / (1.0 - probability) - 1e-9), 1)
     high = 1
-    while not _enough(high, failing, probability, decided, confidence, choices):
+    while not _may_fail_so_often(high, failing, probability, decided, confidence, choices):
         high *= 2
-    return _first(high // 2, high, lambda n: _enough(n, failing, probability, decided, confidence, choices))
+    return _first(
+        high // 2, high, lambda n: _may_fail_so_often(n, failing, probability, decided, confidence, choices)
+    )
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
@@ -186,7 +193,7 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return high
 
 
-def _enough(
+def _may_fail_so_often(
     count: int, failing: int, probability: float, decided: int, confidence: float, choices: int
 ) -> bool:
     """Whether ``failing`` of ``count`` samples may fail; falls with ``failing`` and grows with ``count``."""

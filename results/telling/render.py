@@ -104,7 +104,7 @@ def _clash(solution: Facts) -> str:
 
 
 def _heading(solution: Facts) -> str:
-    more = len(_felt(solution)) - TOP
+    more = len(_parameters_that_matter(solution)) - TOP
     return "sensitivity to parameters" + (
         f" (the {TOP} that matter most; {more} more in --json)" if more > 0 else ""
     )
@@ -203,7 +203,10 @@ def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:
 
 
 def _parameters(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple((name, f"{e:+.3g} %/%{_side(solution, name, e)}") for name, e in _felt(solution)[:TOP])
+    return tuple(
+        (name, f"{e:+.3g} %/%{_side(solution, name, e)}")
+        for name, e in _parameters_that_matter(solution)[:TOP]
+    )
 
 
 def _side(solution: Facts, name: str, elasticity: float) -> str:
@@ -212,7 +215,7 @@ def _side(solution: Facts, name: str, elasticity: float) -> str:
     return f" (only for {'more' if (elasticity > 0) == solution.maximize else 'less'} of it)"
 
 
-def _felt(solution: Facts) -> list[tuple[str, float]]:
+def _parameters_that_matter(solution: Facts) -> list[tuple[str, float]]:
     """Return the parameters by how much they matter, without those that have no effect."""
     felt = [(n, e) for n, e in solution.parameters.items() if abs(e) >= words.NOTICEABLE]
     return sorted(felt, key=lambda item: -abs(item[1]))

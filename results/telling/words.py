@@ -141,7 +141,7 @@ def _unit_value(solution: Facts, name: str, amount: float) -> str:
 
 def conflict(solution: Facts) -> list[tuple[str, str]]:
     """Say of each conflicting limit for which value the problem is feasible, as (name, sentence)."""
-    return [(name, _would_do(solution, name, needed)) for name, needed in solution.conflict.items()]
+    return [(name, _feasible_if(solution, name, needed)) for name, needed in solution.conflict.items()]
 
 
 def by_themselves(solution: Facts) -> bool:
@@ -169,10 +169,10 @@ def _need(solution: Facts, name: str, amount: float) -> str:
         return f"{name} {_outward(amount, 4, up=True):.4g} times as large"
     sides = [x for x in (state, solution.limits.get(f"{name}.min")) if x is not None]
     moved = [x for x in sides if (amount > x.bound) == (x.side == "max")]
-    return f"{name} {SIGNS[moved[0].side]} {_enough(amount, moved[0])}" if len(moved) == 1 else ""
+    return f"{name} {SIGNS[moved[0].side]} {_generous_value(amount, moved[0])}" if len(moved) == 1 else ""
 
 
-def _would_do(solution: Facts, name: str, needed: float | None) -> str:
+def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
     state = _asked(solution, name)
     unit = state.unit if state is not None else solution.units.get(name, "")
     shown = state is not None and not own(solution, name)
@@ -187,7 +187,7 @@ def _would_do(solution: Facts, name: str, needed: float | None) -> str:
         return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
     if state is None:
         return _undivided(solution, name, value(needed, unit))
-    return f"{SIGNS[state.side]} {_enough(needed, state)}{asked}"
+    return f"{SIGNS[state.side]} {_generous_value(needed, state)}{asked}"
 
 
 def _undivided(solution: Facts, name: str, needed: str) -> str:
@@ -231,7 +231,7 @@ def bound(state: LimitState) -> str:
     return f"{SIGNS[state.side]} {value(state.bound, state.unit)}"
 
 
-def _enough(needed: float, state: LimitState) -> str:
+def _generous_value(needed: float, state: LimitState) -> str:
     """Write a value that would do so that it still does when typed in: rounded to the generous side."""
     shown_in = long_time(needed) if state.unit == "s" else 1.0
     for digits in range(4, 16):

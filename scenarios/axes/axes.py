@@ -62,9 +62,9 @@ def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
         return None
     section, _, rest = path.partition(".")
     if section == "objective" and rest:
-        return _made(chance_axes.level(reader, shape, key, rest))
+        return _target_of(chance_axes.level(reader, shape, key, rest))
     if section == "uncertain" and rest:
-        return _made(chance_axes.spread(reader, shape, key, rest))
+        return _target_of(chance_axes.spread(reader, shape, key, rest))
     if section in {"limits", "decide"} and rest:
         return _bound(reader, shape, key, section, rest)
     name = rest if section == "given" and rest else path
@@ -108,7 +108,7 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     if section == "limits" and side == "within" and name:
         return _share(reader, shape, key, name)
     if section == "limits" and side == "probability" and name:
-        return _made(chance_axes.promise(reader, shape, key, name))
+        return _target_of(chance_axes.promise(reader, shape, key, name))
     sides = ("min", "max") if section == "limits" else ("min", "max", "max_halvings")
     if side not in sides or not name:
         ways = " or ".join(f"{section}.{name or rest}.{s}" for s in sides[:2])
@@ -127,7 +127,7 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     return None
 
 
-def _made(found: tuple[str, str, str] | None) -> Target | None:
+def _target_of(found: tuple[str, str, str] | None) -> Target | None:
     return None if found is None else Target(*found)
 
 

@@ -169,11 +169,11 @@ def _tried(question: Question, suspects: list[Suspect]) -> _Tried:
         values = tuple(
             np.broadcast_to(np.asarray(compiled(s.tree, plain_lift)(at), float), shape) for s in suspects
         )
-        held = _held(question, at, shape)
+        held = _limits_hold(question, at, shape)
     return _Tried(at, values, held, not x)
 
 
-def _held(question: Question, at: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def _limits_hold(question: Question, at: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Tell at which designs the user's limits hold; those of the model itself may leave none of so few."""
     import numpy as np
 

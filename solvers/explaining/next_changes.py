@@ -80,7 +80,7 @@ def next_change(
         free is None
         or key.name == "halvings"
         or state.bound <= 0
-        or not _better(problem, free[1], solution.objective)
+        or not _is_better(problem, free[1], solution.objective)
     ):
         return None
     far = free[0].get(key.name, state.bound)
@@ -274,7 +274,9 @@ class _Trials:
         for v in self.problem.variables:
             if v.discrete:
                 value, listed = float(x[v.name]), v.decision.values
-                nearest = min(listed, key=partial(_apart, value)) if listed is not None else round(value)
+                nearest = (
+                    min(listed, key=partial(_log_distance, value)) if listed is not None else round(value)
+                )
                 held[v.name] = float(nearest)
         return held
 
@@ -304,11 +306,11 @@ def _around(at: Array, ahead: Array) -> Array:
     return np.unique(np.clip(np.concatenate([middle - steps, [middle], middle + steps, inside]), *at))
 
 
-def _apart(value: float, listed: float) -> float:
+def _log_distance(value: float, listed: float) -> float:
     return abs(math.log(listed / value))
 
 
-def _better(problem: Problem, objective: float, now: float | None) -> bool:
+def _is_better(problem: Problem, objective: float, now: float | None) -> bool:
     assert now is not None, "an answer with a goal has an objective"
     sign = -1 if problem.question.objectives[0].maximize else 1
     return sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)

@@ -189,7 +189,7 @@ def _slopes(
     shape = (count, *judged.shape)
     if case is not None and any(v.auxiliary for v in case.variables):
         try:
-            rows = _held(case, asked, y, judged.shape)
+            rows = _logs_at(case, asked, y, judged.shape)
         except NotPosynomial:
             if len(names) == 1:
                 return np.full((1, size, len(keys) + 1), np.nan)
@@ -205,7 +205,7 @@ def _slopes(
         return np.asarray((flat[0::2] - flat[1::2]) / DIFFERENCE_WIDTH)
 
 
-def _held(case: Problem, asked: Question, y: Array, shape: tuple[int, ...]) -> list[Array]:
+def _logs_at(case: Problem, asked: Question, y: Array, shape: tuple[int, ...]) -> list[Array]:
     """Logarithms of goal and rows of a case at other given numbers: the same maxima, held in the same way."""
     goal, rows = moved(case, asked)
     assert goal is not None, "only questions with an objective get here"

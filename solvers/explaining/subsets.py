@@ -84,12 +84,12 @@ def limit_names(question: Question) -> tuple[str, ...]:
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
     with np.errstate(all="ignore"):
         there = evaluation.metrics(question, somewhere)
-    own = [x.name for x in question.model.limits if not (x.always or _settled(question, x, there))]
+    own = [x.name for x in question.model.limits if not (x.always or _always_divides(question, x, there))]
     names |= dict.fromkeys(n for n in own if n in there and n not in question.waive)
     return tuple(names)
 
 
-def _settled(question: Question, limit: ModelLimit, there: Mapping[str, Any]) -> bool:
+def _always_divides(question: Question, limit: ModelLimit, there: Mapping[str, Any]) -> bool:
     """Whether given numbers alone divide each other as a limit asks: no design breaks it."""
     ratio = np.asarray(there.get(limit.name, np.nan), float)
     given = set(limit.divides) <= set(question.given) - {d.name for d in question.decide}

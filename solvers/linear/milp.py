@@ -107,9 +107,9 @@ def least(p: Program, n: Numbers, goal: Array, under: Array) -> Best:
 def ratio(n: Numbers, goal: Array, under: Array) -> Best:
     """Minimise (goal . u) / (under . u) over one set of rows, with the denominator positive."""
     if not under[:-1].any():
-        return _plain(n, goal / under[-1])
+        return _least_linear(n, goal / under[-1])
     if not goal[:-1].any():
-        found = _plain(n, under / -goal[-1])
+        found = _least_linear(n, under / -goal[-1])
         return replace(found, ratio=_over(found.ratio), bound=_over(found.bound))
     return _dinkelbach(n, goal, under)
 
@@ -119,7 +119,7 @@ def _over(negative: float) -> float:
     return -1.0 / negative if negative < -ABOVE_ZERO else math.inf
 
 
-def _plain(n: Numbers, cost: Array) -> Best:
+def _least_linear(n: Numbers, cost: Array) -> Best:
     found = highs.minimise(n, cost)
     return Best(found.end, found.u, found.value, found.bound, n, found.multipliers, cost, found.ray)
 

@@ -187,7 +187,9 @@ def _best(question: Question, found: list[_Tried], tried: list[_Tried], ours: So
     assert best.solution is not None, "only designs are compared"
     solution = beside(question, best.solution, ours, best.claim)
     several = tuple(
-        Alternative(t.choice, *(_told(t.solution) if t.solution else (Status.ERROR, None, {})))
+        Alternative(
+            t.choice, *(_status_and_objective(t.solution) if t.solution else (Status.ERROR, None, {}))
+        )
         for t in tried
         if choices.categorical(question)
     )
@@ -195,7 +197,7 @@ def _best(question: Question, found: list[_Tried], tried: list[_Tried], ours: So
     return dataclasses.replace(solution, variables=variables, alternatives=several)
 
 
-def _told(s: Solution) -> tuple[Status, float | None, Any]:
+def _status_and_objective(s: Solution) -> tuple[Status, float | None, Any]:
     return s.status, s.objective, s.conflict
 
 

@@ -103,7 +103,7 @@ def _over(
         # one that has no model is found before much time is spent on the others
         _over(asked, grid, found, form, wanted, gdp=False, tight=False)
     for place in itertools.product(*ranges):
-        question = _plain(grid.question(place))
+        question = _with_numbers(grid.question(place))
         every = [wanted] if wanted is not None else [c for c, _ in combinations(question)]
         if len(made) + len(every) > MOST_MODELS:
             raise NoModel(
@@ -138,7 +138,7 @@ def _why(grid: Grid, found: Axes, asked: Scenario) -> str:
     return f"{asked.file}: {'; '.join(parts)}"
 
 
-def _plain(question: Question) -> Question:
+def _with_numbers(question: Question) -> Question:
     """Return a question with numbers in place of limits that hang on an optimum."""
     at = anchors.anchored(question, lambda q: answer(q, neighbours=False))
     if at.refusal is not None:
@@ -156,12 +156,12 @@ def _one(
     disjunctions: bool,
     tight: bool,
 ) -> Any:
-    problem = formulate(fixed(_plain(grid.question(place)), choice))
+    problem = formulate(fixed(_with_numbers(grid.question(place)), choice))
     left = opened(grid, found.open, problem) if found.open else Open()
     box = None
     if tight and not _linear(problem) and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}:
         wide = loosest(grid, found.open, place)
-        box = None if wide is None else pyomo_answers.box(fixed(_plain(grid.question(wide)), choice))
+        box = None if wide is None else pyomo_answers.box(fixed(_with_numbers(grid.question(wide)), choice))
     try:
         as_asked = form or pyomo_answers.form_of(problem)
         return user_model(problem, as_asked, box, left, disjunctions=disjunctions)
@@ -171,7 +171,7 @@ def _one(
             for i, (a, k) in enumerate(zip(grid.axes, place, strict=True))
             if i not in found.open
         }
-        where = _told({**at, **choice})
+        where = _choice_text({**at, **choice})
         raise NoModel(f"with {where} {refusal}" if where else str(refusal)) from None
 
 
@@ -179,7 +179,7 @@ def _linear(problem: Problem) -> bool:
     return problem.program is not None
 
 
-def _told(choice: Mapping[str, Any]) -> str:
+def _choice_text(choice: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in choice.items())
 
 

@@ -109,7 +109,7 @@ def continuous(model: Any, name: str) -> None:
     """Raise SolverError where a model has whole numbers, which a solver of this name does not take."""
     whole = _whole(model) if name in CONTINUOUS else []
     if whole:
-        raise SolverError(f"{name} takes no whole numbers, and {_some(whole)} must be one: take scip")
+        raise SolverError(f"{name} takes no whole numbers, and {_few_solvers(whole)} must be one: take scip")
 
 
 def takes(model: Any, name: str) -> None:
@@ -147,7 +147,7 @@ def no_disjunctions(model: Any) -> None:
     ]
     if held:
         raise SolverError(
-            f"the model still holds {_some(held)}, which solvers leave out without a word: "
+            f"the model still holds {_few_solvers(held)}, which solvers leave out without a word: "
             "transform it first, pyomo.environ.TransformationFactory('gdp.bigm').apply_to(model)"
         )
 
@@ -158,7 +158,7 @@ def _whole(model: Any) -> list[str]:
     return [v.name for v in model.component_data_objects(pyo.Var) if not v.is_continuous() and not v.fixed]
 
 
-def _some(names: list[str]) -> str:
+def _few_solvers(names: list[str]) -> str:
     more = f" and {len(names) - SOLVERS_SHOWN} more" if len(names) > SOLVERS_SHOWN else ""
     return ", ".join(names[:SOLVERS_SHOWN]) + more
 

@@ -54,13 +54,13 @@ def search(question: Question, asked: Search) -> Found:
     if not asked.storage and asked.workers == 1:
         return sampler.search(question, asked)
     if asked.storage:
-        return _kept(question, asked)
+        return _continued_study(question, asked)
     with tempfile.TemporaryDirectory() as folder:
-        found = _kept(question, replace(asked, storage=str(Path(folder) / "study.db")))
+        found = _continued_study(question, replace(asked, storage=str(Path(folder) / "study.db")))
     return replace(found, search=asked)
 
 
-def _kept(question: Question, asked: Search) -> Found:
+def _continued_study(question: Question, asked: Search) -> Found:
     designs = Designs(question)
     if designs.empty:
         return Found(asked, empty=True)

@@ -79,7 +79,7 @@ class Designs:
         self._left: dict[tuple[str, ...], Question] = {}
         numbers = replace(question, decide=tuple(d for d in question.decide if d.choices is None))
         where = boxes.space(numbers)
-        kept = _kept(question, where.names, (where.low, where.high))
+        kept = _tightened_box(question, where.names, (where.low, where.high))
         self.empty = kept is None
         low, high = (where.low, where.high) if kept is None else kept
         ends = dict(zip(where.names, zip(low, high, where.high, strict=True), strict=True))
@@ -122,7 +122,9 @@ def _missed(ratio: float) -> float:
     return math.log(min(ratio, WORST_GOAL)) if ratio > 1 + COUNTS_AS_HELD else 0.0
 
 
-def _kept(question: Question, names: Sequence[str], box: tuple[Array, Array]) -> tuple[Array, Array] | None:
+def _tightened_box(
+    question: Question, names: Sequence[str], box: tuple[Array, Array]
+) -> tuple[Array, Array] | None:
     """What intervals leave of the box, over all choices among names together; None where nothing is left."""
     if question.model.black_box or len(names) > MOST_TIGHTENED:
         return box

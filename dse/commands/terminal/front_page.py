@@ -58,7 +58,7 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     left = {"status", "to the next", *(c.heading for c in chosen if c.about)}
     right = frozenset(c.heading for c in every if c.heading not in left)
     bend = knee(*both(found.points, goals)) if len(goals) == 2 else None
-    shown = _shown(len(found.points), bend)
+    shown = _shown_points(len(found.points), bend)
     rows = list(zip(*(c.cells for c in every), strict=True))
     show(table([c.heading for c in every], [rows[i] for i in shown], right))
     if len(shown) < len(rows):
@@ -87,7 +87,7 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
         say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
 
 
-def _shown(count: int, bend: int | None) -> list[int]:
+def _shown_points(count: int, bend: int | None) -> list[int]:
     """Return which points the table has: all, or of many some evenly spread ones, the ends and the knee."""
     if count <= MANY_POINTS:
         return list(range(count))

@@ -40,7 +40,7 @@ def show_worlds(found: Front) -> None:
         )
     fresh = next((s.fresh for s in found.points if s.fresh is not None), None)
     columns = [c for name in question.measures for c in _column(found, name)]
-    columns += [c for k in range(len(fresh.limits) if fresh else 0) for c in _kept(found, k)]
+    columns += [c for k in range(len(fresh.limits) if fresh else 0) for c in _held_column(found, k)]
     if fresh is None or not columns:
         return
     say("")
@@ -102,7 +102,7 @@ def _written(point: Solution, name: str, value: float, *, worst: bool) -> str:
     return percent(value) if worst else words.value(value, point.units.get(name, ""), FRONT_DIGITS)
 
 
-def _kept(found: Front, k: int) -> list[Column]:
+def _held_column(found: Front, k: int) -> list[Column]:
     """Return the column of a limit: in which share of the samples it holds."""
     every = [
         s.fresh.limits[k] if s.fresh is not None and len(s.fresh.limits) > k else None for s in found.points

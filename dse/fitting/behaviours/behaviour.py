@@ -160,7 +160,7 @@ def fit(
     runs = read(data, wanted.columns(), wanted.names())
     follows = derived(also, wanted)
     way = _way(form, terms, loss, wanted, free=free)
-    _enough(runs, wanted, way)
+    _require_runs(runs, wanted, way)
     return _Fit(runs, wanted, way, coverage, fold_count, progress or (lambda done, total: None)).made(
         name or _name(data), title, date, follows, hull=hull
     )
@@ -183,7 +183,7 @@ def _way(form: str, terms: int | None, loss: Loss, wanted: Asked, *, free: bool)
     return Way(written.form, None, False, loss, written, wanted.of)
 
 
-def _enough(runs: Measurements, wanted: Asked, way: Way) -> None:
+def _require_runs(runs: Measurements, wanted: Asked, way: Way) -> None:
     """Refuse runs that cannot show the form, with all that is missing."""
     problems = []
     parameters = len(way.written.coefficients) if way.written is not None else 1

@@ -43,14 +43,14 @@ def draw(fit: Behaviour) -> Figure:
     return figure
 
 
-def _shown(fit: Behaviour) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+def _drawn_runs(fit: Behaviour) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """The runs that are drawn: all, or evenly chosen ones and the worst."""
     every = np.linspace(0, len(fit.measured) - 1, min(len(fit.measured), MOST_RUNS_DRAWN)).astype(np.intp)
     return np.union1d(every, np.array(fit.worst(), np.intp))
 
 
 def _against(axis: Axes, fit: Behaviour) -> None:
-    shown = _shown(fit)
+    shown = _drawn_runs(fit)
     measured, modelled = fit.measured[shown], fit.modelled[shown]
     ends = np.array([min(measured.min(), modelled.min()) / 1.2, max(measured.max(), modelled.max()) * 1.2])
     low, high = ends * fit.held.low, ends * fit.held.high
@@ -78,7 +78,7 @@ def _against(axis: Axes, fit: Behaviour) -> None:
     for side in (axis.xaxis, axis.yaxis):
         _ticks(side, float(ends[1] / ends[0]), fit.fitted.unit)
     axis.legend(fontsize=LABEL_POINTS)
-    _plain(axis)
+    _style(axis)
 
 
 def _labels(
@@ -88,7 +88,7 @@ def _labels(
     far = math.log(ends[1] / ends[0])
     groups: list[list[int]] = []
     for i in sorted(worst):
-        near = (g for g in groups if any(_near(fit, i, j, far) for j in g))
+        near = (g for g in groups if any(_names_collide(fit, i, j, far) for j in g))
         group = next(near, None)
         if group is None:
             groups.append([i])
@@ -101,7 +101,7 @@ def _labels(
         yield label, (float(fit.measured[rightmost]), float(fit.modelled[group].mean()))
 
 
-def _near(fit: Behaviour, i: int, j: int, far: float) -> bool:
+def _names_collide(fit: Behaviour, i: int, j: int, far: float) -> bool:
     across, up = (abs(math.log(y[i] / y[j])) / far for y in (fit.measured, fit.modelled))
     return across < NAME_SHARE and up < HIGH
 
@@ -118,7 +118,7 @@ def _ticks(side: Axis, ratio: float, unit: str) -> None:
 
 
 def _residuals(axis: Axes, fit: Behaviour, name: str) -> None:
-    shown = _shown(fit)
+    shown = _drawn_runs(fit)
     missed = 100 * (fit.modelled / fit.measured - 1)
     axis.semilogx(fit.numbers[name][shown], missed[shown], "o", color=BLUE, markersize=3, alpha=0.5)
     worst = fit.worst()[:NAMED]
@@ -128,9 +128,9 @@ def _residuals(axis: Axes, fit: Behaviour, name: str) -> None:
     axis.set_xlabel(name, fontsize=MEDIUM, parse_math=False)
     _ticks(axis.xaxis, float(fit.numbers[name].max() / fit.numbers[name].min()), unit)
     axis.set_ylabel("model over measured [%]", fontsize=MEDIUM)
-    _plain(axis)
+    _style(axis)
 
 
-def _plain(axis: Axes) -> None:
+def _style(axis: Axes) -> None:
     axis.tick_params(labelsize=LABEL_POINTS)
     axis.grid(visible=True, which="major", alpha=0.3)

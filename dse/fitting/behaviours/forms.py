@@ -53,7 +53,8 @@ def parse(text: str, columns: Sequence[str]) -> Written:
         if not all(t.coefficient for t in made.terms):
             lacking = next(t for t in made.terms if not t.coefficient)
             raise _Wrong(
-                f"the term {_told(lacking)} has no coefficient to be fitted: write a * {_told(lacking)}"
+                f"the term {_monomial_text(lacking)} has no coefficient to be fitted: "
+                f"write a * {_monomial_text(lacking)}"
             )
         unused = [c for c in columns if not any(c in t.exponents for t in made.terms)]
         if unused:
@@ -77,7 +78,7 @@ def sum_of(text: str, names: Sequence[str]) -> tuple[Monomial, ...]:
     return made.terms
 
 
-def _told(t: Monomial) -> str:
+def _monomial_text(t: Monomial) -> str:
     powers = [n if e == 1 else f"{n}^{e:g}" for n, e in t.exponents.items()]
     return " * ".join(([f"{t.factor:g}"] if t.factor != 1 or not powers else []) + powers)
 

@@ -130,7 +130,7 @@ SPEED = ModelLimit(
 
 def equations(g: Any, blocks: tuple[str, ...]) -> Mapping[str, Any]:
     """Time, power and energy of the whole over the common rate R = Σ u/T; one block's speed and power by (3), (1)."""
-    alone = {b: _alone(g, b) for b in blocks}
+    alone = {b: _alone_metrics(g, b) for b in blocks}
     constant = {b: entry(g, b).constant_power for b in blocks}
     counts = {b: getattr(g, f"count.{b}") for b in blocks}
     free = g.sharing == FREE
@@ -163,7 +163,7 @@ def equations(g: Any, blocks: tuple[str, ...]) -> Mapping[str, Any]:
     return found
 
 
-def _alone(g: Any, block: str) -> Mapping[str, Any]:
+def _alone_metrics(g: Any, block: str) -> Mapping[str, Any]:
     """Return the metrics of one block of this kind that does the whole work by itself."""
     work = {name: getattr(g, name) for name in WORK if hasattr(g, name)}
     how = {"precision": g.precision, "level": "memory", "throttle": _throttle(g, block)}
@@ -208,10 +208,10 @@ def expand(parts: Parts) -> Model:
     """
     if not parts.machines:
         raise ValueError("blocks counts kinds of blocks: give at least one machine")
-    return _plain(parts.machines)
+    return _model_of(parts.machines)
 
 
-def _plain(blocks: tuple[str, ...]) -> Model:
+def _model_of(blocks: tuple[str, ...]) -> Model:
     return replace(
         BLOCKS,
         machine=entry_parameters(MACHINE, blocks),

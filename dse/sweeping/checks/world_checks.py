@@ -62,7 +62,7 @@ def check(
     told, _ = _at(asked, x, {}) if whole else (metrics, rows)
     sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
     _limited(question, metrics, found, tell)
-    _told(question, plan, at, told, {} if whole else metrics, found, tell)
+    _check_metrics(question, plan, at, told, {} if whole else metrics, found, tell)
     _fresh(asked, plan, x, at, tell)
     if question.objectives and "objective" in at:
         goal = question.objectives[0]
@@ -90,7 +90,7 @@ def _fresh(asked: Question, plan: Layout, x: Mapping[str, Any], at: Mapping[str,
             tell(label, f"said to hold in {stored:.6g} of fresh samples, and holds in {share:.6g}")
 
 
-def _told(
+def _check_metrics(
     question: Question,
     plan: Layout,
     at: Mapping[str, Any],

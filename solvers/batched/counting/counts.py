@@ -79,7 +79,7 @@ def counts(question: Question, count: int) -> Counts:
         raise NotLeast("there is not one objective")
     cost, over = _cost(s.goal)
     limits = tuple(Limit(key, r.numerator.plus(r.denominator, -1.0), r) for key, r in s.limits.items())
-    ties = tuple(_plain(r) for r in s.ties.values())
+    ties = tuple(_affine_tie(r) for r in s.ties.values())
     forms = [cost, *ties, *(x.form for x in limits)]
     some = tuple(a for a in atoms(forms) if isinstance(a, Some))
     if any(not isinstance(a, str | Some) for a in atoms(forms)) or any(not _whole(a) for a in some):
@@ -106,7 +106,7 @@ def _cost(goal: Linear) -> tuple[Affine, bool]:
     raise NotLeast("the objective is a ratio of two things that are decided")
 
 
-def _plain(tie: Linear) -> Affine:
+def _affine_tie(tie: Linear) -> Affine:
     if not tie.denominator.is_constant:
         raise NotLeast("a metric that settles ties is a ratio")
     return tie.numerator

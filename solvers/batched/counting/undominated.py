@@ -79,7 +79,7 @@ def _with_menu(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _Sta
         more = at.moved(s, terms, j, value)
         found = more if found is None else _both(found, more)
     assert found is not None, "a menu has entries"
-    return _kept(s, found, after)
+    return _still_best(s, found, after)
 
 
 def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _States:
@@ -91,7 +91,7 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
     none = None
     if low == 0.0 and jump.any():
         if stage.high < 1.0:
-            return _kept(s, at, after)
+            return _still_best(s, at, after)
         none, low = at, 1.0
     at = at.moved(s, low * step + (low > 0.0) * jump, j, low)
     left, power = stage.high - low, 1.0
@@ -103,16 +103,16 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
         # with a last step that is no power of two a number can be made in two ways
         at = at.take(np.sort(np.unique(at.x, axis=0, return_index=True)[1]))
         more = Stage(stage.name, stage.values, stage.terms, step, np.zeros_like(jump), 0.0, left)
-        at = _kept(s, at, after.before(more) if left else after)
+        at = _still_best(s, at, after.before(more) if left else after)
         if not (at.x[:, j] >= low + take).any():
             # where so many more are never better, still more are not: less of them goes with what betters the rest
-            at = _kept(s, at, after)
+            at = _still_best(s, at, after)
             break
         power *= 2.0
-    return at if none is None else _kept(s, _both(none, at), after)
+    return at if none is None else _still_best(s, _both(none, at), after)
 
 
-def _kept(s: Sums, at: _States, after: After) -> _States:
+def _still_best(s: Sums, at: _States, after: After) -> _States:
     """Partial designs that may still be the best."""
     effort.spend(at.size * effort.NUMBER)
     at = at.take(np.asarray((s.joined(at.f, after.low) <= s.cap).all(axis=1)))
@@ -146,11 +146,11 @@ def undominated(f: Array, goal: Mask, margin: Array, work: Work | None = None) -
     if not goal.any():
         rows = np.unique(f, axis=0, return_index=True)[1]
         rows = rows[_first(f[rows], np.ones(f.shape[1], dtype=bool), np.zeros(f.shape[1]))]
-        return rows[~_bettered(f[rows], 0.0, work, other=True)]
+        return rows[~_dominated_rows(f[rows], 0.0, work, other=True)]
     kept = _first(f, goal, margin) if f.shape[1] > 2 else np.arange(len(f))
     for g in np.flatnonzero(goal):
         order = np.array([*(c for c in range(f.shape[1]) if c != g), g])
-        kept = kept[~_bettered(f[kept][:, order], float(margin[g]), work)]
+        kept = kept[~_dominated_rows(f[kept][:, order], float(margin[g]), work)]
     return rows[kept]
 
 
@@ -169,7 +169,7 @@ def _first(f: Array, goal: Mask, margin: Array) -> Indices:
     return kept
 
 
-def _bettered(f: Array, margin: float, work: Work, *, other: bool = False) -> Mask:
+def _dominated_rows(f: Array, margin: float, work: Work, *, other: bool = False) -> Mask:
     """Rows than which another one is nowhere larger and in the last column smaller, by ``margin``.
 
     ``other``: of rows that are all different, those than which another one is nowhere larger.

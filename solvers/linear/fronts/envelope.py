@@ -168,7 +168,7 @@ class _Parts:
         with np.errstate(all="ignore"):
             share = (at_most - y[:, other]) / (x[:, other] - y[:, other])
             there = y[:, which] + share * (x[:, which] - y[:, which])
-        reached = (y[:, other] <= at_most) | _near(y[:, other], at_most)
+        reached = (y[:, other] <= at_most) | _are_equal(y[:, other], at_most)
         return np.where(
             full, x[:, which], np.where(reached, np.where(y[:, other] <= at_most, there, y[:, which]), np.inf)
         )
@@ -179,7 +179,7 @@ class _Parts:
         return not (_below(a, v.a) or _below(b, v.b))
 
 
-def _near(x: Array, y: float) -> NDArray[np.bool_]:
+def _are_equal(x: Array, y: float) -> NDArray[np.bool_]:
     return np.asarray(np.abs(x - y) <= ONE_NUMBER * np.maximum(np.abs(x), abs(y)))
 
 
