@@ -27,7 +27,7 @@ from solvers.geometric import gp
 
 WAY = "ratios of sums searched together"
 KIND = "ratios of sums"
-PIECE = 2048
+DIVIDED_TOGETHER = 2048
 """Points of a piece: each has a dozen nodes open, with exponents of their own."""
 
 
@@ -90,7 +90,7 @@ class Divided:
             left.reshape(-1)[points] = ~self._answered(told, piece, points)
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
-        handover.side_by_side(answer, batch.pieces(self.spread, region, PIECE), threads())
+        handover.side_by_side(answer, batch.pieces(self.spread, region, DIVIDED_TOGETHER), threads())
         return told.arrays, left
 
     def _answered(self, told: Told, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:

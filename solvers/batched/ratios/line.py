@@ -30,7 +30,7 @@ from solvers.batched.told import Told
 WAY = "intervals over boxes of many points"
 UNSURE = "a search over intervals that ended without a proof"
 KIND = "one decided number"
-PIECE = 4096
+LINES_TOGETHER = 4096
 """Points of a piece: each has a few boxes open."""
 
 
@@ -90,7 +90,7 @@ class Line:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
         told, left = Told(plan, shape), np.ones(shape, bool)
-        for piece in batch.pieces(self.spread, region, PIECE):
+        for piece in batch.pieces(self.spread, region, LINES_TOGETHER):
             points = over_grid.numbered(piece, region)
             with handover.guarded(WAY, len(points), handover.ARITHMETIC):
                 question = _made(self.spread, piece)
