@@ -239,7 +239,7 @@ def without_design(
         return Solution(
             Status.INFEASIBLE,
             limits=judgement.asked_limits(question),
-            conflict=clash.would_do,
+            conflict=clash.feasible_values,
             conflicts=clash.minimal,
             certificate="; ".join(t for t in (outcome.certificate, clash.certificate) if t),
             solver=outcome.solver,

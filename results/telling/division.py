@@ -59,7 +59,7 @@ def reached(d: Division) -> str:
     return f"{d.part:.12g} {verb} {d.whole:.12g}"
 
 
-def would_do(d: Division) -> str:
+def divides_if(d: Division) -> str:
     """Say which numbers next to the one that does not divide would; without such a one, the first that do."""
     whole = d.whole
     if whole is None or not 1 <= whole <= LARGEST_DIVIDED or not whole.is_integer():

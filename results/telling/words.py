@@ -182,7 +182,7 @@ def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
         return f"{said}{_no_value(solution, name)}{asked}"
     if own(solution, name):
         if name in solution.divisions:
-            near = division.would_do(solution.divisions[name])
+            near = division.divides_if(solution.divisions[name])
             return f"{said}the model's own limit{f': {near}' if near else ''}"
         return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
     if state is None:

@@ -106,14 +106,14 @@ class Told:
         """Say how points ended."""
         self._flat["status"][points] = STATUS_CODES[status]
 
-    def none(self, points: Points, would_do: Mapping[str, Array]) -> None:
+    def none(self, points: Points, values: Mapping[str, Array]) -> None:
         """Say that points have no design: the limits in conflict, each with the values that would do.
 
         Of a value NaN is not known yet, and an infinite one is known not to exist.
         """
         self.status(points, Status.INFEASIBLE)
         for name, i in self._limits.items():
-            found = would_do.get(name, would_do.get(base_name(name)))
+            found = values.get(name, values.get(base_name(name)))
             if found is not None:
                 self._flat["binding"][points, i] = CONFLICTING
                 if self.wants_values:

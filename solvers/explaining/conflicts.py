@@ -247,7 +247,7 @@ Factor = Callable[[int], Array]
 every point: infinite where there is none, NaN where that is not known."""
 
 
-def values_that_would_do(
+def feasible_values(
     question: Question, keys: Sequence[RowKey | None], names: Iterable[str], factor: Factor
 ) -> dict[str, Array]:
     """The values of some limits that would do, by name, at all points that the question is about.

@@ -151,7 +151,7 @@ def why(question: Question) -> Why:
     alone = known.complete and known.decided.isdisjoint(names)
     # of a program the first set is told, as where its conflicts are searched for
     told_of_every = not (quick and is_linear(question))
-    values = of_each(partial(value_that_would_do, question))
+    values = of_each(partial(feasible_value, question))
     few = FEW_LIMITS if alone else FEW_SEARCHED
     return Why(names, by_set(known.met), values, lambda _: question, few, of_every_set=told_of_every)
 
@@ -176,7 +176,7 @@ def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
 def listed_value(
     t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any], name: str, shape: tuple[int, int]
 ) -> Array:
-    """The value of a limit that would do, at every point, by the designs of a table (see ``value_that_would_do``)."""
+    """The value of a limit that would do, at every point, by the designs of a table (see ``feasible_value``)."""
     found = np.full(shape[0], np.inf)
     for key in sorted(k for k in ratios if k.name == name):
         held = enumeration.excess(ratios, shape, but=key) <= COUNTS_AS_HELD
@@ -311,7 +311,7 @@ def _gaps(d: Decision) -> bool:
     return d.menu is None and (d.values is not None or (d.integer and not d.count))
 
 
-def value_that_would_do(question: Question, name: str) -> float | None:
+def feasible_value(question: Question, name: str) -> float | None:
     """Return the value of one limit that would make the question feasible with all others kept, or None.
 
     For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole

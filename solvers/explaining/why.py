@@ -115,8 +115,8 @@ def explained(why: Why) -> Conflicts:
     minimal = found.names(why.names)
     wanted = tuple(dict.fromkeys(itertools.chain(*(minimal if why.of_every_set else minimal[:1]))))
     values = {n: float(v[0]) for n, v in why.values(ONE, wanted).items()} if wanted else {}
-    would_do = {n: v if math.isfinite(v) else None for n, v in values.items()}
-    return Conflicts(minimal, would_do, bool(found.sure[0]), bool(found.every[0]))
+    feasible = {n: v if math.isfinite(v) else None for n, v in values.items()}
+    return Conflicts(minimal, feasible, bool(found.sure[0]), bool(found.every[0]))
 
 
 def _fewer(why: Why, names: tuple[str, ...]) -> Why:

@@ -24,7 +24,7 @@ from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Status
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer
-from solvers.batched import by_choice, would_do
+from solvers.batched import by_choice, feasible_values
 from solvers.batched.counting import tables
 from solvers.batched.geometric_programs import geometric
 from solvers.explaining import why
@@ -253,8 +253,8 @@ def test_a_sweep_stores_what_one_question_is_told(name: str):
     plan, region = results.dataset.layout(grid), (slice(0, 3), slice(0, 3))
     with handover.collected() as tally:
         arrays, left = way(grid).solve(plan, region)
-        would_do.complete(grid, plan, region, arrays, left)
-    assert would_do.ALONE not in tally.reasons
+        feasible_values.complete(grid, plan, region, arrays, left)
+    assert feasible_values.ALONE not in tally.reasons
     assert tally.reasons.get(by_choice.APART, 0) == left.sum()
     none = ~left & (arrays["status"] == STATUS_CODES[Status.INFEASIBLE])
     assert none.sum() >= 3
@@ -281,6 +281,8 @@ def test_a_value_left_open_is_sought_under_every_choice():
     asked.pop("sweep")
     asked["limits"] = {"time": {"max": 1e-3}, "energy": {"max": 1e3}}
     question = scenarios.grid(dse.load(asked)).question(())
-    told = dict(would_do.at(question, ("time", "processors")))
-    alone = [dict(would_do.at(q, ("time",)))["time"] for _, q in scenarios.question.combinations(question)]
+    told = dict(feasible_values.at(question, ("time", "processors")))
+    alone = [
+        dict(feasible_values.at(q, ("time",)))["time"] for _, q in scenarios.question.combinations(question)
+    ]
     assert told["time"] == min(v for v in alone if not math.isnan(v))

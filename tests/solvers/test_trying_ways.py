@@ -116,11 +116,11 @@ def power_cap(start: float, num: int) -> Any:
     )
 
 
-def test_a_trial_seeks_no_values_that_would_do(monkeypatch: pytest.MonkeyPatch):
+def test_a_trial_seeks_no_feasible_values(monkeypatch: pytest.MonkeyPatch):
     def sought(*_: Any, **__: Any) -> Any:
         raise AssertionError("a trial asks which points are answered, not what would do")
 
-    monkeypatch.setattr(conflicts, "values_that_would_do", sought)
+    monkeypatch.setattr(conflicts, "feasible_values", sought)
     ready = chunk_work.ready(scenarios.grid(power_cap(100.0, 8)))
     assert ready.path is not None
     assert "secants" in ready.path.method

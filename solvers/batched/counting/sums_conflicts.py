@@ -57,7 +57,7 @@ def why(asked: Asked, own: Points, count: int) -> Why:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         factors = _Factors(at(some), near, known, keys, len(some))
-        return conflicts.values_that_would_do(at(some), keys, conflict, factors)
+        return conflicts.feasible_values(at(some), keys, conflict, factors)
 
     return Why(names, by_set(met), values, at)
 

@@ -167,7 +167,7 @@ def _why(of: Combination, own: Points, count: int) -> Why:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.some(near, some, len(own))
-        return conflicts.values_that_would_do(asked, keys, conflict, partial(_least_factor, asked, len(some)))
+        return conflicts.feasible_values(asked, keys, conflict, partial(_least_factor, asked, len(some)))
 
     return Why(names, by_set(met), values, lambda some: blocks.some(near, some, len(own)))
 

@@ -54,7 +54,7 @@ def told_none(
             asked = np.isin(np.arange(len(mask)), now[some])
             factor = partial(_least_of_all, made, asked)
             here = blocks.part(question, asked)
-            return conflicts.values_that_would_do(here, made[0].keys, conflict, factor)
+            return conflicts.feasible_values(here, made[0].keys, conflict, factor)
 
         why = Why(
             names, conflicts.by_set(met), values, lambda some: blocks.some(question, now[some], len(mask))
