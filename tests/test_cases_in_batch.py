@@ -65,8 +65,8 @@ class Answered:
 def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
     """Answer a question with an axis for each path by the first fast way that takes it, however few points it has."""
     for way in (divided, geometric, line, linear, sums, tables, whole):
-        monkeypatch.setattr(way, "FEWEST", 1, raising=False)
-        monkeypatch.setattr(way, "OF_A_STRUCTURE", 1, raising=False)
+        for fewest in ("FEWEST_POINTS", "FEWEST_COMPILED", "OF_A_STRUCTURE"):
+            monkeypatch.setattr(way, fewest, 1, raising=False)
 
     def answer(asked: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> Answered | None:
         sweep = {f"axis{i}": {"path": path, "values": list(v)} for i, (path, v) in enumerate(axes.items())}

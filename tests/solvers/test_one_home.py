@@ -157,7 +157,7 @@ def test_enumeration_has_one_home(kind: str, taken: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("home", "name", "kind"), [(box_search, "_kept", "one decided number"), (subsets.Known, "met", "table")]
+    ("home", "name", "kind"), [(box_search, "_pruned", "one decided number"), (subsets.Known, "met", "table")]
 )
 def test_what_conflicts_rest_on_has_one_home(
     home: Any, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
