@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.grids.divided import Indices, at
+from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import boxes, interval
-from solvers.boxes import COUNTS_AS_HELD, Array, Space
+from solvers.boxes import Array, Space
 from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes
 
 MOST_BOXES = 4000
@@ -78,8 +79,8 @@ def feasible(question: Question, where: Space, low: Array, high: Array) -> Codes
 def _pruned(question: Question, where: Space, now: _Boxes) -> tuple[_Boxes, Array]:
     """Boxes without what certainly breaks a limit, and how much each variable (rows, variables) moves the limits."""
     e = boxes.enclose(at(question, now.point), now.low, now.high)
-    possible = ~np.any(e.low > 1.0 + COUNTS_AS_HELD, axis=0)
-    low, high = where.snap(*boxes.contract(e, now.low, now.high, np.full(len(e.low), 1.0 + COUNTS_AS_HELD)))
+    possible = ~np.any(e.low > 1.0 + HOLDS, axis=0)
+    low, high = where.snap(*boxes.contract(e, now.low, now.high, np.full(len(e.low), 1.0 + HOLDS)))
     possible &= np.all(low <= high, axis=1)
     return _Boxes(now.point, low, high).take(possible), boxes.steepness(e)[possible]
 
@@ -92,7 +93,7 @@ def _holds(question: Question, where: Space, now: _Boxes) -> Mask:
     asked = at(question, now.point)
     for x in (boxes.centres(now.low, now.high), now.low, now.high):
         worst, _ = boxes.measured(asked, where.point(x.copy()))
-        found |= worst <= 1.0 + COUNTS_AS_HELD
+        found |= worst <= 1.0 + HOLDS
     return found
 
 

@@ -18,15 +18,14 @@ from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.slopes import Slope
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question
 
 Array = NDArray[np.float64]
 
-COUNTS_AS_HELD = 1e-8
 DIFFERENCE = 1e-5
 """Step of a central difference in logarithms: its error and that of rounding are then both about 1e-10."""
 STEEPEST_SLOPE = 1e4  # a slope that only a step has
-"""A limit counts as held when its ratio is at most 1 + COUNTS_AS_HELD."""
 LISTED_ROUNDING = 1e-9
 SLABS = 32
 NEXT_TO_NOTHING = 1e-6
@@ -142,9 +141,9 @@ def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, boo
     box = evaluation.box(question, d.name)
     low, high, own = box.low, box.high, box.searched
     if d.minimum is not None and d.minimum > 0:
-        low, own = d.minimum * (1 - COUNTS_AS_HELD), (False, own[1])
+        low, own = d.minimum * (1 - HOLDS), (False, own[1])
     if d.maximum is not None:
-        high, own = d.maximum * (1 + COUNTS_AS_HELD), (own[0], False)
+        high, own = d.maximum * (1 + HOLDS), (own[0], False)
     if d.values is not None:
         low, high, own = max(low, d.values[0]), min(high, d.values[-1]), (False, False)
     if d.integer and low > 0:
@@ -374,9 +373,7 @@ def _kept_slabs(
     lo, hi = lo[some], hi[some]
     e = enclose(question, lo, hi)
     lo, hi = where.snap(*contract(e, lo, hi, cutoffs(question, e, target)))
-    alive = np.flatnonzero(
-        np.all(lo <= hi, axis=1) & ~np.any(e.low[: len(e.keys)] > 1 + COUNTS_AS_HELD, axis=0)
-    )
+    alive = np.flatnonzero(np.all(lo <= hi, axis=1) & ~np.any(e.low[: len(e.keys)] > 1 + HOLDS, axis=0))
     if not alive.size:
         return None
     return float(lo[alive, j].min()), float(hi[alive, j].max())
@@ -395,7 +392,7 @@ def _edges(low: float, high: float, integer: bool) -> Array:
     return edges
 
 
-def cutoffs(question: Question, e: Enclosure, target: float = np.inf, slack: float = COUNTS_AS_HELD) -> Array:
+def cutoffs(question: Question, e: Enclosure, target: float = np.inf, slack: float = HOLDS) -> Array:
     """Largest value each row may take: limits with their slack, what is minimised the target."""
     cut = np.full(len(e.low), 1.0 + slack)
     if question.objectives:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import COUNTS_AS_HELD, Array, Space
+from solvers.boxes import Array, Space
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 
@@ -49,7 +50,7 @@ class _Search:
     slack_x: Array | None = None
     closed: float = np.inf
     work: int = 0
-    margin: float = COUNTS_AS_HELD
+    margin: float = HOLDS
 
     def bound(self) -> float:
         return float(min(self.keys.min(initial=np.inf), self.closed, self.best))
@@ -120,7 +121,7 @@ def _search(question: Question, where: Space, work: int, deadline: float) -> _Se
         rest[order] = False
         _keep(s, rest)
         _examine(question, where, s, *parts)
-        _let_go(s, tolerance if s.margin == COUNTS_AS_HELD else 0.1 * tolerance)
+        _let_go(s, tolerance if s.margin == HOLDS else 0.1 * tolerance)
     if s.best_x is None:
         s.best, s.best_x = s.slack, s.slack_x
     return s
@@ -208,7 +209,7 @@ def _try(question: Question, where: Space, s: _Search, x: Array) -> None:
     """Evaluate designs in plain floats and keep the best that holds all limits."""
     x = where.point(x.copy())
     worst, goal = boxes.measured(question, x)
-    goal = np.where(np.isnan(goal) | (worst > 1 + COUNTS_AS_HELD), np.inf, goal)
+    goal = np.where(np.isnan(goal) | (worst > 1 + HOLDS), np.inf, goal)
     strict = np.where(worst > 1 + HELD_WITHIN, np.inf, goal)
     i, j = int(np.argmin(strict)), int(np.argmin(goal))
     if strict[i] < s.best:

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import designs, enumeration
-from solvers.boxes import COUNTS_AS_HELD, Array
+from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
 
@@ -50,7 +51,7 @@ def _candidates(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[Ro
     shape = (1, t.size)
     at, ratios = enumeration.numbers(t, t.question, ONE)
     goal = enumeration.full(enumeration.minimised(t, at), shape)[0]
-    broken = {k: ~(enumeration.full(r, shape)[0] <= 1 + COUNTS_AS_HELD) for k, r in ratios.items()}
+    broken = {k: ~(enumeration.full(r, shape)[0] <= 1 + HOLDS) for k, r in ratios.items()}
     count = np.sum(list(broken.values()), axis=0) if broken else np.zeros(t.size)
     better = goal < below
     found = []
@@ -65,7 +66,7 @@ def _candidates(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[Ro
 def _nearest(found: Array) -> Array:
     """Return those that need no more of a limit than the least, within what a limit is granted."""
     least = found[0].min()
-    return found[:, found[0] <= least + COUNTS_AS_HELD * abs(least)]
+    return found[:, found[0] <= least + HOLDS * abs(least)]
 
 
 def _change(found: Array, key: RowKey, sign: float) -> Change | None:

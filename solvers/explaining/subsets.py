@@ -20,11 +20,12 @@ from formulations.arithmetics.many import Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.program import is_linear, program
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
 from scenarios.question import Decision, Objective, Question
 from solvers import box_search, boxes, designs, enumeration, interval
-from solvers.boxes import COUNTS_AS_HELD, Array
+from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
 from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, FEW_LIMITS, FEW_SEARCHED, Codes, by_set
@@ -179,7 +180,7 @@ def listed_value(
     """The value of a limit that would do, at every point, by the designs of a table (see ``feasible_value``)."""
     found = np.full(shape[0], np.inf)
     for key in sorted(k for k in ratios if k.name == name):
-        held = enumeration.excess(ratios, shape, but=key) <= COUNTS_AS_HELD
+        held = enumeration.excess(ratios, shape, but=key) <= HOLDS
         value = enumeration.full(ratios[key] if key.side == "model" else _value(t, at, name), shape)
         sign = -1.0 if key.side == "min" else 1.0
         best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)
@@ -283,9 +284,7 @@ def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int,
     everything = (1 << len(names)) - 1
     masks = np.zeros(shape, dtype=np.int64)
     for key, value in ratios.items():
-        masks |= np.where(
-            enumeration.full(value, shape) <= 1 + COUNTS_AS_HELD, 0, place.get(key.name, everything)
-        )
+        masks |= np.where(enumeration.full(value, shape) <= 1 + HOLDS, 0, place.get(key.name, everything))
     return masks
 
 

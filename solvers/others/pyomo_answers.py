@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from formulations.problem import Kind, Problem, formulate
+from formulations.tolerances import HOLDS
 from results.solution import THROUGH, Alternative, Solution, Status
 from scenarios.question import Question, combinations, fixed
 from solvers import anchors, boxes, choices
@@ -170,7 +171,7 @@ def _inside(question: Question, x: Mapping[str, float]) -> dict[str, float] | No
     worst, _ = boxes.measured(question, point)
     if not near.all() or not worst[0] <= 1 + BEYOND:
         return None
-    if worst[0] > 1 + boxes.COUNTS_AS_HELD:
+    if worst[0] > 1 + HOLDS:
         better = descent.descend(question, where, point[0])
         if better is None:
             return None

@@ -22,16 +22,16 @@ import numpy as np
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.pyomo_models.log_data import LogProgram, LogRow, LogVariable, Term
 from formulations.pyomo_models.log_program import log_program
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import COUNTS_AS_HELD
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 
 SOLVER = "SCIP"
-TOLERANCE = 1e-9
 SCIP_GAP = 1e-7
+TOLERANCE = 1e-9
 GRACE = 20.0
 
 
@@ -73,10 +73,10 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
     point = where.point(np.exp(logs))
     worst, goal = boxes.measured(question, point)
     x = dict(zip(where.names, map(float, point[0]), strict=True))
-    if worst[0] > 1 + COUNTS_AS_HELD:
+    if worst[0] > 1 + HOLDS:
         point, worst, goal = _repaired(question, where, point)
         x = dict(zip(where.names, map(float, point[0]), strict=True))
-    if not worst[0] <= 1 + COUNTS_AS_HELD:
+    if not worst[0] <= 1 + HOLDS:
         return Outcome(
             Status.ERROR, solver=SOLVER, message=f"SCIP's design breaks a limit by {worst[0] - 1:.1e}"
         )

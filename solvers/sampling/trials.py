@@ -13,9 +13,10 @@ import numpy as np
 import optuna
 
 from formulations import evaluation, handover
+from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question, combinations, fixed
 from solvers import boxes
-from solvers.boxes import COUNTS_AS_HELD, DENSER_NEAR_ZERO, Array
+from solvers.boxes import DENSER_NEAR_ZERO, Array
 
 MOST_COMBINATIONS = 200
 MOST_TIGHTENED = 8
@@ -119,7 +120,7 @@ def worth(design: Design) -> Worth:
 def _missed(ratio: float) -> float:
     if math.isnan(ratio):
         return UNKNOWN_VIOLATION
-    return math.log(min(ratio, WORST_GOAL)) if ratio > 1 + COUNTS_AS_HELD else 0.0
+    return math.log(min(ratio, WORST_GOAL)) if ratio > 1 + HOLDS else 0.0
 
 
 def _tightened_box(

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.grids import divided
-from formulations.tolerances import BINDS
+from formulations.tolerances import BINDS, HOLDS
 from scenarios.question import Decision, Question
 from solvers import box_search
 from solvers.batched.ratios import line_search
 from solvers.batched.ratios.line_search import Found
 from solvers.batched.told import Designs, Told
-from solvers.boxes import COUNTS_AS_HELD, Array, Space
+from solvers.boxes import Array, Space
 from solvers.explaining import conflicts, subsets, wider
 from solvers.explaining.conflicts import Codes
 from solvers.explaining.sensitivity import DIFFERENCE_SHARE, KINK
@@ -66,10 +66,10 @@ def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
     box = evaluation.box(question, d.name)
     low, high = (np.full(count, end) for end in (box.low, box.high))
     if d.minimum is not None:
-        asked = np.asarray(d.minimum) * (1 - COUNTS_AS_HELD)
+        asked = np.asarray(d.minimum) * (1 - HOLDS)
         low = np.where(asked > 0, asked, low)
     if d.maximum is not None:
-        high = np.broadcast_to(np.asarray(d.maximum) * (1 + COUNTS_AS_HELD), (count,)).copy()
+        high = np.broadcast_to(np.asarray(d.maximum) * (1 + HOLDS), (count,)).copy()
     if d.values is not None:
         low, high = np.maximum(low, d.values[0]), np.minimum(high, d.values[-1])
     if d.integer:

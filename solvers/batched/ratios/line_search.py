@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.grids.divided import Indices, at
-from formulations.tolerances import TIE
+from formulations.tolerances import HOLDS, TIE
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import COUNTS_AS_HELD, Array, Space
+from solvers.boxes import Array, Space
 from solvers.geometric import gp
 from solvers.interval import HELD_WITHIN, SMALLEST
 
@@ -110,7 +110,7 @@ def _bounded(s: _State, now: _Boxes) -> _Boxes:
     np.add.at(s.work, now.point, 1)
     e = boxes.enclose(at(s.question, now.point), now.low[:, None], now.high[:, None])
     k, best = len(e.keys), s.value[now.point]
-    margin = np.where(np.isfinite(best) & (not s.discrete), HELD_WITHIN, COUNTS_AS_HELD)
+    margin = np.where(np.isfinite(best) & (not s.discrete), HELD_WITHIN, HOLDS)
     possible = ~np.any(e.low[:k] > 1.0 + margin, axis=0)
     cuts = np.tile(1.0 + margin, (len(e.low), 1))
     # what is tied stays, and so does what a sign tells nothing about
@@ -129,9 +129,7 @@ def _bounded(s: _State, now: _Boxes) -> _Boxes:
 def _try(s: _State, point: Indices, x: Array) -> Array:
     """Evaluate designs in plain floats, keep the best of each point, and return what they reach (infinite: none)."""
     worst, goal = boxes.measured(at(s.question, point), x[:, None])
-    goal = np.where(
-        np.isnan(goal) | (worst > 1.0 + (COUNTS_AS_HELD if s.discrete else LINE_HOLDS)), np.inf, goal
-    )
+    goal = np.where(np.isnan(goal) | (worst > 1.0 + (HOLDS if s.discrete else LINE_HOLDS)), np.inf, goal)
     least = s.value.copy()
     np.minimum.at(least, point, goal)
     gain = np.flatnonzero((goal < s.value[point]) & (goal == least[point]))
