@@ -1,8 +1,13 @@
 """The same random examples in every run, however slow the machine; ``--hypothesis-profile=explore`` draws others."""
 
+import fcntl
 import gc
 import os
+import re
+import shutil
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -33,3 +38,28 @@ def models_of_a_test_are_gone_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from dse.models import registry
 
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """Give a folder by its name, filled where it is first asked for: the processes of pytest-xdist share it.
+
+    What fills it gets an empty folder. Tests only read what is there.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def made(name: str, fill: Callable[[Path], object]) -> Path:
+        folder = shared / "made_once" / re.sub(r"\W+", "-", name)
+        folder.parent.mkdir(exist_ok=True)
+        with folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            whole = folder.with_suffix(".whole")
+            if not whole.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a test that failed to fill it
+                folder.mkdir()
+                fill(folder)
+                whole.touch()
+        return folder
+
+    return made

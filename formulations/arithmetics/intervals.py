@@ -156,24 +156,32 @@ def _product(a: Array, b: Array) -> Array:
 def _outward(lo: Array, hi: Array, positive: bool) -> Interval:
     if np.size(lo) < MANY:
         return Interval(np.nextafter(lo, 0.0 if positive else -np.inf), np.nextafter(hi, np.inf))
-    return Interval(towards_zero(lo) if positive else -above(-lo), above(hi))
+    if positive:
+        return Interval(towards_zero(lo), _away_from_zero(hi).view(np.float64))
+    return Interval(-above(-lo), above(hi))
 
 
 def above(x: Array) -> Array:
     """Return ``np.nextafter(x, np.inf)``, several times as fast: floats are in the order of their bits."""
-    bits = (x + 0.0).view(np.int64)  # without -0.0, whose bits are the least of all
-    step = bits >> 63
-    step <<= 1
-    step += bits < INFINITE
-    bits += step
+    bits = _away_from_zero(x)
+    negative = bits < 0
+    # what went up in size has to go down in size
+    bits -= negative
+    bits -= negative
     return bits.view(np.float64)
 
 
 def towards_zero(x: Array) -> Array:
     """Return ``np.nextafter(x, 0.0)`` of numbers that are not negative, as ``above`` does."""
-    bits = (x + 0.0).view(np.int64)
+    bits = (x + 0.0).view(np.int64)  # without -0.0, whose bits are the least of all
     bits -= bits != 0
     return bits.view(np.float64)
+
+
+def _away_from_zero(x: Array) -> NDArray[np.int64]:
+    bits = (x + 0.0).view(np.int64)
+    bits += bits < INFINITE
+    return bits
 
 
 def _library(function: Callable[[Array], Array], x: Interval) -> Interval:
