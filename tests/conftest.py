@@ -26,6 +26,21 @@ settings.register_profile("explore", **UNHURRIED)
 settings.load_profile("same")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each process of pytest-xdist begin with its part of the long tests: none of them is left to the end."""
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if count == 1:
+        return
+    long = [item for item in items if item.get_closest_marker("slow")]
+    others = [item for item in items if not item.get_closest_marker("slow")]
+
+    def part(of: list[pytest.Item], n: int) -> list[pytest.Item]:
+        return of[len(of) * n // count : len(of) * (n + 1) // count]
+
+    # pytest-xdist hands out neighbours, and as many to each
+    items[:] = [item for n in range(count) for item in (*part(long, n), *part(others, n))]
+
+
 def pytest_collection_finish() -> None:
     """Keep the collected tests and the imported modules from being gone through with every collection of garbage."""
     gc.collect()
