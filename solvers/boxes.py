@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -288,8 +289,9 @@ def moves(e: Enclosure) -> tuple[Array, Array]:
     """
     with np.errstate(invalid="ignore"):
         corners = [s * w for s in (e.slope_low, e.slope_high) for w in e.width]
-    corners = [np.where(np.isnan(c), 0.0, c) for c in corners]
-    return np.minimum.reduce(corners), np.maximum.reduce(corners)
+    for corner in corners:
+        corner[np.isnan(corner)] = 0.0
+    return reduce(np.minimum, corners), reduce(np.maximum, corners)
 
 
 def _sharpened(e: Enclosure) -> Enclosure:

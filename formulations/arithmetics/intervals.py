@@ -25,6 +25,11 @@ MENU_ROUNDING = 1e-6
 """How far from a whole number a number still picks that entry of a menu."""
 
 
+MANY = 1000
+"""So many numbers are rounded outwards by their bits; of fewer NumPy's own function is faster."""
+INFINITE = np.float64(np.inf).view(np.int64)
+
+
 class Interval:
     """All numbers from ``lo`` to ``hi``, element by element (arrays of one shape or scalars).
 
@@ -149,7 +154,34 @@ def _product(a: Array, b: Array) -> Array:
 
 
 def _outward(lo: Array, hi: Array, positive: bool) -> Interval:
-    return Interval(np.nextafter(lo, 0.0 if positive else -np.inf), np.nextafter(hi, np.inf))
+    if np.size(lo) < MANY:
+        return Interval(np.nextafter(lo, 0.0 if positive else -np.inf), np.nextafter(hi, np.inf))
+    if positive:
+        return Interval(towards_zero(lo), _away_from_zero(hi).view(np.float64))
+    return Interval(-above(-lo), above(hi))
+
+
+def above(x: Array) -> Array:
+    """Return ``np.nextafter(x, np.inf)``, several times as fast: floats are in the order of their bits."""
+    bits = _away_from_zero(x)
+    negative = bits < 0
+    # what went up in size has to go down in size
+    bits -= negative
+    bits -= negative
+    return bits.view(np.float64)
+
+
+def towards_zero(x: Array) -> Array:
+    """Return ``np.nextafter(x, 0.0)`` of numbers that are not negative, as ``above`` does."""
+    bits = (x + 0.0).view(np.int64)  # without -0.0, whose bits are the least of all
+    bits -= bits != 0
+    return bits.view(np.float64)
+
+
+def _away_from_zero(x: Array) -> NDArray[np.int64]:
+    bits = (x + 0.0).view(np.int64)
+    bits += bits < INFINITE
+    return bits
 
 
 def _library(function: Callable[[Array], Array], x: Interval) -> Interval:

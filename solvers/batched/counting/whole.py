@@ -160,10 +160,11 @@ def _why(of: Combination, own: Points, count: int) -> Why:
     near = blocks.some(of.question, own, count)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = limit_names(c), [x.key for x in c.limits]
+    parts = counts.parts(c)
 
     def met(some: Points, kept: Mask) -> conflicts.Codes:
         left_out = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _feasible(c, [x for x in c.limits if x.key.name not in left_out])[some]
+        return _feasible(c, parts, [x for x in c.limits if x.key.name not in left_out])[some]
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.some(near, some, len(own))
@@ -201,17 +202,16 @@ def limit_names(c: Counts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(x.key.name for x in c.limits if x.key.name not in kept))
 
 
-def _feasible(c: Counts, limits: Sequence[Limit]) -> conflicts.Codes:
+def _feasible(c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit]) -> conflicts.Codes:
     """Whether limits can hold together, at all points."""
-    tried = counts.sets(c, c.limits)
-    shown = [counts.best_of_set(c, limits, there, c.limits) for there in tried]
+    shown = [counts.best_of_set(c, limits, part, c.limits) for part in parts]
     met = np.any([f.there & f.met & ~f.near for f in shown], axis=0)
     if met.all():
         return np.full(c.count, conflicts.CAN_HOLD, np.int8)
     none = np.zeros(c.count, dtype=bool)
     about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
     if all(x in limits for x in about):
-        every = [counts.best_of_set(c, limits, there) for there in tried]
+        every = [counts.best_of_set(c, limits, part) for part in parts]
         none = np.all([f.lost > SURE for f in every], axis=0)
     if not (met | none).all():
         none |= _impossible(c, limits)
