@@ -30,20 +30,20 @@ from solvers.geometric.formulas import FEASIBLE
 from solvers.geometric.gp_terms import Array, Terms
 from solvers.patterns import Bools, groups
 
-UNCLEAR, SURELY = 1e-3, 1e-9
+UNCLEAR_BELOW, SURELY = 1e-3, 1e-9
 """Where a multiplier and its slack are both between these, it is not told which of the two is 0: their product is about
 1e-12."""
-ROUNDS = 5
+WORKING_SETS = 5
 """Sets that are tried at each point: limits that come close to an optimum are few, and most first sets are right."""
-STEPS = 3
+NEWTON_STEPS = 3
 """Newton steps for a set: the kernel ends within 1e-3, and each step squares the distance."""
 STATIONARY = 1e-10
 """Slope of the Lagrangian function that counts as 0: a tenth of the smallest multiplier that counts as positive."""
-MET = 1e-12
+LIMIT_ROUNDING = 1e-12
 """Value of a limit that counts as 0: some roundings of sums of logarithms of up to 1e3."""
-NEARBY = 1e-2
+NEARBY_SOLUTION = 1e-2
 """A set whose solution is farther away than this (in logs) is not that of the optimum that the kernel found."""
-FLAT = 1e-9
+NO_CURVATURE = 1e-9
 """Curvature, as a part of the largest, that counts as none (as ``tolerances.TIE`` counts)."""
 FORCED = 1e-10
 """Multiplier of a limit that a design is sharpened along."""
@@ -64,7 +64,7 @@ class _Tried:
     good: Bools
 
 
-def doubtful(slack: Array, multipliers: Array, unclear: float = UNCLEAR) -> Bools:
+def doubtful(slack: Array, multipliers: Array, unclear: float = UNCLEAR_BELOW) -> Bools:
     """Tell for which limits it is not clear whether they bind."""
     found: Bools = (np.maximum(multipliers, slack) < unclear) & (np.minimum(multipliers, slack) > SURELY)
     return found
@@ -87,7 +87,7 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
     found = {n: np.array(getattr(r, n)) for n in gp.Result.__slots__}
     m, n = r.multipliers.shape[1], r.y.shape[1]
     start, each = r.y[some], np.arange(some.size)
-    for _ in range(ROUNDS):
+    for _ in range(WORKING_SETS):
         tried = _tried(part.take(each), lo[each], hi[each], start[each], binds[each])
         done = each[tried.good]
         at = some[done]
@@ -121,7 +121,7 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Array:
     before = canon.values(c, y[None])[0]
     rows = np.flatnonzero((multipliers > FORCED) & (multipliers > -before[1:]))
     T, now, best, goal, least = gp.terms(c.exponents, c.logc, c.ptr), y, y, before[0], np.inf
-    for _ in range(STEPS + 1):
+    for _ in range(NEWTON_STEPS + 1):
         s = _slopes(T, c.low[None], c.high[None], now[None], rows, free, c)
         lam = _fitted(s)
         left = np.abs(_left(s, lam)).max() + np.abs(s.values[0, rows]).max(initial=0.0)
@@ -161,7 +161,7 @@ def _next(binds: Bools, values: Array, multipliers: Array) -> Bools:
     leave, enter = wrong.argmin(1), missed.argmax(1)
     drops = wrong[each, leave] <= SURELY
     found[each[drops], leave[drops]] = False
-    adds = ~drops & (missed[each, enter] > MET)
+    adds = ~drops & (missed[each, enter] > LIMIT_ROUNDING)
     found[each[adds], enter[adds]] = True
     return found
 
@@ -178,16 +178,16 @@ def _tried(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tr
         )
     with np.errstate(invalid="ignore"):
         values = _values(t, low, high, y)
-        near = np.abs(y - start).max(1) < NEARBY
+        near = np.abs(y - start).max(1) < NEARBY_SOLUTION
         apart = (
             (values < -SURELY)
-            | (np.abs(values) <= MET)
+            | (np.abs(values) <= LIMIT_ROUNDING)
             | np.concatenate([np.zeros_like(binds[:, : -2 * y.shape[1]]), fixed, fixed], axis=1)
         )
         good = (
             near
             & (slope < STATIONARY)
-            & np.where(binds, (multipliers > SURELY) & (np.abs(values) <= MET), apart).all(1)
+            & np.where(binds, (multipliers > SURELY) & (np.abs(values) <= LIMIT_ROUNDING), apart).all(1)
         )
     return _Tried(np.clip(y, low, high), multipliers, values, good)
 
@@ -201,10 +201,10 @@ def _newton(
     T = gp.terms(t.exponents, t.logc, t.ptr)
     s = _slopes(T, low, high, y, rows, free)
     multipliers = _fitted(s)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         moved, multipliers = _step(T, s, rows, multipliers, free)
         y = y.copy()
-        y[:, free] += np.clip(moved, -NEARBY, NEARBY)
+        y[:, free] += np.clip(moved, -NEARBY_SOLUTION, NEARBY_SOLUTION)
         s = _slopes(T, low, high, y, rows, free)
     multipliers = _fitted(s)
     return y, multipliers, np.abs(_left(s, multipliers)).max(1, initial=0.0)
@@ -264,7 +264,7 @@ def _slopes(
 
 def _fitted(s: _Slopes) -> Array:
     """The multipliers that leave the Lagrangian function flattest."""
-    found: Array = -np.einsum("pji,pj->pi", np.linalg.pinv(s.own, rcond=FLAT), s.all[:, 0])
+    found: Array = -np.einsum("pji,pj->pi", np.linalg.pinv(s.own, rcond=NO_CURVATURE), s.all[:, 0])
     return found
 
 
@@ -292,5 +292,5 @@ def _step(
     system[:, :count, :count] = curved
     system[:, count:, :count], system[:, :count, count:] = s.own, s.own.swapaxes(1, 2)
     right = -np.concatenate([s.all[:, 0], s.values[:, rows]], axis=1)
-    moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=FLAT, hermitian=True), right)
+    moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=NO_CURVATURE, hermitian=True), right)
     return moved[:, :count], moved[:, count:]

@@ -113,13 +113,14 @@ def search(problem: Problem, reached: branch.Reached | None = None) -> Searched:
 
 def _eased(problem: Problem) -> Problem:
     """The problem with the ends of the box that are only there to have a box far away, and the slack in its limits."""
+    far = math.exp(canon.BEYOND_BOX)
     variables = tuple(
         v
         if v.decision.integer or v.decision.values is not None
         else dataclasses.replace(
             v,
-            low=v.low if v.real_low else v.low / canon.FAR,
-            high=v.high if v.real_high else v.high * canon.FAR,
+            low=v.low if v.real_low else v.low / far,
+            high=v.high if v.real_high else v.high * far,
         )
         for v in problem.variables
     )
@@ -221,7 +222,7 @@ def _at_its_limit(problem: Problem, goal: Goal | None, c: Canonical) -> Optimum 
     )
     rest = dataclasses.replace(problem, rows=(*(problem.rows or ()), held))
     first = next((g for g in ties.tie_goals(problem, goal.name) if g.name != goal.name), None)
-    found = branch.minimise(canon.canonical(rest, first), most=ties.MOST)
+    found = branch.minimise(canon.canonical(rest, first), most=ties.MOST_TIE_NODES)
     if found.y is None:
         return None
     chosen = ties.choose(rest, first, found.y)

@@ -167,7 +167,7 @@ class Oracle:
         decision = self._batch.problem.variables[v].decision
         least, greatest = reached[whole], -reached[points.size :]
         held = neighbours(decision, least, ends[0][whole], ends[1][whole])[1] <= greatest + 1e-9
-        found[whole[(found[whole] == conflicts.MET) & ~held]] = conflicts.CONFLICT
+        found[whole[(found[whole] == conflicts.CAN_HOLD) & ~held]] = conflicts.CANNOT_HOLD
         return found
 
     def proof(self, kept: Bools) -> tuple[gp.Result, Array]:

@@ -37,7 +37,7 @@ from solvers.batched.geometric_programs.near_steps import (
 )
 from solvers.batched.geometric_programs.rows import Room, proven, slopes, values
 from solvers.explaining import optimal_face
-from solvers.explaining.optimal_face import FORCE, TIGHT
+from solvers.explaining.optimal_face import FACE_TIGHT, FORCE
 from solvers.geometric import formulas
 from solvers.geometric.formulas import FEASIBLE
 
@@ -157,7 +157,7 @@ def _holds(ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> b
             return False
     for i in range(r.m + 1):
         force = 1.0 if i == 0 else w[r.L + i - 1]
-        counted = force if force > FORCE and (i == 0 or -w[r.F + i] < TIGHT) else 0.0
+        counted = force if force > FORCE and (i == 0 or -w[r.F + i] < FACE_TIGHT) else 0.0
         for j in range(ptr[i], ptr[i + 1]):
             if (1.0 if counted * w[r.W + j] > TIE else 0.0) != w[s.matter + j]:
                 return False
