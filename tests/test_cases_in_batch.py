@@ -50,7 +50,7 @@ ALONE = {
     "c37": DIVIDED,
     "e18": CHOICE,
 }
-LEFT = dict.fromkeys(["nbody-25", "nbody-41"], SINGLE)
+LEFT = {**dict.fromkeys(["nbody-25", "nbody-41"], SINGLE), "e10": LEAST}
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,9 @@ def test_cases_of_choi_and_tang(
     names = ("time_s",) if case == "d13" else names  # its energy breaks ties
     goal = next(wanted[n] for n in names if n in wanted)
     place = (0,) * found.left.ndim
-    assert not found.left[place]
+    assert found.left[place] == (case in LEFT)
+    if case in LEFT:
+        return
     assert found.arrays["status"][place] == STATUS_CODES[Status.OPTIMAL]
     assert found.arrays["objective"][place] == pytest.approx(goal, rel=EXACT)
     if "time_s" in wanted:
