@@ -57,7 +57,7 @@ bench: $(VENV)/.test
 # sweeps through a real SLURM on this machine, as root; says so where there is none (INSTALL=1: apt-get install it)
 slurm: $(VENV)/.test
 	$(PIP) -e '.[cluster]'
-	$(BIN)/python tests/cluster/slurm.py $(if $(INSTALL),--install)
+	PYTHONPATH=tests/oracle $(BIN)/python tests/cluster/slurm.py $(if $(INSTALL),--install)
 
 # what docs/ shows of the program: model pages, references, and the output printed on the pages
 docs: $(VENV)/.test

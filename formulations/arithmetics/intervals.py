@@ -21,7 +21,7 @@ LIBRARY_ERROR = 1e-15
 """Relative error granted to the mathematical library in powers, logarithms and exponentials (about 4 ulp)."""
 
 
-HAIR = 1e-6
+MENU_ROUNDING = 1e-6
 """How far from a whole number a number still picks that entry of a menu."""
 
 
@@ -242,7 +242,9 @@ arithmetic.register_reaches(Interval)(reaches)
 @arithmetic.uneven.register(Interval)
 def uneven(x: Interval) -> Interval:
     """Return 1 where an interval holds no whole number for certain, and anything between 0 and 1 elsewhere."""
-    none = np.ceil(x.lo * (1 - 2 * arithmetic.ROUNDED)) > np.floor(x.hi * (1 + 2 * arithmetic.ROUNDED))
+    none = np.ceil(x.lo * (1 - 2 * arithmetic.QUOTIENT_ROUNDING)) > np.floor(
+        x.hi * (1 + 2 * arithmetic.QUOTIENT_ROUNDING)
+    )
     return Interval(1.0 * none, np.ones(np.shape(none)))
 
 
@@ -251,7 +253,7 @@ def _pick(which: Interval, values: Sequence[Any]) -> Interval:
     """From the least to the largest entry whose number lies in the interval."""
     lo, hi = np.full(which.lo.shape, np.inf), np.full(which.lo.shape, -np.inf)
     for n, value in enumerate(values, start=1):
-        entry, inside = Interval.of(value), (which.lo - HAIR <= n) & (n <= which.hi + HAIR)
+        entry, inside = Interval.of(value), (which.lo - MENU_ROUNDING <= n) & (n <= which.hi + MENU_ROUNDING)
         lo = np.where(inside, np.minimum(lo, entry.lo), lo)
         hi = np.where(inside, np.maximum(hi, entry.hi), hi)
     # between two numbers there is none to pick
@@ -268,4 +270,6 @@ def _differs(a: Any, b: Any) -> Interval:
 
 @arithmetic.some.register(Interval)
 def _some(amount: Interval) -> Interval:
-    return Interval(1.0 * (amount.lo > arithmetic.NONE), 1.0 * (amount.hi > arithmetic.NONE))
+    return Interval(
+        1.0 * (amount.lo > arithmetic.AMOUNT_ROUNDING), 1.0 * (amount.hi > arithmetic.AMOUNT_ROUNDING)
+    )

@@ -26,10 +26,10 @@ from scenarios.question import Question
 from solvers.batched.counting import least
 from solvers.batched.counting.least import Found, NotLeast, Row
 
-SETS = 2000
-PASSES = 4
-HAIR = 1e-9
-NEAR = 1e-6
+MOST_SETS = 2000
+COUNT_PASSES = 4
+MET_ROUNDING = 1e-9
+NEAR_OBJECTIVE = 1e-6
 """Of the objective: a set that rounding may make that much better is looked at."""
 
 Mask = NDArray[np.bool_]
@@ -79,7 +79,7 @@ def counts(question: Question, count: int) -> Counts:
         raise NotLeast("there is not one objective")
     cost, over = _cost(s.goal)
     limits = tuple(Limit(key, r.numerator.plus(r.denominator, -1.0), r) for key, r in s.limits.items())
-    ties = tuple(_plain(r) for r in s.ties.values())
+    ties = tuple(_affine_tie(r) for r in s.ties.values())
     forms = [cost, *ties, *(x.form for x in limits)]
     some = tuple(a for a in atoms(forms) if isinstance(a, Some))
     if any(not isinstance(a, str | Some) for a in atoms(forms)) or any(not _whole(a) for a in some):
@@ -106,7 +106,7 @@ def _cost(goal: Linear) -> tuple[Affine, bool]:
     raise NotLeast("the objective is a ratio of two things that are decided")
 
 
-def _plain(tie: Linear) -> Affine:
+def _affine_tie(tie: Linear) -> Affine:
     if not tie.denominator.is_constant:
         raise NotLeast("a metric that settles ties is a ratio")
     return tie.numerator
@@ -138,7 +138,7 @@ def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
     found: list[frozenset[Some]] = [frozenset()]
     for amount in c.amounts:
         found += [s | {amount} for s in found if all(_allows(f, s | {amount}) for f in about)]
-        if len(found) > SETS:
+        if len(found) > MOST_SETS:
             raise NotLeast("too many sets of things may be there")
     return found
 
@@ -146,7 +146,7 @@ def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
 def _allows(form: Affine, there: Collection[Atom]) -> bool:
     """Whether a limit on what is there does not forbid that these are (and perhaps others)."""
     least_of = sum(c for a, c in form.terms.items() if a in there or c < 0)
-    return least_of + form.constant <= HAIR
+    return least_of + form.constant <= MET_ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ def _without(row: Row, fixed: Mapping[str, float]) -> Row:
 
 
 def _vacuous(row: Row) -> bool:
-    return not row.terms and not isinstance(row.constant, Many) and row.constant <= HAIR
+    return not row.terms and not isinstance(row.constant, Many) and row.constant <= MET_ROUNDING
 
 
 def _lowers(row: Row) -> bool:
@@ -232,7 +232,7 @@ def _lowers(row: Row) -> bool:
 
 def _lower(rows: Collection[Row], ends: Ends) -> None:
     """Lower the upper ends that rows imply; each of them ``_lowers``."""
-    for _ in range(PASSES):
+    for _ in range(COUNT_PASSES):
         changed = False
         for row in rows:
             lowest = sum([v * ends[n][v < 0] for n, v in row.terms.items()]) + row.constant
@@ -240,7 +240,7 @@ def _lower(rows: Collection[Row], ends: Ends) -> None:
                 continue
             for n, v in row.terms.items():
                 low, high = ends[n]
-                if v > 0 and high > (room := float(math.floor(low - lowest / v + HAIR))):
+                if v > 0 and high > (room := float(math.floor(low - lowest / v + MET_ROUNDING))):
                     ends[n], changed = (low, room), True
         if not changed:
             break
@@ -269,7 +269,7 @@ def best(c: Counts) -> Best:
     reached = np.where(there & np.stack([f.met for f in every]), wanted, np.inf)
     value = np.where(there, wanted, np.inf)
     low, bound = reached.min(axis=0), value.min(axis=0)
-    rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR * np.abs(low))
+    rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
     u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}

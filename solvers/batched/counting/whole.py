@@ -32,14 +32,14 @@ from solvers.batched.counting.counts import Best, Counts, Limit
 from solvers.batched.counting.least import NotLeast
 from solvers.batched.geometric_programs.ends import INFEASIBLE
 from solvers.batched.linear_programs import lp
-from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, choices, too_few, too_many_choices
+from solvers.batched.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
 from solvers.batched.told import Told
 from solvers.explaining import conflicts, wider
 from solvers.explaining.conflicts import by_set
 from solvers.explaining.why import Why, over_choices
 
 KIND = "whole numbers"
-PIECE = 16_384
+WHOLE_TOGETHER = 16_384
 """Points answered together."""
 
 Mask = NDArray[np.bool_]
@@ -51,7 +51,7 @@ def way(grid: Grid) -> Offer:
         return OTHER_KIND
     if not any(_counted(q) for q in blocks.kinds(grid)):
         return OTHER_KIND
-    if grid.size < FEWEST:
+    if grid.size < FEWEST_POINTS:
         return too_few(KIND)
     refused = too_many_choices(KIND, grid)
     if refused is not None:
@@ -86,7 +86,7 @@ class Whole:
         """Answer a block."""
         block = Block(self.grid, region)
         told = Told(plan, block.shape)
-        left = block.answered(lambda question, points: answered(told, question, points), PIECE)
+        left = block.answered(lambda question, points: answered(told, question, points), WHOLE_TOGETHER)
         return told.arrays, left
 
 
@@ -168,7 +168,7 @@ def _why(of: Combination, own: Points, count: int) -> Why:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.some(near, some, len(own))
-        return conflicts.values_that_would_do(asked, keys, conflict, partial(_least_factor, asked, len(some)))
+        return conflicts.feasible_values(asked, keys, conflict, partial(_least_factor, asked, len(some)))
 
     return Why(names, by_set(met), values, lambda some: blocks.some(near, some, len(own)))
 
@@ -207,7 +207,7 @@ def _feasible(c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit]) 
     shown = [counts.best_of_set(c, limits, part, c.limits) for part in parts]
     met = np.any([f.there & f.met & ~f.near for f in shown], axis=0)
     if met.all():
-        return np.full(c.count, conflicts.MET, np.int8)
+        return np.full(c.count, conflicts.CAN_HOLD, np.int8)
     none = np.zeros(c.count, dtype=bool)
     about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
     if all(x in limits for x in about):
@@ -215,7 +215,9 @@ def _feasible(c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit]) 
         none = np.all([f.lost > SURE for f in every], axis=0)
     if not (met | none).all():
         none |= _impossible(c, limits)
-    return np.select([met, none], [conflicts.MET, conflicts.CONFLICT], conflicts.UNKNOWN).astype(np.int8)
+    return np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN).astype(
+        np.int8
+    )
 
 
 def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
