@@ -78,7 +78,7 @@ def sweep(
     """
     grid = scenarios.grid(scenario)
     _check(scenario, grid)
-    only = None if metrics is None else _answers_and(metrics, results.dataset.layout(grid))
+    only = None if metrics is None else _answers_and(metrics, grid, results.dataset.layout(grid))
     return run(
         scenario,
         grid,
@@ -95,9 +95,15 @@ def sweep(
     )
 
 
-def _answers_and(metrics: Sequence[str], plan: Layout) -> tuple[str, ...]:
+def _answers_and(metrics: Sequence[str], grid: scenarios.Grid, plan: Layout) -> tuple[str, ...]:
+    """Return the variables of answers and of these metrics; what is decided stays, as the audit needs it."""
     kept = results.dataset.metrics_named(plan, metrics)
-    return tuple(v.name for v in plan.variables if v.role not in {"metric", "family"} or v.name in kept)
+    decided = {d.name for base in grid.bases.values() for d in base.decide}
+    return tuple(
+        v.name
+        for v in plan.variables
+        if v.role not in {"metric", "family"} or v.name in kept or decided.intersection(v.elements.values())
+    )
 
 
 def run(

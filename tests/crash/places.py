@@ -95,7 +95,8 @@ class Place:
 
     def sweep(self, workers: int = WORKERS, *more: str) -> subprocess.Popen[bytes]:
         where = more or ("--workers", str(workers))
-        return self.start("dse", "sweep", "grid.toml", "-o", str(self.store), *where)
+        # each variable is a file for each chunk, and what happens to one happens to all
+        return self.start("dse", "sweep", "grid.toml", "-o", str(self.store), "--metrics", "energy", *where)
 
     def ended(self, process: subprocess.Popen[bytes], code: int, words: str = "") -> None:
         (self.folder / "release").touch()

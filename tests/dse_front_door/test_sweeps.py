@@ -156,6 +156,22 @@ def test_the_command_reports_and_its_json_counts(grid_file: Callable[[int], Path
     assert told["best"]["at"] == {d: best[d].item() for d in ("deadline", "bodies")}
 
 
+def test_what_is_decided_is_kept_beside_the_metrics_asked_for(tmp_path: Path):
+    """Shares of regions are one variable with two dimensions, as some metrics are; the audit works with them."""
+    regions = [{"flops": 2e9, "bytes": 8e9}, {"flops": 4e10, "bytes": 1e9}]
+    asked = {
+        "model": "partition",
+        "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-750-tang2017"},
+        "given": {"regions": regions},
+        "objective": {"minimize": "energy"},
+        "sweep": {"deadline": {"path": "limits.time.max", "values": [0.2, 2.0]}},
+    }
+    found = dse.sweep(asked, tmp_path / "s.zarr", metrics=["energy"], workers=1, progress=False)
+    assert {"share", "energy"} <= set(found.data_vars)
+    assert "flops_by_processor" not in found
+    assert dse.verify(tmp_path / "s.zarr", progress=False).passed
+
+
 def test_nothing_swept_is_no_sweep(deadline: Path):
     with pytest.raises(ScenarioError, match="no axis is swept"):
         dse.sweep(deadline)
