@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations import canonical as canon
+from formulations.arithmetics.divided import take
 from formulations.canonical import Array, Canonical
 from solvers import side_by_side
 from solvers.geometric import gp
@@ -247,7 +248,7 @@ def _sharp(c: Canonical, r: gp.Result, i: int) -> Array:
     y = r.y[i]
     at_end = (r.lower_multipliers[i] > y - c.low) | (r.upper_multipliers[i] > c.high - y)
     at_end[list(c.allowed)] = True
-    return polish(c, y, r.multipliers[i], at_end)
+    return polish(take(c, None), y[None], r.multipliers[[i]], at_end[None]).y[0]
 
 
 def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: str) -> float:

@@ -1,84 +1,114 @@
-"""Sharpen a nearly optimal point: Newton's method on the optimality conditions of the true functions.
+"""Sharpen nearly optimal points: Newton's method on the optimality conditions of the true functions.
 
 A gap of 1e-9 leaves the variables to 1e-4 or so; the active set found by the kernel leads to the optimiser itself.
+Points with the same active set go together.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
+from formulations.arithmetics.divided import take
 from formulations.canonical import Array, Canonical
+from solvers.patterns import Bools, groups
 
 STEPS = 6
+HOLDS = 1e-10
+"""A row with a smaller multiplier is not held."""
 
 
-def derivatives(c: Canonical, y: Array) -> tuple[Array, Array, Array]:
-    """F (m+1,), gradients (m+1, n) and Hessians (m+1, n, n) of the true functions at y (n,)."""
-    n, m1 = y.size, c.ptr.size - 1
-    f = canon.values(c, y[None])[0]
-    g, h = np.zeros((m1, n)), np.zeros((m1, n, n))
-    t = c.logc + c.exponents @ y
-    for k in range(m1):
+@dataclass(frozen=True, slots=True)
+class Polished:
+    """Points ``y`` (N, n), the multipliers of their active rows (N, m), and how far from optimal they are.
+
+    ``residual``: the slope of the Lagrangian function that is left, and the values of rows that should be 0.
+    """
+
+    y: Array
+    multipliers: Array
+    residual: Array
+
+
+def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polished:
+    """Find the optimisers near ``y`` (N, n): rows with a multiplier above their slack hold with equality, ``at_end``
+    variables stay.
+
+    ``c``: of many points, with a row of coefficients for each. A point is y itself where Newton does not improve the
+    optimality residual or leaves the feasible set.
+    """  # noqa: D205
+    f = canon.values(c, y)
+    active = (multipliers > HOLDS) & (multipliers > -f[:, 1:])
+    free = ~at_end & (c.high - c.low > 1e-13)
+    best, force, residual = y.copy(), np.zeros(multipliers.shape), np.full(len(y), np.inf)
+    for which, kind in groups(np.concatenate([active, free], axis=1)):
+        rows, moves = np.flatnonzero(kind[: active.shape[1]]), kind[active.shape[1] :]
+        if moves.any():
+            own = take(c, which)
+            best[which], force[np.ix_(which, rows)], residual[which] = _newton(own, y[which], rows, moves)
+    # giving back the granted slack moves the goal by the price of the limits
+    change = np.abs(canon.values(c, best)[:, 0] - f[:, 0])
+    near = change < 1e-6 + 2e-9 * multipliers.sum(1)
+    return Polished(np.where(near[:, None], best, y), force, np.where(near, residual, np.inf))
+
+
+def _newton(c: Canonical, y: Array, rows: NDArray[np.intp], free: Bools) -> tuple[Array, Array, Array]:
+    """Go on while the residual falls and all limits hold: the best points, their multipliers and residuals."""
+    count = len(y)
+    best, force, least = y.copy(), np.zeros((count, rows.size)), np.full(count, np.inf)
+    each, now = np.arange(count), y.copy()
+    for _ in range(STEPS):
+        f, g, h = _derivatives(take(c, each), now)
+        g, h = g[:, :, free], h[:, :, free][:, :, :, free]
+        own = g[:, 1 + rows]
+        lam = -np.einsum("pir,pi->pr", np.linalg.pinv(own), g[:, 0])
+        left = g[:, 0] + np.einsum("pr,pri->pi", lam, own)
+        residual = np.abs(left).max(1) + np.abs(f[:, 1 + rows]).max(1, initial=0.0)
+        inside = ((now >= c.low[each] - 1e-12) & (now <= c.high[each] + 1e-12)).all(1)
+        good = (residual < least[each]) & inside & (f[:, 1:].max(1, initial=-np.inf) <= 1e-9)
+        at = each[good]
+        best[at], force[at], least[at] = now[good], lam[good], residual[good]
+        each, now = at, now[good]
+        if not at.size:
+            break
+        now[:, free] += _step(f[good], g[good], h[good], lam[good], rows)
+    return best, force, least
+
+
+def _step(f: Array, g: Array, h: Array, lam: Array, rows: NDArray[np.intp]) -> Array:
+    k, m = g.shape[2], rows.size
+    own = g[:, 1 + rows]
+    system = np.zeros((len(f), k + m, k + m))
+    system[:, :k, :k] = h[:, 0] + np.einsum("pr,prij->pij", lam, h[:, 1 + rows])
+    system[:, k:, :k], system[:, :k, k:] = own, own.swapaxes(1, 2)
+    right = np.concatenate([-g[:, 0], -f[:, 1 + rows]], axis=1)
+    # least squares, so that nothing moves along an optimal face
+    return np.asarray(np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=1e-12)[:, :k], right))
+
+
+def _derivatives(c: Canonical, y: Array) -> tuple[Array, Array, Array]:
+    """F (N, m+1), gradients (N, m+1, n) and Hessians (N, m+1, n, n) of the true functions at y (N, n)."""
+    f = canon.values(c, y)
+    t = c.logc + np.einsum("pi,ki->pk", y, c.exponents)
+    g, h = np.zeros((*f.shape, y.shape[1])), np.zeros((*f.shape, y.shape[1], y.shape[1]))
+    for k in range(f.shape[1]):
         rows = slice(c.ptr[k], c.ptr[k + 1])
-        g[k], h[k] = _moments(t[rows], c.exponents[rows])
-    z = c.forms @ y
+        g[:, k], h[:, k] = _moments(t[:, rows], c.exponents[rows])
+    z = np.einsum("pi,qi->pq", y, c.forms)
     for d in c.divisors:
-        a, b = _moments(d.logc + d.coordinates @ z, d.coordinates)
-        g[d.row] -= d.base + a @ c.forms
-        h[d.row] -= c.forms.T @ b @ c.forms
+        a, b = _moments(d.logc + np.einsum("pq,tq->pt", z, d.coordinates), d.coordinates)
+        g[:, d.row] -= d.base + np.einsum("pq,qi->pi", a, c.forms)
+        h[:, d.row] -= np.einsum("pqr,qi,rj->pij", b, c.forms, c.forms)
     return f, g, h
 
 
 def _moments(t: Array, a: Array) -> tuple[Array, Array]:
-    """Mean and covariance of exponents a under softmax weights of t."""
-    w = np.exp(t - t.max())
-    w /= w.sum()
-    mean = w @ a
-    spread = a - mean
-    return mean, (spread * w[:, None]).T @ spread
-
-
-def polish(c: Canonical, y: Array, multipliers: Array, at_end: NDArray[np.bool_]) -> Array:
-    """The optimiser near y: rows with a multiplier above their slack hold with equality, ``at_end`` variables stay.
-
-    Returns y itself where Newton does not improve the optimality residual or leaves the feasible set.
-    """
-    f, g, h = derivatives(c, y)
-    active = np.flatnonzero((multipliers > 1e-10) & (multipliers > -f[1:])) + 1
-    free = ~at_end & (c.high - c.low > 1e-13)
-    if not free.any():
-        return y
-    best, best_residual, now = y, np.inf, y.copy()
-    for _ in range(STEPS):
-        lam = (
-            np.linalg.lstsq(g[active][:, free].T, -g[0, free], rcond=None)[0] if active.size else np.zeros(0)
-        )
-        residual = float(
-            np.abs(g[0, free] + lam @ g[active][:, free]).max() + np.abs(f[active]).max(initial=0.0)
-        )
-        inside = np.all(now >= c.low - 1e-12) and np.all(now <= c.high + 1e-12)
-        if not (residual < best_residual and inside and f[1:].max(initial=-np.inf) <= 1e-9):
-            break
-        best, best_residual = now, residual
-        now = now + _newton_step(f, g, h, lam, active, free)
-        f, g, h = derivatives(c, now)
-    # giving back the granted slack moves the goal by the price of the limits
-    moved = abs(canon.values(c, best[None])[0, 0] - canon.values(c, y[None])[0, 0])
-    return best if moved < 1e-6 + 2e-9 * float(multipliers.sum()) else y
-
-
-def _newton_step(
-    f: Array, g: Array, h: Array, lam: Array, active: NDArray[np.intp], free: NDArray[np.bool_]
-) -> Array:
-    k = int(free.sum())
-    lagrangian = h[0] + np.tensordot(lam, h[active], axes=1) if active.size else h[0]
-    jacobian = g[active][:, free]
-    system = np.zeros((k + active.size, k + active.size))
-    system[:k, :k] = lagrangian[np.ix_(free, free)]
-    system[:k, k:], system[k:, :k] = jacobian.T, jacobian
-    right = np.concatenate([-g[0, free], -f[active]])
-    step = np.zeros(free.size)
-    step[free] = np.linalg.lstsq(system, right, rcond=1e-12)[0][:k]
-    return step
+    """Mean and covariance of exponents a (K, n) under softmax weights of t (N, K)."""
+    w = np.exp(t - t.max(1, keepdims=True))
+    w /= w.sum(1, keepdims=True)
+    mean = np.einsum("pk,ki->pi", w, a)
+    spread = a - mean[:, None]
+    return mean, np.einsum("pk,pki,pkj->pij", w, spread, spread)

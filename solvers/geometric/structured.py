@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from formulations import canonical as canon
+from formulations.arithmetics.divided import take
 from formulations.arithmetics.maxima import SIDE, joined
 from formulations.arithmetics.posynomial import Posynomial, constant
 from formulations.canonical import Array, Canonical
@@ -284,7 +285,7 @@ def _sharpened(
     if canon.values(c, start[None])[0, 1:].max(initial=-np.inf) > branch.FEASIBLE:
         start = y
     at_end = (known.lower_multipliers[0] > start - c.low) | (known.upper_multipliers[0] > c.high - start)
-    return polish(c, start, known.multipliers[0], at_end), known
+    return polish(take(c, None), start[None], known.multipliers, at_end[None]).y[0], known
 
 
 def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Chosen | None:
