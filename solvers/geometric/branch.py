@@ -248,7 +248,8 @@ def _sharp(c: Canonical, r: gp.Result, i: int) -> Array:
     y = r.y[i]
     at_end = (r.lower_multipliers[i] > y - c.low) | (r.upper_multipliers[i] > c.high - y)
     at_end[list(c.allowed)] = True
-    return polish(take(c, None), y[None], r.multipliers[[i]], at_end[None]).y[0]
+    sharp: Array = polish(take(c, None), y[None], r.multipliers[[i]], at_end[None]).y[0]
+    return sharp
 
 
 def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: str) -> float:

@@ -43,7 +43,7 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     f = canon.values(c, y)
     active = (multipliers > HOLDS) & (multipliers > -f[:, 1:])
     free = ~at_end & (c.high - c.low > 1e-13)
-    best, force, residual = y.copy(), np.zeros(multipliers.shape), np.full(len(y), np.inf)
+    best, force, residual = y.copy(), np.zeros(multipliers.shape), np.zeros(len(y))
     for which, kind in groups(np.concatenate([active, free], axis=1)):
         rows, moves = np.flatnonzero(kind[: active.shape[1]]), kind[active.shape[1] :]
         if moves.any():

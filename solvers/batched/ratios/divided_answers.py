@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ from solvers.batched.geometric_programs.geometric_answers import (
     si_values,
 )
 from solvers.batched.geometric_programs.geometric_conflicts import neighbours
-from solvers.batched.ratios import branching, divided_conflicts
+from solvers.batched.ratios import branching, divided_conflicts, equally_good
 from solvers.batched.ratios.branching import Searched
 from solvers.batched.told import Told
 from solvers.explaining import optimal_face, ties
@@ -47,6 +48,8 @@ from solvers.explaining.optimal_face import Solver, Stages
 from solvers.explaining.sensitivity import duals, limit_elasticity, optima
 from solvers.explaining.ties import SETTLED_WIDTH
 from solvers.geometric import gp
+from solvers.geometric.branch import FEASIBLE
+from solvers.geometric.polish import polish
 from solvers.geometric.structured import STRAINED
 from solvers.geometric.unbounded import held_by_box
 from solvers.judgement import judge
@@ -60,6 +63,8 @@ WIDE = "designs equally good that lie far from each other"
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
 STEPS = 3
+SHARP = 1e-9
+"""Slope of the Lagrangian function at which a design is sharp."""
 
 
 def answered(told: Told, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
@@ -102,10 +107,10 @@ def _optima(
     for the others.
     """  # noqa: D205
     why = np.full(own.size, "", object)
-    clear = (found.high - found.low)[:, d.forms].max(1) <= SETTLED_WIDTH
     c = divided.take(d.arrays, own)
-    _mark(why, clear, WIDE)
     y = _sharpened(c, found.y, solve, discrete)
+    y, clear = _chosen(d, own, c, y, found, solve, discrete)
+    _mark(why, clear, WIDE)
     held = d.held(own, y[:, d.forms])
     rule = ties.of_batch(held, solve)
     if rule is None:
@@ -183,16 +188,58 @@ def _beside(
         y[some[better]] = settled.y[better]
 
 
+def _chosen(
+    d: Divided,
+    own: Indices,
+    c: Canonical,
+    y: Array,
+    found: Searched,
+    solve: Solver,
+    discrete: Mapping[int, Decision],
+) -> tuple[Array, Bools]:
+    """Choose by the tie rule where designs are equally good that lie far apart along some form; tells where it is
+    certain.
+    """  # noqa: D205
+    sure = np.ones(own.size, bool)
+    some = np.flatnonzero((found.high - found.low)[:, d.forms].max(1) > SETTLED_WIDTH)
+    if some.size:
+        far = equally_good.reaching(divided.take(c, some), y[some], solve, discrete)
+        some = some[far]
+    if some.size:
+        problem = d.problem_at(own[some])
+        assert problem.goal is not None, "it has a goal"
+        stages = ties.tie_goals(problem, problem.goal.name)
+        nudged, there, sure[some] = equally_good.by_rule(
+            divided.take(c, some), y[some], stages, solve, discrete
+        )
+        y[some] = _sharpened(nudged, there, solve, discrete)[:, : y.shape[1]]
+    return y, sure
+
+
 def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
-    """Solve with tangents where the last one was least, a few times more; discrete variables stay."""
+    """Solve with tangents where the last one was least, and sharpen that, until it is; discrete variables stay."""
     low, high = c.low.copy(), c.high.copy()
     for v in discrete:
         low[:, v] = high[:, v] = y[:, v]
+    c, y, rest = replace(c, low=low, high=high), y.copy(), np.arange(len(y))
     for _ in range(STEPS):
-        r = solve(*canon.restriction(c, y), c.ptr, low, high)
-        good = (r.status == gp.OPTIMAL)[:, None]
-        y = np.where(good, r.y, y)
+        own = divided.take(c, rest)
+        y[rest], residual = _polished(own, y[rest], solve)
+        rest = rest[residual > SHARP]
+        if not rest.size:
+            break
     return y
+
+
+def _polished(c: Canonical, y: Array, solve: Solver) -> tuple[Array, Array]:
+    """The optimum of the program with tangents at y, sharpened, and what is left to sharpen."""
+    r = solve(*canon.restriction(c, y), c.ptr, c.low, c.high)
+    start = np.where((r.status == gp.OPTIMAL)[:, None], r.y, y)
+    held = canon.values(c, start)[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
+    start = np.where(held[:, None], start, y)
+    at_end = (r.lower_multipliers > start - c.low) | (r.upper_multipliers > c.high - start)
+    found = polish(c, start, r.multipliers, at_end)
+    return found.y, found.residual
 
 
 def _multipliers(
