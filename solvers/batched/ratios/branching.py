@@ -145,7 +145,7 @@ def _round(s: _State, nodes: _Nodes, most: int) -> _Nodes:
     np.add.at(s.nodes, nodes.point, 1)
     c = take(s.c, nodes.point)
     a, b, ptr = canon.relaxation(c, nodes.low[:, s.forms], nodes.high[:, s.forms])
-    r = s.solve(a, b, ptr, nodes.low, nodes.high, **_how(s))
+    r = s.solve(a, b, ptr, nodes.low, nodes.high, **_how(s, len(b)))
     bound = np.where(np.isfinite(r.bound) & ~s.any_design, np.maximum(nodes.bound, r.bound), nodes.bound)
     alive = np.flatnonzero(r.status != gp.INFEASIBLE)
     nodes, y = _Nodes(nodes.point, nodes.low, nodes.high, bound).take(alive), r.y[alive]
@@ -215,7 +215,7 @@ def _descend(s: _State, points: Indices, y: Array, held: Bools, rounds: int) -> 
     for _ in range(rounds):
         c = take(s.c, points)
         a, b = canon.restriction(c, y)
-        r = s.solve(a, b, c.ptr, low, high, **_how(s))
+        r = s.solve(a, b, c.ptr, low, high, **_how(s, len(b)))
         f = canon.values(c, r.y)
         holds = f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
         now = np.where(holds, f[:, 0], np.inf)
@@ -230,10 +230,11 @@ def _descend(s: _State, points: Indices, y: Array, held: Bools, rounds: int) -> 
         points, y, low, high, before = points[moves], r.y[moves], low[moves], high[moves], now[moves]
 
 
-def _how(s: _State) -> dict[str, Any]:
+def _how(s: _State, count: int) -> dict[str, Any]:
     """What is asked of the kernel: a node that jams is cut, or its point left over, sooner than it is solved."""
-    tol = ANY if s.any_design else EASIER if s.value_only and s.gap == GAP else min(TIGHT, s.gap)
-    return {"hurried": True, "max_iterations": ITERATIONS, "tol": tol}
+    tol = ANY if s.any_design else EASIER if s.value_only and s.gap >= GAP else min(TIGHT, s.gap)
+    content = np.ones(count, bool)
+    return {"hurried": True, "max_iterations": ITERATIONS, "tol": tol, "content": content}
 
 
 def _cut(s: _State, nodes: _Nodes, y: Array) -> _Nodes:
