@@ -5,8 +5,8 @@ and R. With one more variable s,
 
     N/D <= 1   if and only if   m + s <= 1  and  R <= s D  for some s.
 
-A secant of log D that lies w above it makes the relaxation of the left side too small by w, of the right side by w times
-the share of s in m + s. Where the ratio hardly depends on the design that share is small.
+A secant of log D that lies w above it makes the relaxation of the left side too small by w, of the right side by w
+times the share of s in m + s. Where the ratio hardly depends on the design that share is small.
 """
 
 from __future__ import annotations

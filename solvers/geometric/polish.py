@@ -14,11 +14,16 @@ from numpy.typing import NDArray
 from formulations import canonical as canon
 from formulations.arithmetics.divided import take
 from formulations.canonical import Array, Canonical
+from solvers.linear.crossover import doubtful
 from solvers.patterns import Bools, groups
 
 STEPS = 6
 HOLDS = 1e-10
 """A row with a smaller multiplier is not held."""
+SHARP = 1e-9
+"""Slope of the Lagrangian function at which a point is sharp."""
+UNCLEAR = 1e-5
+"""A slack and a multiplier that are both smaller do not tell whether a row holds with equality."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +48,33 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     f = canon.values(c, y)
     active = (multipliers > HOLDS) & (multipliers > -f[:, 1:])
     free = ~at_end & (c.high - c.low > 1e-13)
-    best, force, residual = y.copy(), np.zeros(multipliers.shape), np.zeros(len(y))
+    first = _held(c, y, active, free)
+    # multiplier and slack of a limit that is hardly felt are both small: it is also taken to hold, if that fits better
+    unclear = doubtful(-f[:, 1:], multipliers, UNCLEAR) & ~active & (first.residual > SHARP)[:, None]
+    some = np.flatnonzero(unclear.any(1))
+    if some.size:
+        other = _held(take(c, some), y[some], (active | unclear)[some], free[some])
+        fits = (other.residual <= SHARP) & (other.multipliers.min(1) >= 0)
+        for name in Polished.__slots__:
+            getattr(first, name)[some[fits]] = getattr(other, name)[fits]
+    # giving back the granted slack moves the goal by the price of the limits
+    change = np.abs(canon.values(c, first.y)[:, 0] - f[:, 0])
+    near = change < 1e-6 + 2e-9 * multipliers.sum(1)
+    residual = np.where(near, first.residual, np.inf)
+    return Polished(np.where(near[:, None], first.y, y), first.multipliers, residual)
+
+
+def _held(c: Canonical, y: Array, active: Bools, free: Bools) -> Polished:
+    """Points with the rows ``active`` held and the variables ``free`` moving; as they are where none moves."""
+    found = Polished(y.copy(), np.zeros(active.shape), np.zeros(len(y)))
     for which, kind in groups(np.concatenate([active, free], axis=1)):
         rows, moves = np.flatnonzero(kind[: active.shape[1]]), kind[active.shape[1] :]
         if moves.any():
             own = take(c, which)
-            best[which], force[np.ix_(which, rows)], residual[which] = _newton(own, y[which], rows, moves)
-    # giving back the granted slack moves the goal by the price of the limits
-    change = np.abs(canon.values(c, best)[:, 0] - f[:, 0])
-    near = change < 1e-6 + 2e-9 * multipliers.sum(1)
-    return Polished(np.where(near[:, None], best, y), force, np.where(near, residual, np.inf))
+            found.y[which], found.multipliers[np.ix_(which, rows)], found.residual[which] = _newton(
+                own, y[which], rows, moves
+            )
+    return found
 
 
 def _newton(c: Canonical, y: Array, rows: NDArray[np.intp], free: Bools) -> tuple[Array, Array, Array]:

@@ -19,7 +19,7 @@ from formulations import evaluation, handover
 from formulations.arithmetics import divided
 from formulations.arithmetics.divided import Divided, Indices
 from formulations.canonical import Array, Canonical
-from formulations.tolerances import TIE
+from formulations.tolerances import BINDS, TIE
 from scenarios.question import Decision
 from solvers.batched import relaxed_limits
 from solvers.batched.geometric_programs import geometric_whole
@@ -49,7 +49,7 @@ from solvers.explaining.sensitivity import duals, limit_elasticity, optima
 from solvers.explaining.ties import SETTLED_WIDTH
 from solvers.geometric import gp
 from solvers.geometric.branch import FEASIBLE
-from solvers.geometric.polish import polish
+from solvers.geometric.polish import SHARP, UNCLEAR, polish
 from solvers.geometric.structured import STRAINED
 from solvers.geometric.unbounded import held_by_box
 from solvers.judgement import judge
@@ -57,14 +57,10 @@ from solvers.linear.crossover import doubtful
 
 Bools = NDArray[np.bool_]
 
-UNCLEAR = 1e-5
-"""Above this a slack or a multiplier tells whether a limit binds: the design has been sharpened."""
 WIDE = "designs equally good that lie far from each other"
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
 STEPS = 3
-SHARP = 1e-9
-"""Slope of the Lagrangian function at which a design is sharp."""
 
 
 def answered(told: Told, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
@@ -269,7 +265,9 @@ def _multipliers(
     _mark(why, clear, UNSOLVED)
     clear &= ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
     _mark(why, clear, PINNED)
-    clear &= ~doubtful(-f[:, 1:], r.multipliers, UNCLEAR).any(1)
+    # a limit of the model has no rate: of it only is told whether it binds
+    open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
+    clear &= ~open_ones.any(1)
     _mark(why, clear, IN_DOUBT)
     weighed = duals(optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear)
     clear &= weighed.known
