@@ -54,7 +54,7 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     some = np.flatnonzero(unclear.any(1))
     if some.size:
         other = _held(take(c, some), y[some], (active | unclear)[some], free[some])
-        fits = (other.residual <= SHARP) & (other.multipliers.min(1) >= 0)
+        fits = (other.residual < first.residual[some]) & (other.multipliers.min(1) >= 0)
         for name in Polished.__slots__:
             getattr(first, name)[some[fits]] = getattr(other, name)[fits]
     # giving back the granted slack moves the goal by the price of the limits
