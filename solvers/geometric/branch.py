@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations import canonical as canon
-from formulations.arithmetics.divided import take
 from formulations.canonical import Array, Canonical
+from formulations.grids.divided import take
 from solvers import side_by_side
 from solvers.geometric import gp
 from solvers.geometric.gp_together import Programs

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
-from formulations.arithmetics.divided import take
 from formulations.canonical import Array, Canonical
+from formulations.grids.divided import take
 from solvers.linear.crossover import doubtful
 from solvers.patterns import Bools, groups
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
-from formulations.evaluation import RowKey
 from formulations.problem import Goal
+from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from scenarios.question import Decision
 from solvers.batched.ratios import branching
