@@ -228,12 +228,16 @@ def test_random_problems_are_all_closed_and_no_design_lies_below_the_bound():
 
 
 CHEAP_MEMORY = {"base": "balanced", "memory_power_per_word": "1e-12 W/word"}
-HEAVY = {"limits.power.max": log(120.0, 7600.0, 3), "given.flops_per_pair": log(1e6, 2.5e7, 3)}
+HEAVY = {"limits.power.max": log(120.0, 7600.0, 3), "given.flops_per_pair": log(1e6, 1e9, 3)}
 
 
-@pytest.mark.parametrize("objective", [LEAST_ENERGY, LEAST_TIME], ids=["energy", "time"])
-def test_a_form_that_is_hardly_felt_is_settled_by_the_tie_rule_as_by_itself(objective: dict[str, str]):
-    """Memory next to free and few words sent: the memory that a cap on power divides by is open over a wide range."""
+@pytest.mark.parametrize(
+    ("objective", "open_one"), [(LEAST_ENERGY, "processors"), (LEAST_TIME, "memory")], ids=["energy", "time"]
+)
+def test_what_is_hardly_felt_is_settled_by_the_tie_rule_as_by_itself(
+    objective: dict[str, str], open_one: str
+):
+    """Memory next to free and few words sent: the memory that a cap on power divides by may be open far."""
     of = grid(asked(HEAVY, objective) | {"machine": CHEAP_MEMORY})
     with handover.collected() as tally:
         arrays, left = at_once(of)
@@ -242,7 +246,7 @@ def test_a_form_that_is_hardly_felt_is_settled_by_the_tie_rule_as_by_itself(obje
     flat = 0
     for place in np.ndindex(left.shape):
         alone = answer(of.question(place), neighbours=False)
-        flat += "memory" in alone.ranges
+        flat += open_one in alone.ranges
         np.testing.assert_allclose(arrays["objective"][place], alone.objective, rtol=1e-8)
         for name, value in alone.variables.items():
             # a tie of 1e-9 leaves what decides it to the square root of that
