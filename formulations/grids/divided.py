@@ -69,11 +69,12 @@ class Divided:
         for i, values in (others or {}).items():
             low[:, i] = high[:, i] = values
         table = Table(exponents, logc, c.ptr)
-        asked = at(self.question, points)
-        return Batch(asked, self._problem(points, asked), (len(points),), table, c.keys, low, high)
+        problem = self.problem_at(points)
+        return Batch(problem.question, problem, (len(points),), table, c.keys, low, high)
 
-    def _problem(self, points: Indices, asked: Question) -> Problem:
-        p = self.problem
+    def problem_at(self, points: Indices) -> Problem:
+        """The problem of a choice of points."""
+        p, asked = self.problem, at(self.question, points)
         assert p.goal is not None, "it has a goal"
         rows = tuple(
             replace(r, numerator=_at(r.numerator, points), denominator=_at(r.denominator, points))

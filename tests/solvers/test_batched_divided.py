@@ -16,7 +16,7 @@ import scenarios
 from formulations import canonical as canon
 from formulations import handover
 from formulations.canonical import Canonical, Divisor
-from formulations.grids import batch, divided
+from formulations.grids import batch, divided, quotients
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
@@ -225,3 +225,78 @@ def test_random_problems_are_all_closed_and_no_design_lies_below_the_bound():
             assert found.bound[i] <= least
             assert found.value[i] - found.bound[i] <= 2e-8
             assert canon.values(divided.take(c, [i]), found.y[[i]])[0, 1:].max() <= 1e-9
+
+
+CHEAP_MEMORY = {"base": "balanced", "memory_power_per_word": "1e-12 W/word"}
+HEAVY = {"limits.power.max": log(120.0, 7600.0, 3), "given.flops_per_pair": log(1e6, 1e9, 3)}
+
+
+@pytest.mark.parametrize(
+    ("objective", "open_one"), [(LEAST_ENERGY, "processors"), (LEAST_TIME, "memory")], ids=["energy", "time"]
+)
+def test_what_is_hardly_felt_is_settled_by_the_tie_rule_as_by_itself(
+    objective: dict[str, str], open_one: str
+):
+    """Memory next to free and few words sent: the memory that a cap on power divides by may be open far."""
+    of = grid(asked(HEAVY, objective) | {"machine": CHEAP_MEMORY})
+    with handover.collected() as tally:
+        arrays, left = at_once(of)
+    assert not left.any()
+    assert not tally.reasons
+    flat = 0
+    for place in np.ndindex(left.shape):
+        alone = answer(of.question(place), neighbours=False)
+        flat += open_one in alone.ranges
+        np.testing.assert_allclose(arrays["objective"][place], alone.objective, rtol=1e-8)
+        for name, value in alone.variables.items():
+            # a tie of 1e-9 leaves what decides it to the square root of that
+            np.testing.assert_allclose(arrays[name][place], value, rtol=3e-4, err_msg=f"{name} {place}")
+    assert flat
+
+
+def _ratios() -> list[str]:
+    """The ready questions that are answered by this way."""
+    found = []
+    for name in scenarios.library():
+        of = scenarios.grid(dse.load(name))
+        question = next(iter(of.bases.values()))
+        plain = question.uncertain is None and len(question.objectives) == 1 and of.size == 1
+        if plain and not any(x.within for x in question.limits) and divided.structure(question):
+            found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("name", _ratios())
+def test_no_point_of_a_ready_question_is_handed_over(name: str):
+    """Neither along a limit nor along a given number, over a factor of ten around the ready question's values."""
+    data = dse.load(name).model_dump(exclude_none=True, exclude_defaults=True)
+    limits = [f"limits.{n}.{side}" for n, ends in data["limits"].items() for side in ends]
+    given = [f"given.{n}" for n, value in data["given"].items() if isinstance(value, int | float)]
+    factors = np.geomspace(10**-0.5, 10**0.5, 4).tolist()
+    data["sweep"] = {f"a{i}": {"path": p, "factors": factors} for i, p in enumerate((limits[0], given[0]))}
+    of = scenarios.grid(dse.Scenario(**data))
+    plan = results.dataset.layout(of)
+    with handover.collected() as tally:
+        arrays, left = at_once(of)
+        would_do.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
+    assert not tally.reasons
+    assert not left.any()
+
+
+def test_what_divides_without_a_remainder_may_be_taken_out_of_a_ratio():
+    """The same least value with and without one more variable, and fewer nodes where it hardly changes."""
+    question = asked({"limits.power_per_processor.max": log(0.2, 20.0, 6)}, LEAST_TIME, model="lu")
+    of = grid(question | {"machine": "a10g", "given": {"order": 1e5}})
+    d = divided.divided(batch.apart(of, divided.divided), (slice(0, 6),))
+    assert d is not None
+    cap = next(i for i, key in enumerate(d.arrays.keys) if key.name == "power_per_processor")
+    c = divided.aimed(d.arrays, cap)
+    whole = branching.minimise(c, gp.solve, {}, value_only=True, most=4000)
+    parted = quotients.apart(c)
+    assert len(parted.names) == len(c.names) + 1
+    apart = branching.minimise(parted, gp.solve, {}, value_only=True)
+    assert (whole.status == gp.OPTIMAL).all()
+    assert (apart.status == gp.OPTIMAL).all()
+    np.testing.assert_allclose(canon.values(c, apart.y[:, :-1])[:, 0], whole.value, rtol=0, atol=1e-7)
+    assert (apart.bound <= whole.value + 1e-9).all()
+    assert apart.nodes.max() < whole.nodes.min()

@@ -17,8 +17,10 @@ from solvers.batched.geometric_programs.iteration import close, iterate
 from solvers.batched.geometric_programs.rows import Room, proven, room, values
 from solvers.geometric import formulas, gp
 from solvers.geometric.formulas import ANY, FEASIBLE, FIXED, TINY
+from solvers.geometric.gp_steps import NEAR
 from solvers.geometric.gp_terms import Array
 from solvers.outcome import FAILED, INFEASIBLE
+from solvers.patterns import Bools
 
 UNROLLED = 3
 
@@ -34,18 +36,20 @@ def solve(
     max_iterations: int = 200,
     width: int = 0,
     hurried: bool = False,
+    content: Bools | None = None,
 ) -> gp.Result:
     """Solve N geometric programs; all as in ``solvers.geometric.gp.solve``, which also tries what fails here once more.
 
     ``tol``: of the gap; from 10 on (``ANY``) it is only asked whether the limits can be met.
-    ``hurried``: what fails is tried once more for a short time only. ``width``: programs of fewer variables are
+    ``hurried``: what fails is tried once more for a short time only; those ``content`` (N,) with a gap of 1e-6 are not
+    tried again. ``width``: programs of fewer variables are
     widened to so many, as each number of them is compiled anew.
     """
     N, n = len(np.atleast_2d(logc)), A.shape[-1]
     if n < width <= UNROLLED:
-        return _widened(A, logc, ptr, lo, hi, tol, max_iterations, width, hurried)
+        return _widened(A, logc, ptr, lo, hi, tol, max_iterations, width, hurried, content)
     result = compiled_only(A, logc, ptr, lo, hi, tol=tol, max_iterations=max_iterations)
-    again = np.flatnonzero(result.status == FAILED)
+    again = np.flatnonzero((result.status == FAILED) & ~_near(result, content))
     if again.size:
         own = A if A.ndim == 2 else A[again]
         rest = [np.broadcast_to(x, (N, n))[again] for x in (lo, hi)]
@@ -53,6 +57,12 @@ def solve(
             result, again, gp.solve(own, np.atleast_2d(logc)[again], ptr, *rest, tol=tol, hurried=hurried)
         )
     return result
+
+
+def _near(r: gp.Result, content: Bools | None) -> Bools:
+    """Where a bound that is not quite closed will do."""
+    none = np.zeros(len(r.value), bool)
+    return none if content is None else content & (r.violation <= FEASIBLE) & (r.value - r.bound <= NEAR)
 
 
 def compiled_only(
@@ -88,6 +98,7 @@ def _widened(
     limit: int,
     width: int,
     hurried: bool,
+    content: Bools | None,
 ) -> gp.Result:
     """Solve with further variables that are fixed and stand in no term."""
     n = A.shape[-1]
@@ -102,6 +113,7 @@ def _widened(
         tol=tol,
         max_iterations=limit,
         hurried=hurried,
+        content=content,
     )
     return replace(
         r,

@@ -92,6 +92,7 @@ class _State:
     failed: Bools
     any_design: bool
     value_only: bool
+    gap: float
 
     def settled(self) -> Bools:
         """Points at which any design does, and there is one."""
@@ -106,19 +107,25 @@ def minimise(
     any_design: bool = False,
     value_only: bool = False,
     most: int = MOST,
+    gap: float = GAP,
+    start: Array | None = None,
 ) -> Searched:
     """Minimise the goal of every point.
 
     ``discrete``: what is decided in whole numbers or from a list, by its place. ``any_design``: the first design found
     ends its search, proof or none. ``value_only``: nobody asks how far the designs reach that are as good as the best.
+    ``start``: a feasible design of every point.
 
-    Status OPTIMAL: the gap is closed to GAP; INFEASIBLE: proved that no design meets the limits; FAILED: neither.
+    Status OPTIMAL: the gap is closed to ``gap``; INFEASIBLE: proved that no design meets the limits; FAILED: neither.
     """
     count, n = c.low.shape
+    best, value = np.full((count, n), np.nan), np.full(count, np.inf)
+    if start is not None:
+        best, value = start.copy(), canon.values(c, start)[:, 0]
     s = _State(
-        c, solve, np.argmax(c.forms != 0, axis=1), discrete, np.full((count, n), np.nan), np.full(count, np.inf),
+        c, solve, np.argmax(c.forms != 0, axis=1), discrete, best, value,
         np.full(count, np.inf), np.full((count, n), np.inf), np.full((count, n), -np.inf),
-        np.zeros(count, np.int64), np.zeros(count, bool), any_design, value_only,
+        np.zeros(count, np.int64), np.zeros(count, bool), any_design, value_only, gap,
     )  # fmt: skip
     nodes = _Nodes(np.flatnonzero((c.low <= c.high + 1e-12).all(1)), c.low, c.high, np.full(count, -np.inf))
     nodes = _Nodes(nodes.point, c.low[nodes.point], c.high[nodes.point], nodes.bound[nodes.point])
@@ -126,7 +133,7 @@ def minimise(
         nodes = _round(s, nodes, most)
     bound = np.minimum(s.closed, s.value)
     with np.errstate(invalid="ignore"):
-        done = np.isfinite(s.value) & ((s.value - bound <= 2 * GAP) | any_design) & ~s.failed
+        done = np.isfinite(s.value) & ((s.value - bound <= 2 * gap) | any_design) & ~s.failed
     none = ~np.isfinite(s.value) & ~s.failed
     status = np.where(done, gp.OPTIMAL, np.where(none, gp.INFEASIBLE, gp.FAILED)).astype(np.int8)
     return Searched(status, s.y, s.value, bound, s.low, s.high, s.nodes)
@@ -138,7 +145,7 @@ def _round(s: _State, nodes: _Nodes, most: int) -> _Nodes:
     np.add.at(s.nodes, nodes.point, 1)
     c = take(s.c, nodes.point)
     a, b, ptr = canon.relaxation(c, nodes.low[:, s.forms], nodes.high[:, s.forms])
-    r = s.solve(a, b, ptr, nodes.low, nodes.high, **_how(s))
+    r = s.solve(a, b, ptr, nodes.low, nodes.high, **_how(s, len(b)))
     bound = np.where(np.isfinite(r.bound) & ~s.any_design, np.maximum(nodes.bound, r.bound), nodes.bound)
     alive = np.flatnonzero(r.status != gp.INFEASIBLE)
     nodes, y = _Nodes(nodes.point, nodes.low, nodes.high, bound).take(alive), r.y[alive]
@@ -151,7 +158,7 @@ def _open(s: _State, nodes: _Nodes, y: Array, most: int) -> tuple[_Nodes, Array]
     best = s.value[nodes.point]
     gone = s.settled()[nodes.point]
     with np.errstate(invalid="ignore"):
-        better = ~(nodes.bound >= best - GAP) & ~gone
+        better = ~(nodes.bound >= best - s.gap) & ~gone
         alike = ~better & (nodes.bound < best + NEAR) & ~gone
     width = (nodes.high - nodes.low)[:, s.forms].max(1, initial=0.0)
     splits = _splits(s, nodes, y)
@@ -182,7 +189,7 @@ def _splits(s: _State, nodes: _Nodes, y: Array) -> Bools:
 
 def _look(s: _State, nodes: _Nodes, y: Array, rounds: int) -> None:
     """Look for designs from the relaxed optimum of the most promising node of each point."""
-    promising = np.flatnonzero(nodes.bound < s.value[nodes.point] - GAP / 2)
+    promising = np.flatnonzero(nodes.bound < s.value[nodes.point] - s.gap / 2)
     promising = promising[~s.settled()[nodes.point[promising]]]
     order = promising[np.lexsort((nodes.bound[promising], nodes.point[promising]))]
     _, first = np.unique(nodes.point[order], return_index=True)
@@ -208,7 +215,7 @@ def _descend(s: _State, points: Indices, y: Array, held: Bools, rounds: int) -> 
     for _ in range(rounds):
         c = take(s.c, points)
         a, b = canon.restriction(c, y)
-        r = s.solve(a, b, c.ptr, low, high, **_how(s))
+        r = s.solve(a, b, c.ptr, low, high, **_how(s, len(b)))
         f = canon.values(c, r.y)
         holds = f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
         now = np.where(holds, f[:, 0], np.inf)
@@ -223,10 +230,11 @@ def _descend(s: _State, points: Indices, y: Array, held: Bools, rounds: int) -> 
         points, y, low, high, before = points[moves], r.y[moves], low[moves], high[moves], now[moves]
 
 
-def _how(s: _State) -> dict[str, Any]:
+def _how(s: _State, count: int) -> dict[str, Any]:
     """What is asked of the kernel: a node that jams is cut, or its point left over, sooner than it is solved."""
-    tol = ANY if s.any_design else EASIER if s.value_only else TIGHT
-    return {"hurried": True, "max_iterations": ITERATIONS, "tol": tol}
+    tol = ANY if s.any_design else EASIER if s.value_only and s.gap >= GAP else min(TIGHT, s.gap)
+    content = np.ones(count, bool)
+    return {"hurried": True, "max_iterations": ITERATIONS, "tol": tol, "content": content}
 
 
 def _cut(s: _State, nodes: _Nodes, y: Array) -> _Nodes:
@@ -303,7 +311,7 @@ def _graded(s: _State, nodes: _Nodes, y: Array, errors: Array) -> _Nodes:
     worst, half = errors.max(1, initial=0.0), (high - low) / 2
     # a secant is off by the square of its width
     with np.errstate(divide="ignore", invalid="ignore"):
-        step = np.where(worst > 0, half * np.sqrt(GAP / (4 * worst)), half)
+        step = np.where(worst > 0, half * np.sqrt(s.gap / (4 * worst)), half)
     step = np.clip(step, np.minimum(1e-7, half / 4), np.minimum(half / 4, LEAST_WIDTH / 3))
     away = step[:, None] * GRADE ** np.arange(GRADES)
     inside = (low <= at + step) & (at - step <= high)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from formulations import evaluation, handover
 from formulations.canonical import Array, Canonical
 from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
-from formulations.tolerances import TIE
+from formulations.tolerances import BINDS, TIE
 from scenarios.question import Decision
 from solvers.batched import relaxed_limits
 from solvers.batched.geometric_programs import geometric_whole
@@ -38,7 +39,7 @@ from solvers.batched.geometric_programs.geometric_answers import (
     asked,
 )
 from solvers.batched.geometric_programs.geometric_conflicts import neighbours
-from solvers.batched.ratios import branching, divided_conflicts
+from solvers.batched.ratios import branching, divided_conflicts, equally_good
 from solvers.batched.ratios.branching import Searched
 from solvers.batched.told import Told
 from solvers.explaining import optimal_face, ties
@@ -46,15 +47,15 @@ from solvers.explaining.optimal_face import Solver, Stages
 from solvers.explaining.sensitivity import duals, limit_elasticity, optima
 from solvers.explaining.ties import SETTLED_WIDTH
 from solvers.geometric import gp
+from solvers.batched.ratios.polishing import SHARP, UNCLEAR, polish
 from solvers.geometric.crossover import doubtful
+from solvers.geometric.formulas import FEASIBLE
 from solvers.geometric.structured import STRAINED
 from solvers.geometric.unbounded import held_by_box
 from solvers.judgement import judge
 
 Bools = NDArray[np.bool_]
 
-UNCLEAR = 1e-5
-"""Above this a slack or a multiplier tells whether a limit binds: the design has been sharpened."""
 WIDE = "designs equally good that lie far from each other"
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
@@ -101,10 +102,10 @@ def _optima(
     for the others.
     """  # noqa: D205
     why = np.full(own.size, "", object)
-    clear = (found.high - found.low)[:, d.forms].max(1) <= SETTLED_WIDTH
     c = divided.take(d.arrays, own)
-    _mark(why, clear, WIDE)
     y = _sharpened(c, found.y, solve, discrete)
+    y, clear = _chosen(d, own, c, y, found, solve, discrete)
+    _mark(why, clear, WIDE)
     held = d.held(own, y[:, d.forms])
     rule = ties.of_batch(held, solve)
     if rule is None:
@@ -182,16 +183,58 @@ def _beside(
         y[some[better]] = settled.y[better]
 
 
+def _chosen(
+    d: Divided,
+    own: Indices,
+    c: Canonical,
+    y: Array,
+    found: Searched,
+    solve: Solver,
+    discrete: Mapping[int, Decision],
+) -> tuple[Array, Bools]:
+    """Choose by the tie rule where designs are equally good that lie far apart along some form; tells where it is
+    certain.
+    """  # noqa: D205
+    sure = np.ones(own.size, bool)
+    some = np.flatnonzero((found.high - found.low)[:, d.forms].max(1) > SETTLED_WIDTH)
+    if some.size:
+        far = equally_good.reaching(divided.take(c, some), y[some], solve, discrete)
+        some = some[far]
+    if some.size:
+        problem = d.problem_at(own[some])
+        assert problem.goal is not None, "it has a goal"
+        stages = ties.tie_goals(problem, problem.goal.name)
+        nudged, there, sure[some] = equally_good.by_rule(
+            divided.take(c, some), y[some], stages, solve, discrete
+        )
+        y[some] = _sharpened(nudged, there, solve, discrete)[:, : y.shape[1]]
+    return y, sure
+
+
 def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
-    """Solve with tangents where the last one was least, a few times more; discrete variables stay."""
+    """Solve with tangents where the last one was least, and sharpen that, until it is; discrete variables stay."""
     low, high = c.low.copy(), c.high.copy()
     for v in discrete:
         low[:, v] = high[:, v] = y[:, v]
+    c, y, rest = replace(c, low=low, high=high), y.copy(), np.arange(len(y))
     for _ in range(STEPS):
-        r = solve(*canon.restriction(c, y), c.ptr, low, high)
-        good = (r.status == gp.OPTIMAL)[:, None]
-        y = np.where(good, r.y, y)
+        own = divided.take(c, rest)
+        y[rest], residual = _polished(own, y[rest], solve)
+        rest = rest[residual > SHARP]
+        if not rest.size:
+            break
     return y
+
+
+def _polished(c: Canonical, y: Array, solve: Solver) -> tuple[Array, Array]:
+    """The optimum of the program with tangents at y, sharpened, and what is left to sharpen."""
+    r = solve(*canon.restriction(c, y), c.ptr, c.low, c.high)
+    start = np.where((r.status == gp.OPTIMAL)[:, None], r.y, y)
+    held = canon.values(c, start)[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
+    start = np.where(held[:, None], start, y)
+    at_end = (r.lower_multipliers > start - c.low) | (r.upper_multipliers > c.high - start)
+    found = polish(c, start, r.multipliers, at_end)
+    return found.y, found.residual
 
 
 def _multipliers(
@@ -221,7 +264,9 @@ def _multipliers(
     _mark(why, clear, UNSOLVED)
     clear &= ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
     _mark(why, clear, PINNED)
-    clear &= ~doubtful(-f[:, 1:], r.multipliers, UNCLEAR).any(1)
+    # a limit of the model has no rate: of it only is told whether it binds
+    open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
+    clear &= ~open_ones.any(1)
     _mark(why, clear, IN_DOUBT)
     weighed = duals(optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear)
     clear &= weighed.known
