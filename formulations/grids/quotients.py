@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from formulations.canonical import LOG_BOX, MARGIN, Array, Canonical, Divisor
+from formulations.canonical import BOX_MARGIN, LOG_BOX, Array, Canonical, Divisor
 from formulations.row_keys import RowKey
 
 ALIKE = 1e-9
@@ -57,8 +57,8 @@ def apart(c: Canonical) -> Canonical:
         rows.append((np.pad(c.exponents[own], ((0, 0), (0, more))), rest))
         least, most = _ends(c.exponents[own], rest, c)
         under, over = _ends(_terms(c, d), d.logc, c)
-        low.append(np.maximum(least - over - MARGIN, -LOG_BOX)[:, None])
-        high.append(np.minimum(most - under + MARGIN, LOG_BOX)[:, None])
+        low.append(np.maximum(least - over - BOX_MARGIN, -LOG_BOX)[:, None])
+        high.append(np.minimum(most - under + BOX_MARGIN, LOG_BOX)[:, None])
     return replace(
         c,
         names=(*c.names, *(f"rest {row}" for row in found)),

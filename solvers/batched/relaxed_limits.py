@@ -25,7 +25,7 @@ from solvers.explaining.optimal_face import Solver
 from solvers.geometric import gp
 
 Bools = NDArray[np.bool_]
-FIRST = 40
+NODES_BEFORE_DIVISION = 40
 """Nodes of a point after which its ratio is looked at."""
 GAP = 1e-7
 """In logs of the value that would do: what is named is what a design has, and at most so much less might do, too."""
@@ -136,7 +136,7 @@ def _searched(
     Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is
     then taken out of its ratio, which needs one more variable, and fewer nodes.
     """
-    r = branching.minimise(c, solve, discrete, value_only=True, most=FIRST, gap=GAP)
+    r = branching.minimise(c, solve, discrete, value_only=True, most=NODES_BEFORE_DIVISION, gap=GAP)
     status, value = r.status, r.value
     some = np.flatnonzero(status == gp.FAILED)
     if some.size:
