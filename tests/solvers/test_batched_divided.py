@@ -278,7 +278,7 @@ def test_no_point_of_a_ready_question_is_handed_over(name: str):
     plan = results.dataset.layout(of)
     with handover.collected() as tally:
         arrays, left = at_once(of)
-        would_do.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
+        feasible_values.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
     assert not tally.reasons
     assert not left.any()
 

@@ -41,13 +41,13 @@ from solvers.batched.geometric_programs.geometric_answers import (
 from solvers.batched.geometric_programs.geometric_conflicts import neighbours
 from solvers.batched.ratios import branching, divided_conflicts, equally_good
 from solvers.batched.ratios.branching import Searched
+from solvers.batched.ratios.polishing import SHARP, UNCLEAR, polish
 from solvers.batched.told import Told
 from solvers.explaining import optimal_face, ties
 from solvers.explaining.optimal_face import Solver, Stages
 from solvers.explaining.sensitivity import duals, limit_elasticity, optima
 from solvers.explaining.ties import SETTLED_WIDTH
 from solvers.geometric import gp
-from solvers.batched.ratios.polishing import SHARP, UNCLEAR, polish
 from solvers.geometric.crossover import doubtful
 from solvers.geometric.formulas import FEASIBLE
 from solvers.geometric.structured import STRAINED
