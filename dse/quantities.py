@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
@@ -13,6 +13,7 @@ from typing import Any
 
 from dse import units
 from dse.names import did_you_mean
+from dse.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

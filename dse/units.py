@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
+
+from dse.records import dataclass
 
 _PART = re.compile(r"(\*\*|[*/])?\s*([^\s*/]+)")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.validity import PREFIX
+from dse.records import dataclass
 from scenarios import better
 from scenarios.define.composed import NOT_NEGATIVE, definitions_of
 from scenarios.define.trees import names as named

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.slopes import Slope
 from formulations.evaluation import RowKey

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dse.records import dataclass
 from results.solution import Status
 from results.telling.facts import NextBest
 

@@ -6,7 +6,6 @@ import itertools
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import click
 import scenarios
 from dse import hints
 from dse.commands.answering import AS_JSON, SCENARIO, mistakes
+from dse.records import dataclass
 from dse.terminal.door import ANSWERED, WRONG, folder_for
 from dse.terminal.machine_option import MACHINE
 from dse.terminal.printing import say, say_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import scenarios
 from dse import files
 from dse.quantities import show
+from dse.records import dataclass
 from dse.sweeping import sweeps
 from dse.sweeping.progress import Report, reporting
 from formulations.evaluation import quantity

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,6 +21,7 @@ from dse.fronts import exact_fronts, front_curves, front_grids, robust_fronts, s
 from dse.fronts.bands import Band
 from dse.fronts.enclosure import POINTS
 from dse.fronts.front_search import Front, Search
+from dse.records import dataclass
 from dse.sweeping import robust_points
 from dse.sweeping.progress import Report, reporting
 from formulations.arithmetics import failures

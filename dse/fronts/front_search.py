@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dse.fronts.bands import Band, Measure
 from dse.fronts.enclosure import Box
+from dse.records import dataclass
 from dse.sweeping.progress import Report
 from formulations.tolerances import TIE
 from results.along_fronts.hypervolume import Growth

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import scenarios
 from dse.fronts import front as fronts
 from dse.fronts.front_search import Front
+from dse.records import dataclass
 from dse.sweeping import robust_points
 from dse.sweeping.progress import Report, reporting
 from formulations.arithmetics import failures

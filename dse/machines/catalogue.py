@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, lru_cache
 from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
@@ -17,6 +17,7 @@ from dse.machines.values import Value
 from dse.models import machine_parameter, machine_parameters
 from dse.models.described import plugins
 from dse.names import UnknownName, did_you_mean, unknown
+from dse.records import dataclass
 
 _SUFFIX = ".toml"
 _KEYS = (

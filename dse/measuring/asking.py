@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dse import files
@@ -22,6 +22,7 @@ from dse.measuring.loops.gpu_libraries import library
 from dse.measuring.loops.repetition import FULL, QUICK, Effort
 from dse.measuring.runs import read_runs
 from dse.measuring.session import Measured, Place, measure
+from dse.records import dataclass
 from dse.sweeping.progress import Report, announce, reporting
 
 RUNS = "runs.csv"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dse.papers.comparer import Answers
 from dse.papers.report import COLUMNS, Picture, Report, as_record, markdown, write_csv
 from dse.papers.sources import lines
+from dse.records import dataclass
 from dse.sweeping.progress import Report as Progress
 
 

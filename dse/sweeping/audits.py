@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ import numpy as np
 import results.stores.store
 from dse.checks.findings import EXAMPLES, Findings, Wrong
 from dse.processes import end_with_parent, environment
+from dse.records import dataclass
 from dse.sweeping.chunk_work import Ready, Study, prepared
 from results.dataset import STATUS_CODES
 from results.solution import Status

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ import results.stores.store
 import scenarios
 from dse.checks import checking
 from dse.models.model import Model
+from dse.records import dataclass
 from dse.sweeping import news, robust_points
 from dse.sweeping.workers import WorkersLost
 from dse.version import VERSION

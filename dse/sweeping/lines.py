@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import scenarios
+from dse.records import dataclass
 from formulations.arithmetics import failures
 from formulations.evaluation import RowKey
 from results.solution import Solution, Status

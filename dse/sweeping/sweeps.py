@@ -10,7 +10,7 @@ import math
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ import results.stores.locks
 import results.stores.storage
 import results.stores.store
 import scenarios
+from dse.records import dataclass
 from dse.sweeping import chunk_work, extending, grid_way
 from dse.sweeping.chunk_work import Finished, Ready, Study
 from dse.sweeping.dispatch import through_dask, through_threads

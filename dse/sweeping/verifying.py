@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ import results.stores.store
 import scenarios
 from dse.checks import checking, parts
 from dse.checks.findings import Findings
+from dse.records import dataclass
 from dse.sweeping import audits, chunk_work, sweeps, targets
 from dse.sweeping.chunk_work import Ready, Study
 from dse.sweeping.progress import Report, reporting

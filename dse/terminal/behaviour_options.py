@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
+from dse.records import dataclass
 from dse.sweeping.progress import reporting
 from dse.terminal.door import ANSWERED, NO_ANSWER, complain, folder_for
 from dse.terminal.printing import say, say_json

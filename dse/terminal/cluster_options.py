@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import click
 
+from dse.records import dataclass
 from dse.sweeping import clusters
 
 PATIENCE = "10 min"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dse.fronts.bands import EXACT
+from dse.records import dataclass
 from dse.terminal.printing import WIDTH, say, show, table
 from results.along_fronts.along import exchange_rates, knee
 from results.telling import outside, sources, words

@@ -8,9 +8,9 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dse.records import dataclass
 from dse.terminal.printing import say
 
 if TYPE_CHECKING:

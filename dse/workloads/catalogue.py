@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
@@ -13,6 +12,7 @@ from dse import files, models
 from dse.models.model import Model, extended
 from dse.names import did_you_mean, unknown
 from dse.quantities import Quantity, to_si
+from dse.records import dataclass
 
 _SUFFIX = ".toml"
 

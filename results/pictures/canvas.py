@@ -10,10 +10,10 @@ import io
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dse.records import dataclass
 from dse.streams import visible
 from results import axes
 from results.stores.storage import local

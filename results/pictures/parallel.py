@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.records import dataclass
 from results import axes, designs
 from results.dataset import objectives
 from results.export import flat

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.records import dataclass
 from results import axes
 from results.dataset import LIMIT, objectives
 from results.export import flat

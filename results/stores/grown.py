@@ -14,13 +14,13 @@ import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from results.stores import locks, store
 from results.stores.identities import AGREES
 from results.stores.object_storage import MAKING, ROOT, ObjectFolder

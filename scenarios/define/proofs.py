@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dse.models.described.fitted import Function
 from dse.quantities import UnitError, kind, to_si
+from dse.records import dataclass
 from scenarios.define import dimensions
 from scenarios.define.dimensions import NONE, Dimension
 from scenarios.define.expressions import ExpressionError

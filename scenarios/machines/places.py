@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
+from dse.records import dataclass
 from scenarios import needs
 from scenarios.language.reading import Reader, plain_names
 from scenarios.language.schema import Shape

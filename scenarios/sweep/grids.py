@@ -6,9 +6,10 @@ import itertools
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from dse.records import dataclass
 from scenarios.decisions import halved
 from scenarios.question import STRETCH, Decision, Limit, Question, settled
 from scenarios.sweep.axes import Target

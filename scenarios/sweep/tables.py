@@ -6,12 +6,13 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse import csv_files
 from dse.csv_files import Sheet, name_and_unit
+from dse.records import dataclass
 from scenarios.language.cells import leaves
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.schema import spread_entries

@@ -7,12 +7,12 @@ be answered point by point.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from formulations import evaluation, handover, over_grid
 from formulations.evaluation import RowKey
 from formulations.handover import ARITHMETIC

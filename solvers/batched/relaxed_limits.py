@@ -7,11 +7,12 @@ A limit is a row ``F(y) <= 0`` in logs; with the row as the goal, exp of its lea
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from formulations.arithmetics import divided
 from formulations.arithmetics.divided import Divided, Indices
 from formulations.batch import Batch

@@ -11,12 +11,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dse.records import dataclass
 from formulations import canonical as canon
 from formulations import evaluation
 from formulations.canonical import Array

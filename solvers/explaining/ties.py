@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from dse.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import names_in, split
 from formulations.arithmetics.posynomial import Posynomial

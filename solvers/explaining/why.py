@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from dse.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.canonical import Array

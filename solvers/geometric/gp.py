@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from solvers.geometric.gp_state import Bools
 from solvers.geometric.gp_steps import FAILED, FEASIBLE, INFEASIBLE, OPTIMAL, close, run
 from solvers.geometric.gp_terms import (

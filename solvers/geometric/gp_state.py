@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from solvers.geometric.gp_terms import Array, Terms, present
 
 Bools = NDArray[np.bool_]

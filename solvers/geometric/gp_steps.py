@@ -9,11 +9,10 @@ proved to conflict or met. What jams nevertheless goes on with a monotone barrie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from solvers.geometric.gp_state import Bools, Found, State, begin, certificates, slacks, tilt
 from solvers.geometric.gp_terms import Array, Terms
 from solvers.geometric.newton import Newton

@@ -14,11 +14,10 @@ Optimization, 2nd edition, sections 16.5 and 18.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from formulations.batch import Table
 from solvers.geometric import gp
 from solvers.geometric.gp_terms import Array

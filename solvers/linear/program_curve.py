@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from dse.records import dataclass
 from formulations.program import Program
 from solvers.linear import envelope, milp
 from solvers.linear.envelope import Curve, Vertex

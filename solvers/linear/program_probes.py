@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dse.records import dataclass
 from formulations.program_branches import branches
 from solvers.linear import envelope, milp, program_curve, program_front
 from solvers.linear.envelope import Piece, Vertex

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from dse.records import dataclass
 from formulations import evaluation
 from formulations.evaluation import RowKey
 from formulations.program import Program

@@ -19,10 +19,10 @@ import dataclasses
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from dse.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import failures
 from formulations.evaluation import RowKey

@@ -10,12 +10,13 @@ boxes times worlds: where it ends, the answer is ``feasible`` with the bound rea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from formulations.evaluation import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.worlds import Worlds, judged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,6 +24,7 @@ from dse.models.described import model_text
 from dse.models.described.fitted import FORMS, POSYNOMIAL, SOFTMAX, Fitted, Term
 from dse.models.described.fitted import Column as Ranged
 from dse.names import unknown
+from dse.records import dataclass
 from dse.sweeping.progress import Report
 from dse.version import VERSION
 

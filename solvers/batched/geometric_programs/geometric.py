@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from formulations import batch, handover, over_grid
 from formulations.batch import Batch
 from formulations.over_grid import Region, Spread

@@ -8,11 +8,10 @@ reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from formulations import evaluation
 from formulations.batch import Batch
 from formulations.canonical import Canonical

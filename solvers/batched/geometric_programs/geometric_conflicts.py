@@ -5,12 +5,12 @@ What ``solvers.explaining.conflicts`` does for one point: limits are set aside b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from formulations.batch import Batch, Table
 from formulations.tolerances import SLACK
 from scenarios.question import Decision

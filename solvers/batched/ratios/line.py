@@ -7,12 +7,12 @@ points at once.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.records import dataclass
 from formulations import batch, evaluation, handover, over_grid
 from formulations.arithmetics import divided
 from formulations.over_grid import Region, Spread
