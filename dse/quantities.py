@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
-from importlib.resources import files
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from dse import units
@@ -312,7 +312,7 @@ def registry() -> Any:
     import pint
 
     made = pint.UnitRegistry(None)
-    made.load_definitions(files("dse").joinpath("units.txt").read_text(encoding="utf-8").splitlines())
+    made.load_definitions(Path(__file__).with_name("units.txt").read_text(encoding="utf-8").splitlines())
     return made
 
 

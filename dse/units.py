@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 from dse.records import dataclass
 
@@ -56,7 +56,7 @@ class Table:
 @lru_cache(maxsize=1)
 def table() -> Table:
     """Return the units of ``units.txt``, read once."""
-    text = files("dse").joinpath("units.txt").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("units.txt").read_text(encoding="utf-8")
     found = Table({}, {})
     for line in text.splitlines():
         name, *parts = (part.strip() for part in line.split(" = "))

@@ -20,7 +20,6 @@ from dse.terminal.machine_option import MACHINE
 from dse.terminal.printing import say_json, show
 from dse.terminal.search_options import searching
 from dse.terminal.solver_options import solving
-from results.stores.storage import local
 from results.stores.trouble import explained
 from scenarios.language.errors import MOST, ScenarioError
 
@@ -156,6 +155,7 @@ def front(
     from dse.fronts import front as fronts
     from dse.terminal import front_records
     from results.export import formats
+    from results.stores.storage import local
     from scenarios.language.searches import searched
 
     for output in outputs:
@@ -304,6 +304,7 @@ def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) 
     without it all are reproduced.
     """
     from dse import papers as reproduction
+    from results.stores.storage import local
 
     known = reproduction.papers()
     if paper is not None and paper not in known:

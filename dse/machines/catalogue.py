@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cache, lru_cache
-from importlib.resources import files as resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from dse import files
@@ -66,9 +65,9 @@ class Machine:
 
 
 @lru_cache(maxsize=1)
-def _own() -> Mapping[str, Traversable]:
+def _own() -> Mapping[str, Path]:
     """Return the files of this package by the names of their machines."""
-    entries = {e.name: e for e in resources("dse.machines").iterdir() if e.name.endswith(_SUFFIX)}
+    entries = {e.name: e for e in Path(__file__).parent.iterdir() if e.name.endswith(_SUFFIX)}
     return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
 
 

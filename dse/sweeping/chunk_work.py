@@ -24,9 +24,9 @@ import results.stores.store
 import scenarios
 from dse.checks import checking
 from dse.models.model import Model
+from dse.processes import WorkersLost
 from dse.records import dataclass
 from dse.sweeping import news, robust_points
-from dse.sweeping.workers import WorkersLost
 from dse.version import VERSION
 from formulations import handover, over_grid
 from formulations.evaluation import RowKey

@@ -20,7 +20,8 @@ from typing import Any
 
 from dse import credentials
 from dse.names import unknown
-from dse.sweeping.workers import HOST, TALKATIVE, WorkersLost, guarded
+from dse.processes import WorkersLost
+from dse.sweeping.workers import HOST, TALKATIVE, guarded
 from dse.version import DISTRIBUTION
 
 CONNECT_SECONDS = 10.0

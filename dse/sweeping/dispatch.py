@@ -18,6 +18,7 @@ from typing import Any
 
 import results.dataset
 import results.stores.chunks
+from dse.processes import WorkersLost
 from dse.sweeping import clusters, news
 from dse.sweeping.chunk_work import (
     Finished,
@@ -31,7 +32,7 @@ from dse.sweeping.chunk_work import (
     written,
 )
 from dse.sweeping.lines import places
-from dse.sweeping.workers import LocalWorkers, WorkersLost
+from dse.sweeping.workers import LocalWorkers
 from dse.version import VERSION
 from results.solution import Solution, Status
 from results.stores.chunks import ChunkIndex

@@ -16,8 +16,8 @@ import click
 from dse import hints, streams
 from dse.measuring.errors import MeasuringError
 from dse.names import UnknownName, did_you_mean
+from dse.processes import WorkersLost
 from dse.streams import INTERRUPTED
-from dse.sweeping.workers import WorkersLost
 from scenarios.language.errors import ScenarioError
 from solvers.others.solver_errors import SolverError
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files as resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from dse import files, models
@@ -53,8 +52,8 @@ class Workload:
 
 
 @cache
-def _own() -> Mapping[str, Traversable]:
-    entries = {e.name: e for e in resources("dse.workloads").iterdir() if e.name.endswith(_SUFFIX)}
+def _own() -> Mapping[str, Path]:
+    entries = {e.name: e for e in Path(__file__).parent.iterdir() if e.name.endswith(_SUFFIX)}
     return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
 
 
