@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import maxima, posynomial
 from formulations.arithmetics.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
-from formulations.evaluation import RowKey
 from formulations.program import Program, is_linear, program
+from formulations.row_keys import RowKey
 from formulations.stated import Run
 from scenarios.question import Decision, Question
 

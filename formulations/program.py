@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import largest, many
 from formulations.arithmetics.affine import ONE, Linear, Product, symbol
 from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
 from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from formulations.stated import Run, named, run, stated
 from scenarios.question import Decision, Question
 

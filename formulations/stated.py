@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.affine import Linear, linear, symbol
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from scenarios.question import Question
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.quantities import FAILURES, FIT_PER_FAILURE_RATE, OF_ELECTRICITY, show
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
 

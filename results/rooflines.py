@@ -10,7 +10,7 @@ import numpy as np
 import scenarios
 from dse.models.model import MACHINE_PREFIX
 from dse.models.platforms import roofline
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from results import designs_inside
 from results.designs_inside import Designs

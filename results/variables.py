@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.evaluation import quantity
 from results.solution import Status
 from results.telling.limits import base_name

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import black_boxes, extensions, names, structure
-from scenarios.define import functions, undefined, weights
+from scenarios import black_boxes, extensions, names
+from scenarios.define import functions, weights
 from scenarios.language import searches
 from scenarios.language.errors import Findings, ScenarioError
 from scenarios.language.reading import Reader
 from scenarios.language.scenario import Scenario
 from scenarios.language.schema import Shape
+from scenarios.language.tables import Tables
 from scenarios.machines import clocks, prices
 from scenarios.question import Question
-from scenarios.sweep import points
+from scenarios.structured import structure
+from scenarios.sweep import points, undefined
 from scenarios.sweep.grids import Grid
-from scenarios.sweep.tables import Tables
 from scenarios.uncertainty import measured
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from dse.quantities import show
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from results.solution import Solution, Status
 from scenarios.better import larger

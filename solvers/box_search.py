@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
-from formulations.arithmetics.divided import Indices, at
+from dse.system.records import dataclass
+from formulations.grids.divided import Indices, at
 from scenarios.question import Question
 from solvers import boxes, interval
 from solvers.boxes import FEASIBLE, Array, Space

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.slopes import Slope
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
 Array = NDArray[np.float64]

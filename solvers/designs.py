@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Many
 from scenarios.question import HALVINGS, Decision, Question, combinations
 from solvers import boxes

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from results.solution import Status
 from results.telling.facts import NextBest

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Array, plain
-from formulations.evaluation import RowKey
 from formulations.problem import no_halvings
+from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.define.composed import definitions_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.solution import Status
 from results.telling.facts import NextBest
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from solvers.geometric import gp, gp_together
 from solvers.geometric.gp_terms import Array
 from solvers.geometric.gp_together import Programs

@@ -1,4 +1,4 @@
-"""``dse.records.dataclass`` makes the classes that ``dataclasses.dataclass`` makes."""
+"""``dse.system.records.dataclass`` makes the classes that ``dataclasses.dataclass`` makes."""
 
 import copy
 import dataclasses
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 WAYS = ({"frozen": True, "slots": True}, {"frozen": True}, {"slots": True}, {"frozen": True, "eq": False})
 

@@ -16,7 +16,7 @@ from dse.fitting.machine_fits.result import Estimate, Fit
 from dse.fitting.reading import read
 from dse.fitting.table import table
 from dse.names import unknown
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     from dse.fitting.outliers import Outlier

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]

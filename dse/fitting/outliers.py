@@ -9,7 +9,7 @@ import numpy as np
 from dse.fitting.reading import Measurements
 from dse.fitting.statistics import Array, Mask, scale
 from dse.quantities import show
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 _DIGITS = 4
 # the chance that a set of runs with normal errors alone has one called an outlier, and the factor that makes up

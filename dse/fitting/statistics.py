@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dse import csv_files
-from dse.csv_files import HEADER
 from dse.fitting.errors import FittingError
-from dse.records import dataclass
+from dse.system import csv_files
+from dse.system.csv_files import HEADER
+from dse.system.records import dataclass
 
 IN_PYTHON = "the data"
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 POINTS = 20
 PROBES_PER_POINT = 6

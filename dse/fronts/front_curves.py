@@ -14,7 +14,7 @@ from dse.fronts import bands, enclosure
 from dse.fronts.bands import Band, Corner, Line, Measure, Stretch
 from dse.fronts.enclosure import LEAST_A, LEAST_B, PROBES_PER_POINT, Box, Enclosure, Place
 from dse.fronts.front_search import ANSWERED, Front, Search, narrow, value
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.tolerances import HOLDS
 from results.solution import Solution
 from scenarios.question import HALVINGS, Objective

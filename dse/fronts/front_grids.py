@@ -9,7 +9,7 @@ from dataclasses import field
 
 from dse.fronts.enclosure import COINCIDENT, PROBES_PER_POINT
 from dse.fronts.front_search import ANSWERED, Front, Scale, Search, value
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.solution import Solution, Status
 
 Spot = tuple[float, ...]

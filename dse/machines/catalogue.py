@@ -9,14 +9,14 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from dse import files
 from dse.machines import derivation, held, settings, values
 from dse.machines.figures import FIGURES
 from dse.machines.values import Value
 from dse.models import machine_parameter, machine_parameters
 from dse.models.described import plugins
 from dse.names import UnknownName, did_you_mean, unknown
-from dse.records import dataclass
+from dse.system import files
+from dse.system.records import dataclass
 
 _SUFFIX = ".toml"
 _KEYS = (

@@ -27,7 +27,7 @@ from dse.machines.figures import WORDS
 from dse.machines.values import Value, inside
 from dse.models import machine_parameter
 from dse.names import did_you_mean
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Figures = Mapping[str, Value]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from dse.names import did_you_mean
 from dse.quantities import Quantity, to_si
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 EVIDENCE = {
     "data sheet": "stated by the vendor",

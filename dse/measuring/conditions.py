@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dse.measuring.hardware import PROC, SYS, text
 from dse.measuring.loops.repetition import Busy
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 MOST_OTHERS = 0.05
 """Share of the processors that others may take."""

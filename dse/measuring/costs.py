@@ -10,7 +10,7 @@ from dse import fitting
 from dse.measuring.loops.tasks import OUTER
 from dse.measuring.runs import Run
 from dse.models import machine_parameters
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 _FIT_OF = {"single": "", "double": "_double"}
 _SWEPT = ("polynomial", OUTER)

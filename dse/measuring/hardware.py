@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 SYS, PROC = Path("/sys"), Path("/proc")
 _GUESS = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}

@@ -13,7 +13,7 @@ from pathlib import Path
 from dse.fitting import FittingError
 from dse.fitting.reading import Column, read
 from dse.measuring.errors import MeasuringError
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dse.models.shared.starts import Start
 from dse.models.shared.structure import Parts, Structure
 from dse.models.shared.sums import Held, Sum
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 MACHINE_PREFIX = "machine."
 

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from dse.papers.report import Row, Value, Verdict
 from dse.papers.sources import Line, cases, lines, rounding
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 # two ways of floating-point arithmetic to one number
 EXACT = 1e-12

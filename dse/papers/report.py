@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from dse.papers.report import Statement, Verdict
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 _TOLD = ("item", "over", "printed", "unit", "tolerance", "remark")
 _COLUMNS = {"id", "place", "text", "verdict", "correction", *_TOLD}

@@ -18,9 +18,9 @@ from typing import Any
 
 import results.dataset
 import results.stores.chunks
-from dse.processes import WorkersLost
-from dse.sweeping import clusters, news
-from dse.sweeping.chunk_work import (
+from dse.sweeping.cluster import clusters, news
+from dse.sweeping.cluster.workers import LocalWorkers
+from dse.sweeping.points.chunk_work import (
     Finished,
     Ready,
     Study,
@@ -31,8 +31,8 @@ from dse.sweeping.chunk_work import (
     solved,
     written,
 )
-from dse.sweeping.lines import places
-from dse.sweeping.workers import LocalWorkers
+from dse.sweeping.points.lines import places
+from dse.system.processes import WorkersLost
 from dse.version import VERSION
 from results.solution import Solution, Status
 from results.stores.chunks import ChunkIndex

@@ -7,11 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dse import files, models
+from dse import models
 from dse.models.model import Model, extended
 from dse.names import did_you_mean, unknown
 from dse.quantities import Quantity, to_si
-from dse.records import dataclass
+from dse.system import files
+from dse.system.records import dataclass
 
 _SUFFIX = ".toml"
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dse.models import arithmetic
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics import many
 from formulations.arithmetics.forms import Affine, Differs, Entry, Maximum, Some, number
 from formulations.arithmetics.posynomial import NotPosynomial, Refused

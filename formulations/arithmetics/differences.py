@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dse.models import arithmetic
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import Apart, LogMonomial, NotPosynomial, Ratio, Refused, ratio
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics import many
 
 

@@ -18,10 +18,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics import posynomial
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio, ratio, symbol
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 
 Pair = tuple[Posynomial, Posynomial]
 Ends = Mapping[str, tuple[float, float]]

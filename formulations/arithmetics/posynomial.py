@@ -15,7 +15,7 @@ import numpy as np
 
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Key = tuple[tuple[str, float], ...]
 TINY = 1e-300

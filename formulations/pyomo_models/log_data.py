@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import field
 
-from dse.records import dataclass
-from formulations.evaluation import RowKey
+from dse.system.records import dataclass
+from formulations.row_keys import RowKey
 
 GOAL = "goal"
 Linear = dict[str, float]

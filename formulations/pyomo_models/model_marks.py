@@ -10,7 +10,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo import gdp
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 SHOWN = 4
 

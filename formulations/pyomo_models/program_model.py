@@ -10,7 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo import gdp
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
 from formulations.program import Array, Program

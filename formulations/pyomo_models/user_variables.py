@@ -9,7 +9,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from dse.models.model import Model
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from scenarios.question import Decision, Question
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum
 from formulations.arithmetics.many import Differ, Many
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
 from formulations.program import Program, is_linear, program
+from formulations.row_keys import RowKey
 from formulations.uncertainty.worlds import Worlds
 from scenarios.question import Question
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.quantities import show
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dse.quantities import show
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.export.jsonable import plain
 
 if TYPE_CHECKING:

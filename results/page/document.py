@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.records import dataclass
-from dse.streams import visible
+from dse.system.records import dataclass
+from dse.system.streams import visible
 from results.page.insides import Insides
 
 if TYPE_CHECKING:

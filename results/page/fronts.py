@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results import axes
 from results.along_fronts import along, segments
 from results.dataset import objectives

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results import axes
 from results.dataset import objectives
 from results.pictures.between import EXACT, INSIDE, SEGMENT, draw_between

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results import axes, designs
 from results.dataset import objectives
+from results.fresh_layout import QUANTILES
 from results.pictures.canvas import (
     COLOURS,
     LINES,
@@ -24,7 +25,6 @@ from results.pictures.canvas import (
     title_of,
 )
 from results.pictures.forbidden import Hatches, hatch_cells, hatch_stretches, with_status
-from results.uncertainty.fresh_layout import QUANTILES
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.records import dataclass
-from results import axes
+from dse.system.records import dataclass
+from results import axes, flat
 from results.dataset import LIMIT, objectives
-from results.export import flat
 from results.pictures.canvas import BLUE, MEDIUM, SMALL, VERMILLION, sheet, title_of
 from results.telling.facts import Facts
 from results.telling.limits import base_name

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
 from results.solution import Status

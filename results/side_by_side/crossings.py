@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dse.quantities import show
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
 

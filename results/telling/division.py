@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dse.models.model import ModelLimit
-from dse.records import dataclass
-from scenarios.divisors import LARGEST, WHOLE, divisors
+from dse.system.records import dataclass
+from scenarios.define.divisors import LARGEST, WHOLE, divisors
 
 FEW = 12
 """So many divisors are listed, no more."""

@@ -7,9 +7,9 @@ from dataclasses import field, fields
 from enum import StrEnum
 from typing import Any
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.telling.division import Division
-from results.uncertainty.fresh import Fresh
+from results.telling.fresh import Fresh
 
 
 class Status(StrEnum):

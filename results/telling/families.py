@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping

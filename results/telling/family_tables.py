@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.telling import words
 from results.telling.parts import Part
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 # between two columns: their padding and the place of a line
 PADDING = 2

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.records import dataclass
-from results.uncertainty.fresh import Estimate
+from dse.system.records import dataclass
+from results.telling.fresh import Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

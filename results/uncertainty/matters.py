@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.uncertainty.indices import Indices
 from results.uncertainty.matters_text import to_text
 

@@ -16,7 +16,7 @@ from typing import Any
 from dse.models import arithmetic
 from dse.models.model import MACHINE_PREFIX, Model, ModelLimit
 from dse.quantities import Quantity, registry
-from dse.records import dataclass
+from dse.system.records import dataclass
 from scenarios.define.compiling import Lift, Run, arguments, compiled, plain_lift
 from scenarios.define.functions import Range, range_limits, ranges
 from scenarios.define.trees import Chain, Expression, names

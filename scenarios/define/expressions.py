@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from dse.models.described.fitted import Function
-from dse.records import dataclass
+from dse.system.records import dataclass
 from scenarios.define.trees import Call, Chain, Expression, Literal, Name, Negative, Power
 from scenarios.language.errors import meant, shown
 

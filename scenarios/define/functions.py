@@ -10,7 +10,7 @@ from dse import models
 from dse.models.described.fitted import Function, fit_of, functions, limits
 from dse.models.model import ModelLimit
 from dse.names import UnknownName
-from dse.records import dataclass
+from dse.system.records import dataclass
 from scenarios.define.trees import Expression, fitted_calls
 from scenarios.language.errors import Findings, shown
 from scenarios.language.schema import Shape

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from dse.models.described.fitted import Function
 from dse.quantities import UnitError, kind
-from dse.records import dataclass
+from dse.system.records import dataclass
 from scenarios.define import dimensions
 from scenarios.define.compiling import literal
 from scenarios.define.dimensions import NONE, Dimension

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from dse.models.described.fitted import Function
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

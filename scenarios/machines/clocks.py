@@ -15,7 +15,7 @@ from dse.models.model import MACHINE_PREFIX
 from dse.models.platforms import clock as stated
 from dse.names import UnknownName
 from dse.quantities import Quantity, UnitError, to_si
-from dse.records import dataclass
+from dse.system.records import dataclass
 from scenarios.extensions import changes
 from scenarios.language.errors import Findings
 from scenarios.language.reading import Reader

@@ -15,7 +15,7 @@ from typing import Any
 from dse.models.model import MACHINE_PREFIX
 from dse.models.shared.economics import ACCOUNTS, CARBON_INTENSITY, GRID, SHARED, Account, priced, refusal
 from dse.models.shared.grids import GRIDS
-from dse.records import dataclass
+from dse.system.records import dataclass
 from scenarios.language.errors import Findings, shown
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape, Sweep

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dse.records import dataclass
+from dse.system.records import dataclass
+from scenarios.axes.axes import Target
+from scenarios.axes.chance_axes import SPREAD
 from scenarios.decisions import halved
+from scenarios.distributions import Joint
 from scenarios.question import STRETCH, Decision, Limit, Question, settled
-from scenarios.sweep.axes import Target
-from scenarios.uncertainty.chance_axes import SPREAD
-from scenarios.uncertainty.distributions import Joint
 
 Values = Sequence[float] | Sequence[str]
 

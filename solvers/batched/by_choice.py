@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Array, Points
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from dse.models.arithmetic import CannotTake
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 FEW = 1.0
 """Declared seconds of a trial beyond which fewer points are tried."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.dataset import Arrays, Layout
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.canonical import Array
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Question
 from solvers.geometric import gp
 from solvers.patterns import groups

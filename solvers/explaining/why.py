@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.canonical import Array

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.evaluation import bounds, box, quantity
 from formulations.problem import Problem, reaching
 from formulations.program import Program

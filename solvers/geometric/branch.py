@@ -12,7 +12,7 @@ import itertools
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from solvers import side_by_side

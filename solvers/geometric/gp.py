@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from solvers.geometric.gp_state import Bools
 from solvers.geometric.gp_steps import FAILED, FEASIBLE, INFEASIBLE, OPTIMAL, close, run
 from solvers.geometric.gp_terms import (

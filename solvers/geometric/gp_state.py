@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from solvers.geometric.gp_terms import Array, Terms, present
 
 Bools = NDArray[np.bool_]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from solvers.geometric.gp_state import Bools, Found, State, begin, certificates, slacks, tilt
 from solvers.geometric.gp_terms import Array, Terms
 from solvers.geometric.newton import Newton

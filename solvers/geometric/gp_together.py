@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from solvers.geometric import gp
 from solvers.geometric.gp_terms import LOG_ZERO, Array
 

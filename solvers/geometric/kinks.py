@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
 from solvers.explaining import multipliers, sensitivity

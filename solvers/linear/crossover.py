@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
-from formulations.batch import Table
+from dse.system.records import dataclass
+from formulations.grids.batch import Table
 from solvers.geometric import gp
 from solvers.geometric.gp_terms import Array
 from solvers.patterns import Bools, groups

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dse.records import dataclass
-from formulations.evaluation import RowKey
+from dse.system.records import dataclass
 from formulations.program import Program
 from formulations.program_branches import branches
+from formulations.row_keys import RowKey
 from solvers.linear import highs
 from solvers.linear.linear_program import Array, End, Numbers
 

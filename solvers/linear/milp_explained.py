@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from dse.models.model import MACHINE_PREFIX
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
 from formulations.program import Program, program
+from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
 from solvers.linear.linear_program import Array, Numbers

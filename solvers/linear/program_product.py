@@ -18,7 +18,7 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.program import Program
 from results.solution import Status
 from solvers.linear import highs, milp

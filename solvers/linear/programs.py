@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.evaluation import RowKey
 from formulations.program import Program
 from formulations.program_branches import branch_count
+from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from results.solution import LimitState, Solution, Status
 from solvers.judgement import bound_of

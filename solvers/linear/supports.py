@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
 NODES = 400

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.problem import Kind, Problem, formulate
 from results.solution import THROUGH, Alternative, Solution, Status
 from scenarios.question import Question, combinations, fixed

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dse.names import did_you_mean
-from dse.records import dataclass
+from dse.system.records import dataclass
 from solvers.others import ipopt_wheel
 from solvers.others.solver_errors import SolverError
 

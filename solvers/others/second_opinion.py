@@ -12,7 +12,7 @@ from dataclasses import field
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.problem import Kind, formulate
 from results.solution import Status

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from solvers.geometric import gp
 from solvers.geometric.gp_terms import LOG_ZERO, Array, Terms, lagrangian, terms
 

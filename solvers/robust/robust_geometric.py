@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE, Pair
 from formulations.arithmetics.posynomial import ONE, Posynomial
-from formulations.evaluation import RowKey
 from formulations.problem import Goal, Kind, Problem, Row, Variable
+from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Posed, folded

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
-from formulations.evaluation import RowKey
+from dse.system.records import dataclass
+from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from formulations.uncertainty.measures import MEAN, Weighing
 from formulations.uncertainty.robust_program import Posed, ties

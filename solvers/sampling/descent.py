@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import optuna
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.solution import Status
 from scenarios.question import ONE_OBJECTIVE, Question, Search
 from solvers import boxes

@@ -14,7 +14,7 @@ from typing import Any
 import optuna
 
 from dse.models.shared.validity import is_within
-from dse.records import dataclass
+from dse.system.records import dataclass
 from dse.version import VERSION
 from results.stores import identities
 from results.stores.store import StoreError

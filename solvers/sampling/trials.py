@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import optuna
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation, handover
 from scenarios.question import Decision, Question, combinations, fixed
 from solvers import boxes

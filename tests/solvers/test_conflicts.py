@@ -139,7 +139,7 @@ def test_an_answer_says_whether_every_conflict_is_named(regions: int):
 
 
 def test_of_many_limits_what_is_in_the_way_of_one_is_told():
-    loose = dict.fromkeys(("flops", "words", "messages", "energy_delay", "message_share"), {"max": 1e30})
+    loose = {n: {"max": 1e30} for n in ("flops", "words", "messages", "energy_delay", "message_share")}
     loose["power_per_processor"] = {"max": 1e9}
     asked = {
         "model": "nbody",

@@ -24,8 +24,8 @@ from dse.models.described import model_text
 from dse.models.described.fitted import FORMS, POSYNOMIAL, SOFTMAX, Fitted, Term
 from dse.models.described.fitted import Column as Ranged
 from dse.names import unknown
-from dse.records import dataclass
-from dse.sweeping.progress import Report
+from dse.system.progress import Report
+from dse.system.records import dataclass
 from dse.version import VERSION
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 
 from dse.fitting.errors import FittingError
 from dse.models.described.fitted import MAX, POSYNOMIAL, SOFTMAX
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 LONGEST = 2000
 MOST_TERMS = 100

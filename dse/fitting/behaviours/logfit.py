@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.fitting.behaviours import gram
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 Loss = Literal["squares", "huber", "tukey", "error"]

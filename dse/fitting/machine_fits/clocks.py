@@ -22,7 +22,7 @@ from dse.fitting.reading import Array, Column, Measurements, stands
 from dse.fitting.statistics import EXACT, Mask, errors, quantile, standard_errors, summary
 from dse.fitting.table import Table
 from dse.quantities import show
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 CLOCKS = "clocks"
 """The form of a fit without voltages."""

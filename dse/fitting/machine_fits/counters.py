@@ -15,7 +15,7 @@ from importlib.resources import files
 import numpy as np
 
 from dse.fitting.reading import Array, Column
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

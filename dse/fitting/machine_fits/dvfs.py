@@ -27,7 +27,7 @@ from dse.fitting.statistics import (
     summary,
 )
 from dse.models.platforms.dvfs_energy import CIRCUIT, LEAKAGE, OPERATIONS, constant_power, energies
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 _ALSO = {
     "flops": ("single", "flops_single", "single_flops", "SP"),

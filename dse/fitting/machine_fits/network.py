@@ -21,7 +21,7 @@ from dse.fitting.outliers import Outlier, Residuals, outliers
 from dse.fitting.reading import Array, Column, Measurements
 from dse.fitting.statistics import Errors, correlated, dependent, errors, summary
 from dse.quantities import show
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 WORD = 8.0
 """Bytes of a word, where nothing else is said."""

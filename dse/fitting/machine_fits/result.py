@@ -12,7 +12,7 @@ from dse.fitting.errors import save
 from dse.fitting.machine_fits import clock_file, picture, report
 from dse.fitting.outliers import Outlier
 from dse.fitting.statistics import Array, Errors
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ from dse.fitting.statistics import (
     scale,
     standard_errors,
 )
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 # where a starting cap lies among the powers that the runs draw, how far from the fastest runs the rates,
 # and which part of the shortest run is launch time

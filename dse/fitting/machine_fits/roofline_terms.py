@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.fitting.statistics import Array
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Weights = tuple[float, float] | tuple[Array, Array]
 """Of the errors of time and of energy; one number for all runs, or one for each."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dse.measuring.energy.meters import Unavailable, refuse_still
 from dse.measuring.hardware import text
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 POWERCAP = Path("/sys/class/powercap")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dse.measuring.errors import MeasuringError
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Loop = Callable[[Any, Any], object]
 

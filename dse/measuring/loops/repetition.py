@@ -9,7 +9,7 @@ from dataclasses import replace
 from dse.measuring.energy.meters import Meter
 from dse.measuring.loops.tasks import Task
 from dse.measuring.runs import Run, doubt_of_median
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 from dse.measuring.errors import MeasuringError
 from dse.measuring.hardware import Hardware
 from dse.measuring.loops import kernels
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 PRECISIONS: dict[str, Any] = {"single": np.float32, "double": np.float64}
 OUTER = "outer product"

@@ -13,7 +13,7 @@ from typing import Any
 
 from dse.models.model import Model, ModelLimit
 from dse.quantities import Quantity, show
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 POSYNOMIAL, SOFTMAX, MAX = "posynomial", "softmax", "max"
 FORMS = (POSYNOMIAL, SOFTMAX, MAX)

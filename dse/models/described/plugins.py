@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dse.models.model import Model
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 GROUP = "dse.models"
 FOLDERS = ("machines", "scenarios")

@@ -23,7 +23,7 @@ from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, below, of, product, 
 from dse.models.exabounds.performance import bandwidth, demand
 from dse.models.exabounds.technology import leakage, pin_energy
 from dse.models.shared.families import nothing
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

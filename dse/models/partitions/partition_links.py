@@ -13,7 +13,7 @@ from dse.models.partitions.partition_quantities import LINKS, TRANSFERS
 from dse.models.partitions.partition_work import Placed, Work, flag, total
 from dse.models.shared import families
 from dse.models.shared.structure import Row
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Pair = tuple[int, int]
 

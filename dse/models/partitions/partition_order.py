@@ -15,7 +15,7 @@ from dse.models.partitions.partition_links import Traffic, carrying, holding
 from dse.models.partitions.partition_quantities import TRANSFERS
 from dse.models.partitions.partition_work import Placed, Work, kinds, total
 from dse.models.shared import families
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Cost = Callable[[Any, Any, Any], Any]
 """The time of flops and bytes on a machine: (machine, flops, bytes)."""

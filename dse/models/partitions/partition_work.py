@@ -10,7 +10,7 @@ from typing import Any
 from dse.models.partitions.partition_quantities import OF_BOTH, OF_BYTES, OF_FLOPS, REGIONS
 from dse.models.shared.structure import Row
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 SHORT = 64
 """Sums of so few terms are made from left to right."""

@@ -58,7 +58,7 @@ from dse.models.shared.structure import Parts, Structure
 from dse.models.shared.sums import Sum, held, sum_of
 from dse.models.shared.totals import totals
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 # two times or energies that differ by less are equal: the same product in another order
 _TIE = 1e-12

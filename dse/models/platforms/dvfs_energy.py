@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 SOURCE = "Choi et al. 2016"
 

@@ -10,7 +10,7 @@ from dse.models.platforms.dvfs_energy import CIRCUIT, LEAKAGE, OPERATIONS, SETTI
 from dse.models.shared.families import entry_parameters
 from dse.models.shared.structure import Parts, Row, Table
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from dse.models.arithmetic import log2, power
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.sums import Sum, Term
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 SOURCE = "our addition to Demmel et al. 2013; Dally and Towles 2004, chapter 5"
 TORUS = Quantity(

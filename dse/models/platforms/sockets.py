@@ -62,7 +62,7 @@ from dse.models.shared.families import (
 from dse.models.shared.structure import Parts, Structure
 from dse.models.shared.sums import sum_of
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from dse.models.shared.grids import GRIDS
 from dse.models.shared.grids import SOURCE as OF_GRIDS
 from dse.models.shared.sums import Held, Sum, sum_of
 from dse.quantities import Quantity, registry
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 ACT = "Gupta et al. 2022 (ACT)"
 SUM = "electricity and the share of the purchase"

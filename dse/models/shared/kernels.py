@@ -45,7 +45,7 @@ from dse.models.shared.sums import Held, Sum, Term
 from dse.models.shared.totals import totals
 from dse.models.shared.unions import union
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 # what a metric of the whole takes of every kernel, beside its time
 TAKEN = {

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from dse.models.model import Model
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 PREFIX = "valid."
 

@@ -23,7 +23,7 @@ from typing import Any
 from dse.models.arithmetic import divides, maximum, minimum
 from dse.models.model import ModelLimit
 from dse.quantities import Quantity
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 SOURCE = "decoder transformer"
 MOST = 1e12

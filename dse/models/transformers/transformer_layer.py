@@ -37,7 +37,7 @@ from typing import Any
 from dse.models.arithmetic import maximum
 from dse.models.transformers.decoder import ON, Decoder, decoder, product_flops
 from dse.models.transformers.transformer_quantities import FUSED
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 # bytes of the logarithm of a sum of scores
 SUMS_OF_SCORES = 4.0

@@ -6,7 +6,7 @@ import math
 from functools import cache
 
 from dse.papers.choi2014.platforms import cells
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import scenarios.questions
 from dse import machines
 from dse.papers.asking import metrics
 from dse.papers.sources import rounding, table
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 
 PAPER = "choi2014"

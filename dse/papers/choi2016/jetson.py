@@ -17,7 +17,7 @@ from dse.fitting.behaviours.nonnegative import nonnegative_least_squares
 from dse.models.platforms.dvfs_energy import LEAKAGE, OPERATIONS
 from dse.papers.asking import metrics
 from dse.papers.sources import table
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 
 PAPER = "choi2016"

@@ -19,7 +19,7 @@ from dse.papers.demmel2013 import costs
 from dse.papers.demmel2013.questions import answers, setting
 from dse.papers.demmel2013.symbols import Setting, as_machine, from_machine
 from dse.papers.sources import table
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.solution import Status
 
 ORDER, SOCKETS = setting("jaketown-printed").n, 2.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from dse.papers.demmel2013.symbols import Setting
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 
 def matmul_time(s: Setting, p: float, M: float) -> float:

@@ -14,7 +14,7 @@ from dse.papers.asking import ask
 from dse.papers.demmel2013 import nbody
 from dse.papers.demmel2013.questions import question, settings
 from dse.papers.demmel2013.symbols import Setting, as_machine
-from dse.records import dataclass
+from dse.system.records import dataclass
 from results.solution import Status
 
 

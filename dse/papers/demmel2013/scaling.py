@@ -13,7 +13,7 @@ from dse.papers.demmel2013 import costs
 from dse.papers.demmel2013.algorithms import STRASSEN
 from dse.papers.demmel2013.questions import answers, settings
 from dse.papers.demmel2013.symbols import Setting, as_machine
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 MATRICES = 3.0  # two matrices in and one out
 EXPONENTS = {"matmul": 3.0, "strassen": STRASSEN}

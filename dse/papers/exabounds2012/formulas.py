@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import comb, exp
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 BOLTZMANN_OVER_CHARGE = 8.617333262e-5
 

@@ -18,7 +18,7 @@ from dse.models.described.fitted import POSYNOMIAL, SOFTMAX, fit_of
 from dse.papers.asking import ask
 from dse.papers.comparer import Answers, Found
 from dse.papers.sources import table
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

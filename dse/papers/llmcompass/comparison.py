@@ -16,7 +16,7 @@ from dse.models.transformers.decoder import decoder
 from dse.models.transformers.transformer_operators import Operator, Processor, Step, Widths, layer
 from dse.papers.comparer import Answers, Found
 from dse.papers.sources import table
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 PAPER = "llmcompass"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from dse.papers.sources import table
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 PLATFORMS = {row["platform"]: (row["cpu"], row["gpu"]) for row in table("tang2017/platforms")}
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dse import machines, models
 from dse.models.model import MACHINE_PREFIX
 from dse.papers.sources import table
-from dse.records import dataclass
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 

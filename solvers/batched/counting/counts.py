@@ -15,12 +15,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Atom, Some, atoms
 from formulations.arithmetics.many import Array, Many
-from formulations.evaluation import RowKey
 from formulations.program import column_ends
+from formulations.row_keys import RowKey
 from formulations.stated import stated
 from formulations.tolerances import TIE
 from scenarios.question import Question

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
 from solvers.batched.counting.criteria import Stage, Sums, Work
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Maximum
 from formulations.arithmetics.many import Array, Many, same

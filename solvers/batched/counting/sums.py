@@ -14,7 +14,7 @@ from dataclasses import field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Points
 from formulations.program import is_linear
 from results.dataset import Arrays, Layout

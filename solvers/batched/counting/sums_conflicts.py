@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Points
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from formulations.stated import Run, run
 from formulations.tolerances import HOLDS
 from scenarios.question import Limit, Objective, Question

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Differ, Points
 from formulations.problem import formulate
 from results.dataset import Arrays, Layout

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Affine, Atom, Entry, Largest, Maximum, Some
 from formulations.arithmetics.many import Array

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
 from solvers.batched import effort
 from solvers.batched.counting.criteria import Stage, Sums, TooMany, Work

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
-from formulations.batch import Batch, Table
+from dse.system.records import dataclass
+from formulations.grids.batch import Batch, Table
 from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers.explaining import conflicts

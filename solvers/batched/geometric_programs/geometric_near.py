@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
-from formulations.over_grid import Region
+from dse.system.records import dataclass
+from formulations.grids.over_grid import Region
 from formulations.tolerances import BINDS, SLACK
 from solvers.batched.geometric_programs import geometric_conflicts
 from solvers.explaining import optimal_face

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
 from solvers.batched.geometric_programs.ends import FAILED
 from solvers.linear import highs

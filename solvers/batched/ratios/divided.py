@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
-from formulations import batch, handover, over_grid
-from formulations.arithmetics import divided
-from formulations.over_grid import Region, Spread
+from dse.system.records import dataclass
+from formulations import handover
+from formulations.grids import batch, divided, over_grid
+from formulations.grids.over_grid import Region, Spread
 from results.dataset import Arrays, Layout
 from scenarios.sweep.grids import Grid
 from solvers import work

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.records import dataclass
+from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.divided import Indices, at
+from formulations.grids.divided import Indices, at
 from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers import boxes
