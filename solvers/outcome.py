@@ -38,7 +38,7 @@ class Outcome:
 class Conflicts:
     """Minimal sets of limits that no design meets, by the user's names.
 
-    ``would_do``: for each limit in one of the sets, the value that would do with all others kept (for a
+    ``feasible_values``: for each limit in one of the sets, the value that would do with all others kept (for a
     model's own limit the least ratio, i.e. the factor by which it is missed), or None where another conflict
     remains. ``certain``: False where some set could neither be met nor refuted within the work allowed; it
     then counts as met. ``every``: whether these are all minimal sets there are. ``ended``: limits for whose value
@@ -46,7 +46,7 @@ class Conflicts:
     """
 
     minimal: tuple[tuple[str, ...], ...]
-    would_do: dict[str, float | None]
+    feasible_values: dict[str, float | None]
     certain: bool = True
     every: bool = True
     ended: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Conflicts:
         told = "every minimal conflict is named" if self.every else f"{some} named of perhaps several"
         told += "" if self.certain else ", as far as searches were closed"
         for name in self.ended:
-            found = self.would_do.get(name) is not None
+            found = self.feasible_values.get(name) is not None
             what = (
                 "a smaller change may do than the one named" if found else "a value may do that was not found"
             )
