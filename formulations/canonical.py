@@ -11,13 +11,13 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.cuts import cuts

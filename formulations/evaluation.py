@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 from dse.models.shared import economics
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 from formulations.arithmetics.differences import Difference
 from formulations.arithmetics.posynomial import Ratio
 from formulations.row_keys import RowKey

@@ -8,12 +8,10 @@ variable ``DSE_STRICT``, which helper processes inherit) a fallback is raised in
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
@@ -28,7 +26,6 @@ MOST_REASONS_KEPT = 20
 """Reasons that are kept apart: a message may name a number that is another one at every point."""
 OTHERS = "other reasons"
 Item = TypeVar("Item")
-_log = logging.getLogger("dse")
 
 
 class Tally:
@@ -113,7 +110,9 @@ def fall_back(where: str, problem: Exception, points: int = 1) -> None:
     reason = f"{where}: {_exception_text(problem)}"
     tally = _now.get()
     if tally is None:
-        _log.warning("left to be answered one by one after an exception in %s", reason)
+        import logging
+
+        logging.getLogger("dse").warning("left to be answered one by one after an exception in %s", reason)
     else:
         tally.count(reason, points, fallback=True)
 
@@ -131,6 +130,8 @@ def guarded(where: str, points: int = 1, expected: tuple[type[Exception], ...] =
 
 def side_by_side(task: Callable[[Item], None], items: Iterable[Item], threads: int) -> None:
     """Do a task for every item, in threads that count into the same tally; raises what a task raises."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(threads) as crowd:
         for done in [crowd.submit(copy_context().run, task, item) for item in items]:
             done.result()

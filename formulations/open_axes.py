@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Problem, formulate
 from formulations.program import Program, program

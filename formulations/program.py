@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import largest, many
 from formulations.arithmetics.affine import ONE, Linear, Product, symbol

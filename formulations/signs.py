@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.arithmetics import maxima
 from formulations.arithmetics.maxima import Pair, is_maximum
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial, Ratio

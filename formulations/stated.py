@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.affine import Linear, linear, symbol
 from formulations.arithmetics.posynomial import NotPosynomial

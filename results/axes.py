@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.quantities import FAILURES, FIT_PER_FAILURE_RATE, OF_ELECTRICITY, show
+from dse.system.records import dataclass
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.names import unknown
+from dse.system.records import dataclass
 from results import fresh_layout, provenance, variables
 from results.solution import THROUGH, Solution, Status
 from results.telling import families

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import scenarios
 from dse.names import UnknownName
+from dse.system.records import dataclass
 from results import asked, flat
 from results.dataset import STATUS_CODES, layout
 from results.solution import Status

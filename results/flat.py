@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from results.axes import codes
 from results.dataset import LIMIT
 from results.stores.chunks import block, chunk_slices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 import scenarios
 from dse.models.model import MACHINE_PREFIX
 from dse.models.platforms import roofline
+from dse.system.records import dataclass
 from formulations import evaluation
 from results import designs_inside
 from results.designs_inside import Designs

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dse.system.records import dataclass
 from results.telling.facts import Alternative, Facts, LimitState, Status
 from results.telling.render import to_html, to_text
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.evaluation import quantity
 from results.solution import Status
 from results.telling.limits import base_name

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.validity import PREFIX
+from dse.system.records import dataclass
 from scenarios import better
 from scenarios.axes import axes
 from scenarios.axes.axes import Target

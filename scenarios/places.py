@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
+from dse.system.records import dataclass
 from scenarios import needs
 from scenarios.axes.axes import WORD_SIZE
 from scenarios.language import axis_slots

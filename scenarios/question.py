@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 from scenarios.distributions import PROMISE_CONFIDENCE, Joint, Measure, Uncertain
 
 OPTIMAL_GAP = 1e-6

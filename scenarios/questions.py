@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scenarios import black_boxes, extensions, names
-from scenarios.define import definitions, weights
+from scenarios.define import functions, weights
 from scenarios.language import searches
 from scenarios.language.errors import Findings, ScenarioError
+from scenarios.language.reading import Reader
 from scenarios.language.scenario import Scenario
 from scenarios.language.schema import Shape
 from scenarios.language.tables import Tables
@@ -33,7 +34,7 @@ def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = Tru
     clocked, shape = clocks.with_clocks(inside, plain.shape, swept=swept)
     shape = measured.with_measures(weights.with_weights(shape, findings), findings)
     told, shape = prices.with_prices(clocked, shape, findings, swept=swept)
-    reader = definitions.with_definitions(told, shape, findings, tables)
+    reader = _with_definitions(told, shape, findings, tables)
     if reader is None:
         return None
     grid = points.build(shape, names.resolve(reader, shape, tables, swept=swept))
@@ -41,6 +42,15 @@ def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = Tru
         return None
     found = undefined.kept_apart(grid, findings)
     return None if findings.problems else found
+
+
+def _with_definitions(reader: Reader, shape: Shape, findings: Findings, tables: Tables) -> Reader | None:
+    if not shape.define:
+        functions.unused(shape, (), findings)
+        return reader
+    from scenarios.define import definitions
+
+    return definitions.with_definitions(reader, shape, findings, tables)
 
 
 def grid(scenario: Scenario) -> Grid:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dse.quantities import show
+from dse.system.records import dataclass
 from formulations import evaluation
 from results.solution import Solution, Status
 from scenarios.better import larger

@@ -10,6 +10,7 @@ import numpy as np
 
 from dse import models
 from dse.models.shared import validity
+from dse.system.records import dataclass
 from formulations import evaluation, failures
 from formulations.problem import Kind, Problem, formulate
 from formulations.tolerances import HOLDS
@@ -108,7 +109,7 @@ def sources_of(question: Question, variables: Mapping[str, float | str]) -> Mapp
     return question.sources.get(key, {})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Kept:
     """What is known of the choices of one question, by their identity: searches, and why there is no design."""
 

@@ -6,12 +6,13 @@ that meets all limits ends the search of its point. One question is one point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.grids.divided import Indices, at
 from formulations.tolerances import HOLDS
 from scenarios.question import Question

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Many
 from scenarios.question import HALVINGS, Decision, Question, combinations
 from solvers import boxes

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
 from formulations.row_keys import RowKey

@@ -9,11 +9,11 @@ variables; never wrong.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dse.system.records import dataclass
 from results.solution import Status
 from results.telling.facts import NextBest
 
@@ -42,22 +43,32 @@ class Conflicts:
     ``feasible_values``: for each limit in one of the sets, the value that would do with all others kept (for a
     model's own limit the least ratio, i.e. the factor by which it is missed), or None where another conflict
     remains. ``certain``: False where some set could neither be met nor refuted within the work allowed; it
-    then counts as met. ``every``: whether these are all minimal sets there are.
+    then counts as met. ``every``: whether these are all minimal sets there are. ``ended``: limits for whose value
+    the search ended early, so that it is none, or less may do.
     """
 
     minimal: tuple[tuple[str, ...], ...]
     feasible_values: dict[str, float | None]
     certain: bool = True
     every: bool = True
+    ended: tuple[str, ...] = ()
 
     @property
     def certificate(self) -> str:
-        """Say how many of the minimal sets are told; nothing where there are none."""
+        """Say how many of the minimal sets are told, and what was not settled; nothing where there are none."""
         if not any(self.minimal):
             return ""
-        sets = (
-            "every minimal conflict is named"
-            if self.every
-            else "one minimal conflict is named of perhaps several"
+        some = (
+            "one minimal conflict is"
+            if len(self.minimal) == 1
+            else f"{len(self.minimal)} minimal conflicts are"
         )
-        return sets if self.certain else f"{sets}, as far as searches were closed"
+        told = "every minimal conflict is named" if self.every else f"{some} named of perhaps several"
+        told += "" if self.certain else ", as far as searches were closed"
+        for name in self.ended:
+            found = self.feasible_values.get(name) is not None
+            what = (
+                "a smaller change may do than the one named" if found else "a value may do that was not found"
+            )
+            told += f"; for {name}, whose search ended early, {what}"
+        return told

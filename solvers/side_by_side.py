@@ -13,12 +13,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from solvers.geometric import gp, gp_together
 from solvers.geometric.gp_terms import Array
 from solvers.geometric.gp_together import Programs

@@ -39,6 +39,7 @@ LIBRARIES = frozenset(
         "pyscipopt",
         "rich",
         "scipy",
+        "socket",
         "xarray",
         "zarr",
     }
@@ -63,6 +64,7 @@ SLOW_OWN = {
     "dse.models": "all commands are read for `dse --help`: no model is",
     "dse.quantities": "nor the table of units",
     "dse.papers": "nor the papers",
+    "scenarios.define.expressions": "the grammar of [define]: most questions define nothing",
     "solvers.explaining.conflicts": "loaded where there is no design",
     "solvers.interval": "a question loads the methods of its own class, and this is another's",
     "solvers.linear.milp_conflicts": "loaded where a program has no design",

@@ -73,6 +73,7 @@ def _read(table: Path) -> dict[str, dict[str, str]]:
 def _measured(name: str, rounds: int) -> tuple[Any, ...] | None:
     import dse
     from formulations.problem import formulate
+    from scenarios import ScenarioError
     from scenarios.questions import question
 
     scenario = dse.load(name)
@@ -86,7 +87,10 @@ def _measured(name: str, rounds: int) -> tuple[Any, ...] | None:
         kind = kind or str(formulate(asked).kind)
     except Exception as problem:
         kind = f"no class: {type(problem).__name__}"
-    answer = dse.solve(scenario)
+    try:
+        answer = dse.solve(scenario)
+    except ScenarioError:  # an answer in each world, not one
+        return None
     with ExitStack() as stack:
         counts = _counted(stack)
         dse.solve(scenario)

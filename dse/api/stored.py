@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.api.loading import Source, load, pictured
-from results.stores.files.storage import local
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -156,6 +155,7 @@ def report(
     from results import page
     from results.export import answer_files, reading
     from results.solution import Solution
+    from results.stores.files.storage import local
     from results.stores.store import explained
 
     target = local(file)

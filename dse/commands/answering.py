@@ -20,7 +20,6 @@ from dse.commands.terminal.printing import say_json, show
 from dse.names import unknown
 from dse.system.progress import reporting
 from dse.system.streams import INTERRUPTED
-from results.stores.files.storage import local
 from results.stores.files.trouble import explained
 from scenarios.language.errors import MOST_MISTAKES, ScenarioError
 
@@ -156,6 +155,7 @@ def front(
     from dse.commands.terminal import front_records
     from dse.fronts import front as fronts
     from results.export import formats
+    from results.stores.files.storage import local
     from scenarios.language.searches import searched
 
     for output in outputs:
@@ -304,6 +304,7 @@ def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) 
     without it all are reproduced.
     """
     from dse import papers as reproduction
+    from results.stores.files.storage import local
 
     known = reproduction.papers()
     if paper is not None and paper not in known:

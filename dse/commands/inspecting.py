@@ -6,7 +6,6 @@ import itertools
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from dse.commands.terminal import hints
 from dse.commands.terminal.door import ANSWERED, WRONG, folder_for
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json
+from dse.system.records import dataclass
 from results.stores.files.storage import local
 from scenarios import ScenarioError
 

@@ -13,6 +13,7 @@ from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain
 from dse.commands.terminal.printing import say, say_json
 from dse.system.progress import span
 from dse.system.streams import INTERRUPTED
+from formulations import handover
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -122,8 +123,6 @@ def show_audit(told: dict[str, Any]) -> None:
 
 def left_over(points: int, reasons: Mapping[str, int]) -> str:
     """Say how many points were left to be solved one by one, and why."""
-    from formulations import handover
-
     if not points:
         return f"a way for many points at once was given up: {handover.words(reasons)}"
     why = f": {handover.words(reasons)}" if reasons else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from dse.quantities import show
 from dse.sweeping import sweeps
 from dse.system import files
 from dse.system.progress import Report, reporting
+from dse.system.records import dataclass
 from formulations.evaluation import quantity
 from results.dataset import STATUS_CODES
 from results.side_by_side.comparison import ANSWERED

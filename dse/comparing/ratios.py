@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import results.stores.store
 import scenarios
 from dse.comparing.side_by_side import machine_of
 from dse.sweeping import sweeps
+from dse.system.records import dataclass
 from results import dataset as datasets
 from results.export import answer_files
 from results.side_by_side.comparison import ANSWERED

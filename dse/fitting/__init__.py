@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from dse.fitting.machine_fits.result import Estimate, Fit
 from dse.fitting.reading import read
 from dse.fitting.table import table
 from dse.names import unknown
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     from dse.fitting.outliers import Outlier

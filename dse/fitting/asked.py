@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from dse.fitting.table import Table
 from dse.models.described.fitted import HIGH, LOW, Derived, Term
 from dse.models.described.model_files import TAKEN
 from dse.quantities import UnitError, si_unit
+from dse.system.records import dataclass
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _FOLLOWS = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(?:[\[(]\s*([^\])]*?)\s*[\])])?\s*=(.*)", re.DOTALL)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from dse.fitting.reading import Measurements
 from dse.fitting.statistics import Array, Mask, scale
 from dse.quantities import show
+from dse.system.records import dataclass
 
 _OUTLIER_DIGITS = 4
 # the chance that a set of runs with normal errors alone has one called an outlier, and the factor that makes up

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from dse.fitting.table import Table, table
 from dse.names import did_you_mean, unknown
 from dse.quantities import UnitError, to_si, units
 from dse.system.csv_files import HEADER, name_and_unit
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 Faults = list[tuple[int, str]]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dse.fitting.errors import FittingError
 from dse.system import csv_files
 from dse.system.csv_files import HEADER
+from dse.system.records import dataclass
 
 IN_PYTHON = "the data"
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from dse.system.records import dataclass
 
 ENCLOSURE_POINTS = 20
 PROBES_PER_POINT = 6

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, NoReturn
 
@@ -23,6 +23,7 @@ from dse.fronts.enclosure import ENCLOSURE_POINTS
 from dse.fronts.front_search import Front, Search
 from dse.sweeping.points import robust_points
 from dse.system.progress import Report, reporting
+from dse.system.records import dataclass
 from formulations import failures
 from results.along_fronts.along import exchange_rates, knee
 from results.along_fronts.hypervolume import with_growth

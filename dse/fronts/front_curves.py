@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dse.fronts import bands, enclosure
 from dse.fronts.bands import Band, Corner, Line, Measure, Stretch
 from dse.fronts.enclosure import LEAST_A, LEAST_B, PROBES_PER_POINT, Box, Enclosure, Place
 from dse.fronts.front_search import ANSWERED, Front, Search, narrow, value
+from dse.system.records import dataclass
 from formulations.tolerances import HOLDS
 from results.solution import Solution
 from scenarios.question import HALVINGS, Objective

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dse.fronts.enclosure import COINCIDENT, PROBES_PER_POINT
 from dse.fronts.front_search import ANSWERED, Front, Scale, Search, value
+from dse.system.records import dataclass
 from results.solution import Solution, Status
 
 Spot = tuple[float, ...]

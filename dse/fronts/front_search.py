@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dse.fronts.bands import Band, Measure
 from dse.fronts.enclosure import Box
 from dse.system.progress import Report
+from dse.system.records import dataclass
 from formulations.tolerances import TIE
 from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status

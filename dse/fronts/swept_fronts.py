@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import scenarios
@@ -13,6 +13,7 @@ from dse.fronts import front as fronts
 from dse.fronts.front_search import Front
 from dse.sweeping.points import robust_points
 from dse.system.progress import Report, reporting
+from dse.system.records import dataclass
 from formulations import failures
 from results.along_fronts import front_places
 from results.solution import Solution, Status

@@ -11,9 +11,8 @@ kg, m², J, byte; the tables are ACT's (``sources/act``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dse.models.shared.grids import GRIDS
+from dse.system.records import dataclass
 
 _PER_CM2 = 1e4
 _KWH = 3.6e6

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, lru_cache
-from importlib.resources import files as resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from dse.machines import derivation, held, settings, values
@@ -17,6 +16,7 @@ from dse.models import machine_parameter, machine_parameters
 from dse.models.described import plugins
 from dse.names import UnknownName, did_you_mean, unknown
 from dse.system import files
+from dse.system.records import dataclass
 
 _SUFFIX = ".toml"
 _KEYS = (
@@ -65,9 +65,9 @@ class Machine:
 
 
 @lru_cache(maxsize=1)
-def _own() -> Mapping[str, Traversable]:
+def _own() -> Mapping[str, Path]:
     """Return the files of this package by the names of their machines."""
-    entries = {e.name: e for e in resources("dse.machines").iterdir() if e.name.endswith(_SUFFIX)}
+    entries = {e.name: e for e in Path(__file__).parent.iterdir() if e.name.endswith(_SUFFIX)}
     return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
 
 

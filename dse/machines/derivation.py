@@ -20,13 +20,14 @@ What a file states itself, a measured time say, is kept, and stands in the rules
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dse.machines import carbon
 from dse.machines.figures import WORDS
 from dse.machines.values import Value, inside
 from dse.models import machine_parameter
 from dse.names import did_you_mean
+from dse.system.records import dataclass
 
 Figures = Mapping[str, Value]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dse.names import did_you_mean
 from dse.quantities import Quantity, to_si
+from dse.system.records import dataclass
 
 EVIDENCE = {
     "data sheet": "stated by the vendor",

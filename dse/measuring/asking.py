@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dse.measuring import writing
@@ -23,6 +23,7 @@ from dse.measuring.runs import read_runs
 from dse.measuring.session import Measured, Place, measure
 from dse.system import files
 from dse.system.progress import Report, announce, reporting
+from dse.system.records import dataclass
 
 RUNS = "runs.csv"
 Ways = list[Callable[[], Meter]]

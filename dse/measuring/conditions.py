@@ -7,11 +7,11 @@ import platform
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from dse.measuring.hardware import PROC, SYS, text
 from dse.measuring.loops.repetition import Busy
+from dse.system.records import dataclass
 
 MOST_OTHERS = 0.05
 """Share of the processors that others may take."""

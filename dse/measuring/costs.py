@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dse import fitting
 from dse.measuring.loops.tasks import OUTER
 from dse.measuring.runs import Run
 from dse.models import machine_parameters
+from dse.system.records import dataclass
 
 _FIT_OF = {"single": "", "double": "_double"}
 _SWEPT = ("polynomial", OUTER)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dse.measuring.runs import Run, doubt_of_median, grouped, spread
+from dse.system.records import dataclass
 
 MOST_DOUBT, MOST_SPREAD, LEAST_OWN = 0.03, 0.10, 0.95
 """Of a steady figure: the median's uncertainty, the spread of repetitions, the time its threads had a processor."""

@@ -6,8 +6,9 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from dse.system.records import dataclass
 
 SYS, PROC = Path("/sys"), Path("/proc")
 _GUESS = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}

@@ -7,12 +7,13 @@ import io
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
 from dse.fitting import FittingError
 from dse.fitting.reading import Column, read
 from dse.measuring.errors import MeasuringError
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from dse.measuring.energy.meters import Meter, Unavailable
 from dse.measuring.loops.repetition import Effort, repeat
 from dse.measuring.runs import Run
 from dse.system.progress import Report
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from dse.models.shared.spaces import Space
@@ -11,6 +11,7 @@ from dse.models.shared.starts import Start
 from dse.models.shared.structure import Parts, Structure
 from dse.models.shared.sums import Held, Sum
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 
 MACHINE_PREFIX = "machine."
 

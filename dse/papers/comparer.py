@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from dse.papers.report import Row, Value, Verdict
 from dse.papers.sources import Line, cases, lines, rounding
+from dse.system.records import dataclass
 
 # two ways of floating-point arithmetic to one number
 EXACT_AGREEMENT = 1e-12

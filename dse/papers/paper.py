@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dse.papers.comparer import Answers
 from dse.papers.report import COLUMNS, Picture, Report, as_record, markdown, write_csv
 from dse.papers.sources import lines
 from dse.system.progress import Report as Progress
+from dse.system.records import dataclass
 
 
 def _no_data(folder: Path) -> Sequence[Path]:

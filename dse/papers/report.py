@@ -6,10 +6,11 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,12 +7,12 @@ import io
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
 from dse.papers.report import Statement, Verdict
+from dse.system.records import dataclass
 
 _TOLD = ("item", "over", "printed", "unit", "tolerance", "remark")
 _COLUMNS = {"id", "place", "text", "verdict", "correction", *_TOLD}

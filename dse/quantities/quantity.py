@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+from dse.system.records import dataclass
 
 # one letter for each power of 1000 from 1e-30 to 1e30, a blank for 1
 PREFIXES = "qryzafpnµm kMGTPEZYRQ"
@@ -108,4 +109,4 @@ def registry() -> Any:
 
 
 def _lines() -> list[str]:
-    return files("dse.quantities").joinpath("units.txt").read_text(encoding="utf-8").splitlines()
+    return Path(__file__).with_name("units.txt").read_text(encoding="utf-8").splitlines()

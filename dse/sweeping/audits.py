@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ import results.stores.store
 from dse.sweeping.checks.findings import EXAMPLES, Findings, Wrong
 from dse.sweeping.points.chunk_work import Ready, Study, prepared
 from dse.system.processes import end_with_parent, environment
+from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from scenarios.question import Question

@@ -19,7 +19,7 @@ from typing import Any
 import results.dataset
 import results.stores.chunks
 from dse.sweeping.cluster import clusters, news
-from dse.sweeping.cluster.workers import LocalWorkers, WorkersLost
+from dse.sweeping.cluster.workers import LocalWorkers
 from dse.sweeping.points.chunk_work import (
     Finished,
     Ready,
@@ -32,6 +32,7 @@ from dse.sweeping.points.chunk_work import (
     written,
 )
 from dse.sweeping.points.lines import places
+from dse.system.processes import WorkersLost
 from dse.version import VERSION
 from results.solution import Solution, Status
 from results.stores.chunks import ChunkIndex

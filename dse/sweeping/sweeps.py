@@ -10,7 +10,7 @@ import math
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from dse.sweeping.points import chunk_work
 from dse.sweeping.points.chunk_work import Finished, Ready, Study
 from dse.sweeping.targets import Target
 from dse.system.progress import Report, announce, reporting
+from dse.system.records import dataclass
 from formulations.grids import over_grid
 from results.dataset import Layout
 from results.stores import grown

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from dse.sweeping.checks.findings import Findings
 from dse.sweeping.points import chunk_work
 from dse.sweeping.points.chunk_work import Ready, Study
 from dse.system.progress import Report, reporting
+from dse.system.records import dataclass
 from dse.version import VERSION
 from results.stores.chunks import ChunkIndex
 from results.stores.store import StoreError

@@ -6,10 +6,10 @@ import csv
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from dse.system import files
+from dse.system.records import dataclass
 
 HEADER = "a header such as time [s],energy [J]"
 _LINE = re.compile(r"\r\n|\r|\n")

@@ -11,6 +11,10 @@ from collections.abc import Callable
 PARENT = "DSE_PARENT_PROCESS"
 
 
+class WorkersLost(RuntimeError):
+    """The helper processes, or the cluster they belong to, are gone; the message says what is known."""
+
+
 def environment(**more: str) -> dict[str, str]:
     """Let a process find the same modules, compute in one thread and know its parent; ``more`` joins it."""
     return {

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files as resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from dse import models
@@ -14,6 +12,7 @@ from dse.models.model import Model, extended
 from dse.names import did_you_mean, unknown
 from dse.quantities import Quantity, to_si
 from dse.system import files
+from dse.system.records import dataclass
 
 _SUFFIX = ".toml"
 
@@ -54,8 +53,8 @@ class Workload:
 
 
 @cache
-def _own() -> Mapping[str, Traversable]:
-    entries = {e.name: e for e in resources("dse.workloads").iterdir() if e.name.endswith(_SUFFIX)}
+def _own() -> Mapping[str, Path]:
+    entries = {e.name: e for e in Path(__file__).parent.iterdir() if e.name.endswith(_SUFFIX)}
     return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
 
 

@@ -8,12 +8,11 @@ Coefficients may be those of many points at once (``formulations.arithmetics.man
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dse.models import arithmetic
+from dse.system.records import dataclass
 from formulations.arithmetics import many
 from formulations.arithmetics.forms import Affine, Differs, Entry, Maximum, Some, number
 from formulations.arithmetics.posynomial import NotPosynomial, Refused
@@ -91,7 +90,7 @@ class Linear:
     __le__ = __gt__ = __ge__ = __lt__
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Product(Refused):
     """The product of two ratios of affine forms: nothing linear, but a method knows how to make it least."""
 

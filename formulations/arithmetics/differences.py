@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dse.models import arithmetic
+from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import Apart, LogMonomial, NotPosynomial, Ratio, Refused, ratio
 
 

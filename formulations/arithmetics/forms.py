@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from dse.system.records import dataclass
 from formulations.arithmetics import many
 
 

@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.arithmetics import posynomial
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio, ratio, symbol
 from formulations.row_keys import RowKey

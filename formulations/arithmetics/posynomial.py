@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
+from dse.system.records import dataclass
 
 Key = tuple[tuple[str, float], ...]
 LEAST_DIVISOR = 1e-300

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dse.system.records import dataclass
 from formulations.row_keys import RowKey
 
 GOAL = "goal"

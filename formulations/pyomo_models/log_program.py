@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import wraps
 from typing import Any
 
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.intervals import Interval
 from formulations.arithmetics.intervals import exp as interval_exp

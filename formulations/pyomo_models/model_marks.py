@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import pyomo.environ as pyo
 from pyomo import gdp
+
+from dse.system.records import dataclass
 
 MARKS_SHOWN = 4
 

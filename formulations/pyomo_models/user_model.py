@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry
 from formulations.arithmetics.posynomial import NotPosynomial

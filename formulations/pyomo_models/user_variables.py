@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pyomo.environ as pyo
 
 from dse.models.model import Model
+from dse.system.records import dataclass
 from formulations import evaluation
 from scenarios.question import Decision, Question
 

@@ -11,10 +11,10 @@ each measure here is the largest of weighted means, and ``weights`` attains it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 

@@ -13,12 +13,13 @@ everywhere, equal to it at the design it was made at.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.arithmetics import maxima
 from formulations.arithmetics.maxima import is_maximum, names_in, split
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio

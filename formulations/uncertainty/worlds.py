@@ -7,12 +7,13 @@ of N numbers where something is uncertain, so that one run of the model's equati
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.grids import batch, over_grid
 from formulations.row_keys import RowKey

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.quantities import show
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     import xarray as xr

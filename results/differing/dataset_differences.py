@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 import scenarios
 from dse.models import PluginError
 from dse.quantities import show
+from dse.system.records import dataclass
 from results import asked, flat
 from results.axes import codes
 from results.differing import drawn_worlds, question_differences

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dse.quantities import show
+from dse.system.records import dataclass
 from results.export.jsonable import plain
 
 if TYPE_CHECKING:

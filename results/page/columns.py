@@ -6,12 +6,13 @@ import itertools
 import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.quantities import show
+from dse.system.records import dataclass
 from results import axes, flat
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.fresh_layout import KEPT, MEAN, PROMISED

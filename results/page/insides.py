@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from results import axes, breakdowns, rooflines
 from results.dataset import LIMIT, objectives
 

@@ -10,10 +10,10 @@ import io
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dse.system.records import dataclass
 from dse.system.streams import visible
 from results import axes
 from results.stores.files.storage import local

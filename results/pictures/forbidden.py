@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from results import axes, flat
 from results.dataset import CONFLICTING, LIMIT, STATUS_CODES
 from results.pictures.canvas import GREY, HATCHES

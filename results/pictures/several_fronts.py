@@ -7,11 +7,11 @@ import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from results import axes
 from results.dataset import objectives
 from results.pictures.between import EXACT, INSIDE, SEGMENT, draw_between

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from results import axes, flat
 from results.dataset import LIMIT, objectives
 from results.pictures.canvas import BLUE, MEDIUM, SMALL_POINTS, VERMILLION, sheet, title_of

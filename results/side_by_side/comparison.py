@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
 from results.solution import Status

@@ -14,13 +14,13 @@ import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from results.stores import store
 from results.stores.files import locks
 from results.stores.files.object_storage import MAKING, ROOT, ObjectFolder

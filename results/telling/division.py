@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dse.models.model import ModelLimit
+from dse.system.records import dataclass
 from scenarios.define.divisors import LARGEST_DIVIDED, WHOLE_ROUNDING, divisors
 
 MOST_DIVISORS = 12

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import StrEnum
 from typing import Any
 
+from dse.system.records import dataclass
 from results.telling.division import Division
 from results.telling.fresh import Fresh
 

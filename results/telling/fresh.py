@@ -7,8 +7,10 @@ stands beside them in an answer, never among them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
+
+from dse.system.records import dataclass
 
 
 class Estimate(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,6 @@ from scenarios.question import fixed, machine_key
 if TYPE_CHECKING:
     from scenarios.question import Decision, Question
 
-_log = logging.getLogger("dse")
 MOST_NAME_COMBINATIONS = 256
 """Combinations of names that are all gone through; beyond, it would take seconds."""
 
@@ -75,7 +73,11 @@ def _keys(question: Question) -> Collection[RowKey]:
         with np.errstate(all="ignore"):
             at = evaluation.metrics(evaluation.unraised(question), x)
     except Exception:  # whatever it is: each point that is answered will say so of itself
-        _log.debug("the limits of %s are taken to be all of its own", question.model.name, exc_info=True)
+        import logging
+
+        logging.getLogger("dse").debug(
+            "the limits of %s are taken to be all of its own", question.model.name, exc_info=True
+        )
         at = dict.fromkeys((m.name for m in question.model.metrics), math.nan)
         at |= dict.fromkeys((own.name for own in question.model.limits), math.nan)
     return evaluation.ratios(question, x, at)

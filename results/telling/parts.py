@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from dse.system.records import dataclass
 
 # between two columns: their padding and the place of a line
 PADDING = 2

@@ -217,7 +217,7 @@ def own(solution: Facts, name: str) -> bool:
 def _no_value(solution: Facts, name: str) -> str:
     others = [names for names in solution.conflicts if name not in names]
     if not others:
-        return "no value of it alone"
+        return "no value of it alone was found"
     return "no value of it alone: " + "; ".join(_in_the_way(names) for names in others[:3])
 
 

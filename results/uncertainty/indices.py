@@ -20,12 +20,12 @@ they are more than an interval leaves out at one end, its ends are 0 and 1: the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from results.telling.fresh import Estimate
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from results import axes, flat
 from results.fresh_layout import JOIN, KEPT, PROMISED
 from results.telling.fresh import Estimate, Kept, percent

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dse.system.records import dataclass
 from results.uncertainty.indices import Indices
 from results.uncertainty.matters_text import to_text
 

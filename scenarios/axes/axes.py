@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 from scenarios.axes import chance_axes
 from scenarios.decisions import MOST_HALVINGS
 from scenarios.define import divisors

@@ -7,8 +7,8 @@ from typing import Any
 
 from dse.models import arithmetic
 from dse.models.described.fitted import Function
+from dse.quantities import to_si
 from scenarios.define import dimensions
-from scenarios.define.proofs import literal
 from scenarios.define.trees import Call, Chain, Expression, Literal, Name, Negative, Power
 
 Run = Callable[[Mapping[str, Any]], Any]
@@ -18,6 +18,13 @@ Lift = Callable[[float, str], Any]
 def plain_lift(value: float, _unit: str) -> float:
     """Return an SI number as it is."""
     return value
+
+
+def literal(of: Literal) -> float:
+    """Return the SI value of a literal whose unit is known to be right."""
+    if not of.unit:
+        return float(of.number)
+    return to_si(f"{of.number} {of.unit}", dimensions.unit(dimensions.read(of.unit)))
 
 
 def compiled(tree: Expression, lift: Lift) -> Run:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from dse.models import arithmetic
 from dse.models.model import MACHINE_PREFIX, Model, ModelLimit
 from dse.quantities import Quantity, registry
+from dse.system.records import dataclass
 from scenarios.define.compiling import Lift, Run, arguments, compiled, plain_lift
 from scenarios.define.functions import Range, range_limits, ranges
 from scenarios.define.trees import Chain, Expression, names

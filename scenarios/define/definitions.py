@@ -43,11 +43,8 @@ Trees = Mapping[str, Expression]
 def with_definitions(reader: Reader, shape: Shape, findings: Findings, tables: Tables) -> Reader | None:
     """Return a reader of the question with its definitions in the model; None where they cannot be read.
 
-    Every mistake is noted. A question without [define] stays as it is.
+    Every mistake is noted.
     """
-    if not shape.define:
-        functions.unused(shape, (), findings)
-        return reader
     if len(shape.define) > MOST_DEFINITIONS:
         findings.add("define", f"there are more than {MOST_DEFINITIONS} definitions", "ask several questions")
         return None

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from scenarios.define.compiling import compiled, plain_lift
 from scenarios.define.composed import Definition
 from scenarios.define.trees import names

@@ -20,10 +20,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NoReturn
 
 from dse.models.described.fitted import Function
+from dse.system.records import dataclass
 from scenarios.define.trees import Call, Chain, Expression, Literal, Name, Negative, Power
 from scenarios.language.errors import meant, shown
 

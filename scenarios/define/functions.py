@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dse import models
 from dse.models.described.fitted import Function, fit_of, functions, limits
 from dse.models.model import ModelLimit
 from dse.names import UnknownName
+from dse.system.records import dataclass
 from scenarios.define.trees import Expression, fitted_calls
 from scenarios.language.errors import Findings, shown
 from scenarios.language.schema import Shape

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from dse import models
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, UnitError, kind, to_si, written_unit
 from dse.quantities.units import table
+from dse.system.records import dataclass
 from scenarios.define import dimensions, divisors
 from scenarios.define.composed import SOURCE
 from scenarios.define.expressions import FUNCTIONS

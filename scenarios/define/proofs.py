@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dse.models.described.fitted import Function
-from dse.quantities import UnitError, kind, to_si
+from dse.quantities import UnitError, kind
+from dse.system.records import dataclass
 from scenarios.define import dimensions
+from scenarios.define.compiling import literal
 from scenarios.define.dimensions import NONE, Dimension
 from scenarios.define.expressions import ExpressionError
 from scenarios.define.trees import Call, Chain, Expression, Literal, Name, Negative, Power
@@ -57,13 +58,6 @@ def told(dimension: Dimension) -> str:
 def prove(text: str, tree: Expression, known: Known) -> Meaning:
     """Return what an expression means. Raises ExpressionError."""
     return _Proof(text, known).of(tree)
-
-
-def literal(of: Literal) -> float:
-    """Return the SI value of a literal whose unit is known to be right."""
-    if not of.unit:
-        return float(of.number)
-    return to_si(f"{of.number} {of.unit}", dimensions.unit(dimensions.read(of.unit)))
 
 
 @dataclass(frozen=True, slots=True)

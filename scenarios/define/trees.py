@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dse.models.described.fitted import Function
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

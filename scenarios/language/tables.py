@@ -6,12 +6,13 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.system import csv_files
 from dse.system.csv_files import Sheet, name_and_unit
+from dse.system.records import dataclass
 from scenarios.language.cells import leaves
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.machine_files import rewritten

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dse import machines
@@ -15,6 +15,7 @@ from dse.models.model import MACHINE_PREFIX
 from dse.models.platforms import clock as stated
 from dse.names import UnknownName
 from dse.quantities import Quantity, UnitError, to_si
+from dse.system.records import dataclass
 from scenarios.extensions import changes
 from scenarios.language.errors import Findings
 from scenarios.language.reading import Reader

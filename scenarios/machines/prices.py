@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.models.shared.economics import ACCOUNTS, CARBON_INTENSITY, GRID, SHARED, Account, priced, refusal
 from dse.models.shared.grids import GRIDS
+from dse.system.records import dataclass
 from scenarios.language.errors import Findings, shown
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape, Sweep

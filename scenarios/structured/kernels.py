@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dse import models, workloads
@@ -16,6 +15,7 @@ from dse.models.shared import kernel_quantities, power_held
 from dse.models.shared import kernels as composing
 from dse.models.shared.kernels import Kernel
 from dse.names import UnknownName
+from dse.system.records import dataclass
 from scenarios import extensions
 from scenarios.axes.chance_axes import SPREAD
 from scenarios.language import axis_slots

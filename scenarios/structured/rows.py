@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from dse.models.shared.structure import Column, Row, Structure, Table
 from dse.names import did_you_mean
 from dse.quantities import Quantity, UnitError, examples, to_si
+from dse.system.records import dataclass
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.structured.labels import is_label
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dse import models
@@ -12,6 +11,7 @@ from dse.models.described import units_of_equations
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.structure import Parts, Structure
 from dse.names import UnknownName
+from dse.system.records import dataclass
 from scenarios import extensions
 from scenarios.language import axis_slots
 from scenarios.language.errors import Findings, shown

@@ -6,9 +6,10 @@ import itertools
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from dse.system.records import dataclass
 from scenarios.axes.axes import Target
 from scenarios.axes.chance_axes import SPREAD
 from scenarios.decisions import halved

@@ -12,11 +12,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dse.models.described.fitted import NotPositive
 from dse.models.model import evaluate
+from dse.system.records import dataclass
 from scenarios.define.compiling import compiled, plain_lift
 from scenarios.define.composed import Definition, Guard, definitions_of, guarded
 from scenarios.define.trees import Call, Chain, Expression, Literal, Power, names, parts

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Array, Points
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
 from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
 
 FEW_SECONDS = 1.0
 """Declared seconds of a trial beyond which fewer points are tried."""

@@ -7,12 +7,12 @@ be answered point by point.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread

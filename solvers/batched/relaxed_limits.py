@@ -7,11 +7,12 @@ A limit is a row ``F(y) <= 0`` in logs; with the row as the goal, exp of its lea
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.grids import divided, quotients

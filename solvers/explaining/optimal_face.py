@@ -9,12 +9,12 @@ same terms have the same face, so they move inside it together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.grids.batch import Batch, Table
 from formulations.tolerances import TIE
 from solvers.geometric import gp

@@ -11,12 +11,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.canonical import Array

@@ -22,6 +22,11 @@ from solvers.explaining.ties import coordinate
 from solvers.explaining.why import Why, any_of, of_each
 from solvers.geometric import branch
 
+NODES = 300
+"""Nodes of a search for the value that would do: close to a border where designs degenerate, more settle nothing."""
+FIRST = 3000
+"""Nodes of such a search where it has not found any design before."""
+
 
 def why(problem: Problem) -> Why:
     """What tells why a structured problem, or one with cases, has no design."""
@@ -29,8 +34,9 @@ def why(problem: Problem) -> Why:
     arrays = [canon.canonical(case, None) for case in cases]
     few = FEW_SEARCHED if any(c.divisors or c.allowed for c in arrays) else FEW_LIMITS
     met = any_of([_oracle(case, names) for case in cases])
-    values = of_each(partial(structured_feasible_value, problem))
-    return Why(names, met, values, lambda _: problem.question, few)
+    ended = set[str]()
+    values = of_each(partial(structured_feasible_value, problem, ended=ended))
+    return Why(names, met, values, lambda _: problem.question, few, ended=lambda: frozenset(ended))
 
 
 def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
@@ -47,11 +53,13 @@ def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
     return one_by_one
 
 
-def structured_feasible_value(problem: Problem, name: str) -> float | None:
+def structured_feasible_value(problem: Problem, name: str, *, ended: set[str] | None = None) -> float | None:
     """The value of one limit at which, all else kept, designs exist; for a model's limit the factor it is missed by.
 
-    None where another conflict remains. A variable's integrality is kept where that is possible.
+    None where another conflict remains. A variable's integrality is kept where that is possible. Where the search ends
+    before it has proved that nothing less would do, the name joins ``ended``.
     """
+    ended = set() if ended is None else ended
     cases = problem.cases or (problem,)
     if all(r.key.name != name for case in cases for r in case.rows or ()):
         arrays = [canon.canonical(case, coordinate(name, 1.0), drop=frozenset([name])) for case in cases]
@@ -59,24 +67,28 @@ def structured_feasible_value(problem: Problem, name: str) -> float | None:
         return math.exp(min(values)) if math.isfinite(min(values)) else None
     keys = tuple(dict.fromkeys(r.key for case in cases for r in case.rows or ()))
     found = conflicts.feasible_values(
-        problem.question, keys, [name], lambda k: _least_factor(cases, keys[k])
+        problem.question, keys, [name], lambda k: _least_factor(cases, keys[k], ended)
     )[name]
     return float(found[0]) if math.isfinite(found[0]) else None
 
 
-def _least_factor(cases: Sequence[Problem], key: RowKey) -> Array:
+def _least_factor(cases: Sequence[Problem], key: RowKey, ended: set[str]) -> Array:
     """The least ratio of one limit over all cases (see ``Factor``)."""
     parts = [case for case in cases if any(r.key == key for r in case.rows or ())]
-    return np.exp([min(side_by_side.run([partial(_log_factor, case, key) for case in parts]))])
+    return np.exp([min(side_by_side.run([partial(_log_factor, case, key, ended) for case in parts]))])
 
 
-def _log_factor(problem: Problem, key: RowKey) -> float:
+def _log_factor(problem: Problem, key: RowKey, ended: set[str]) -> float:
     row = next(r for r in problem.rows or () if r.key == key)
     others = [r for r in problem.rows or () if r.key.name == key.name and r is not row]
     goal = Goal(key.name, row.numerator, row.denominator)
     for relax in (False, True):
         c = canon.canonical(problem, goal, extra=others, drop=frozenset([key.name]), relax_sets=relax)
-        found = branch.minimise(c)
+        found = branch.minimise(c, most=NODES)
+        if found.status == branch.FAILED and found.y is None:
+            found = branch.minimise(c, most=FIRST)
+        if found.status == branch.FAILED:
+            ended.add(key.name)
         if found.y is not None:
             return found.value
     return math.inf

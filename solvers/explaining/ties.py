@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import names_in, split
 from formulations.arithmetics.posynomial import Posynomial
@@ -105,9 +105,10 @@ def choose(
 ) -> Chosen:
     """Break ties among the designs that are as good as ``y``; ``stages``: what decides, by default the tie rule.
 
-    ``known``: what the kernel says of the goal's optimum, where that is at hand. ``ranged``: whether anybody asks how
-    far variables range, which for whole numbers and forms is two searches each. ``after``: ranges are those among the
-    designs that are best by so many of the stages (1 where the first one is the objective itself).
+    ``known``: what the kernel says of the goal's optimum, with the whole numbers of ``y`` held, where that is at hand.
+    ``ranged``: whether anybody asks how far variables range, which for whole numbers and forms is two searches each.
+    ``after``: ranges are those among the designs that are best by so many of the stages (1 where the first one is the
+    objective itself).
 
     Whole numbers and the forms that make a problem signomial are settled first by branching, the rest in the face.
     """
@@ -115,10 +116,12 @@ def choose(
     stages = tie_goals(problem, goal.name if goal else "") if stages is None else stages
     ranges: dict[str, tuple[float, float]] = {}
     if c.allowed or c.divisors:
+        first = y
         y, ranges = _settle(problem, goal, c, stages, y, ranged)
+        known = known if y is first else None
     fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
     settled = canon.canonical(problem, goal, fixed=fixed) if fixed else c
-    r = multipliers.at(settled, y) if known is None or c.allowed or c.divisors else known
+    r = multipliers.at(settled, y) if known is None else known
     rule, here = _rule(problem, settled, stages, y), np.zeros(1, np.intp)
     found = optimal_face.choose(
         rule, here, dataclasses.replace(r, y=y[None]), after=after if ranged else None

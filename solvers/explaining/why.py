@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.canonical import Array
@@ -48,7 +49,7 @@ class Why:
     ``names``: the limits that may be in conflict, in the order of the file. ``question``: the question at some of the
     points. ``few``: limits up to which all minimal sets are named. ``whole``: names that stand for whole numbers alone;
     they are told only where the other limits can hold together. ``of_every_set``: whether the values are wanted of all
-    limits in any set, not of the first set alone.
+    limits in any set, not of the first set alone. ``ended``: limits for whose value the search ended early.
     """
 
     names: tuple[str, ...]
@@ -58,6 +59,7 @@ class Why:
     few: int = FEW_LIMITS
     whole: frozenset[str] = frozenset()
     of_every_set: bool = False
+    ended: Callable[[], frozenset[str]] = frozenset
 
 
 def of_each(value: Callable[[str], float | None]) -> Values:
@@ -116,7 +118,25 @@ def explained(why: Why) -> Conflicts:
     wanted = tuple(dict.fromkeys(itertools.chain(*(minimal if why.of_every_set else minimal[:1]))))
     values = {n: float(v[0]) for n, v in why.values(ONE, wanted).items()} if wanted else {}
     feasible = {n: v if math.isfinite(v) else None for n, v in values.items()}
-    return Conflicts(minimal, feasible, bool(found.sure[0]), bool(found.every[0]))
+    every, sure = bool(found.every[0]), bool(found.sure[0])
+    if not every:
+        minimal = (*minimal, *_in_the_way(why, minimal, [n for n, v in feasible.items() if v is None]))
+    ended = why.ended()
+    return Conflicts(minimal, feasible, sure, every, tuple(n for n in wanted if n in ended))
+
+
+def _in_the_way(
+    why: Why, known: Sequence[tuple[str, ...]], names: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    """For each limit of which no value would do: a minimal conflict without it, where none is known yet."""
+    told = list(known)
+    for name in names:
+        if all(name in one for one in told):
+            rest = _fewer(why, tuple(n for n in why.names if n != name))
+            more = minimal_conflicts(1, len(rest.names), rest.met, every=False, few=why.few)
+            told += [one for one in more.names(rest.names) if one]
+            yield from told[len(known) :]
+            known = tuple(told)
 
 
 def _fewer(why: Why, names: tuple[str, ...]) -> Why:
@@ -175,6 +195,7 @@ def over_choices(every: Sequence[Why]) -> Why:
         min(w.few for w in every),
         frozenset(whole),
         any(w.of_every_set for w in every),
+        lambda: frozenset[str]().union(*(w.ended() for w in every)),
     )
 
 

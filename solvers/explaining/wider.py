@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.evaluation import bounds, box, quantity
 from formulations.problem import Problem, reaching
 from formulations.program import Program

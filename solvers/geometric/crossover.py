@@ -17,11 +17,10 @@ may divide by sums there, whose true functions are meant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Canonical
 from formulations.grids.batch import Table

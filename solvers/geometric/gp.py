@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from solvers.geometric.formulas import FEASIBLE, FIXED, TINY, close
 from solvers.geometric.gp_state import Bools
 from solvers.geometric.gp_steps import run

@@ -5,12 +5,13 @@ The system is condensed to the unknowns, or whole, of many programs at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from solvers.geometric.formulas import FIRST_PENALTY, LIFT, STARTS_BROKEN, TINY, first_margin
 from solvers.geometric.gp_terms import Array, Terms, present
 

@@ -9,11 +9,10 @@ proved to conflict or met. What jams nevertheless goes on with a monotone barrie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from solvers.geometric import formulas
 from solvers.geometric.formulas import (
     CARRIED_SLACK,

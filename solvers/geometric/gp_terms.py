@@ -6,10 +6,10 @@ posynomial in the logarithms of its variables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 

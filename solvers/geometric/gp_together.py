@@ -8,11 +8,12 @@ interval of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from solvers.geometric import gp
 from solvers.geometric.gp_terms import LOG_ZERO, Array
 

@@ -8,10 +8,10 @@ limit, or for moving a given number the way that betters the objective, is meant
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
 from solvers.explaining import multipliers, sensitivity

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE, joined
 from formulations.arithmetics.posynomial import Posynomial, constant
@@ -21,7 +21,7 @@ from results.solution import Status
 from solvers.explaining import multipliers, ties
 from solvers.geometric import branch, gp
 from solvers.geometric.crossover import polish
-from solvers.geometric.unbounded import held_by_box, runaway
+from solvers.geometric.unbounded import at_open_ends, held_by_box, runaway
 from solvers.outcome import Outcome
 
 PROOFS = {
@@ -150,10 +150,12 @@ def _search(problem: Problem, reached: branch.Reached | None) -> Searched:
     gone, known = "", None
     if stated is not None:
         gone = "" if c.divisors else runaway(c, problem.variables)
-        known = None if gone else multipliers.at(c, found.y, found.alone)
-        if known is not None:
+        box, y = (c.low[None], c.high[None]), found.y[None]
+        # with whole numbers the multipliers are found again later: here they only tell what an open end holds
+        if not gone and (not c.allowed or at_open_ends(problem.variables, box, y).any()):
+            known = multipliers.at(c, found.y, found.alone)
             pull = np.maximum(known.lower_multipliers, known.upper_multipliers)
-            held = held_by_box(problem.variables, (c.low[None], c.high[None]), found.y[None], pull)[0]
+            held = held_by_box(problem.variables, box, y, pull)[0]
             gone = next((v.name for v, h in zip(problem.variables, held, strict=True) if h), "")
     if gone:
         outcome = _unbounded(gone, outcome.solver)

@@ -53,6 +53,11 @@ def held_by_box(variables: Sequence[Variable], box: tuple[Array, Array], y: Arra
 
     ``box``: (N, n) each; ``pull`` (N, n): multipliers of the nearer ends.
     """
+    return at_open_ends(variables, box, y) & (pull > FALLS) & (box[1] > box[0])
+
+
+def at_open_ends(variables: Sequence[Variable], box: tuple[Array, Array], y: Array) -> Bools:
+    """Which variables (N, n) are at an end that is neither the user's nor the domain's own, whatever holds them."""
     found = np.zeros(y.shape, bool)
     for i, v in enumerate(variables):
         if v.auxiliary or _listed(v):
@@ -61,7 +66,6 @@ def held_by_box(variables: Sequence[Variable], box: tuple[Array, Array], y: Arra
             found[:, i] |= y[:, i] - box[0][:, i] < EDGE
         if not v.real_high and v.decision.maximum is None:
             found[:, i] |= box[1][:, i] - y[:, i] < EDGE
-    found &= (pull > FALLS) & (box[1] > box[0])
     return found
 
 

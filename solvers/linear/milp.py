@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.program import Program
 from formulations.program_branches import branches
 from formulations.row_keys import RowKey

@@ -8,11 +8,12 @@ differ, and the rate for relaxing is told). For whole numbers: where the answer 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dse.models.model import MACHINE_PREFIX
+from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.program import Program, program
 from formulations.row_keys import RowKey

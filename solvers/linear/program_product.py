@@ -14,10 +14,11 @@ import itertools
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.program import Program
 from results.solution import Status
 from solvers.linear import highs, milp

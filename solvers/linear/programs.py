@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.program import Program
 from formulations.program_branches import branch_count

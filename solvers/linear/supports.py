@@ -12,11 +12,12 @@ import heapq
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
 MOST_SUPPORT_NODES = 400

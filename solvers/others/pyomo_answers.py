@@ -6,11 +6,11 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.problem import Kind, Problem, formulate
 from formulations.tolerances import HOLDS
 from results.solution import THROUGH, Alternative, Solution, Status

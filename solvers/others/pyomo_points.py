@@ -6,10 +6,11 @@ import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import scenarios
+from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.open_axes import Axes, opened
 from formulations.problem import Problem, formulate

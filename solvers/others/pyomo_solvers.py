@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from dse.names import did_you_mean
+from dse.system.records import dataclass
 from solvers.others import ipopt_wheel
 from solvers.others.solver_errors import SolverError
 

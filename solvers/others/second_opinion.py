@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.problem import Kind, formulate
 from formulations.tolerances import HOLDS

@@ -13,12 +13,12 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE, is_maximum
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.grids import batch

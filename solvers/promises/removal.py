@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from solvers.geometric import gp
 from solvers.geometric.gp_terms import LOG_ZERO, Array, Terms, lagrangian, terms
 

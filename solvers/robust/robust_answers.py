@@ -19,10 +19,10 @@ import dataclasses
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations import evaluation, failures
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS

@@ -13,11 +13,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE, Pair
 from formulations.arithmetics.posynomial import ONE, Posynomial
 from formulations.problem import Goal, Kind, Problem, Row, Variable

@@ -8,12 +8,12 @@ before: a program of the same kind, whose cuts are made where a design shows the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from formulations.uncertainty.measures import MEAN, Weighing

@@ -18,12 +18,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import is_maximum
 from formulations.arithmetics.posynomial import Key, NotPosynomial

@@ -7,11 +7,11 @@ Works on any question whose slopes intervals can tell; gives designs, never proo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space

@@ -7,13 +7,14 @@ import math
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import optuna
 
 from dse.models.shared.validity import is_within
+from dse.system.records import dataclass
 from dse.version import VERSION
 from results.stores import identities
 from results.stores.store import StoreError

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import optuna
 
+from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question, combinations, fixed

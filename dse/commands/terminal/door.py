@@ -16,8 +16,8 @@ import click
 from dse.commands.terminal import hints
 from dse.measuring.errors import MeasuringError
 from dse.names import UnknownName, did_you_mean
-from dse.sweeping.cluster.workers import WorkersLost
 from dse.system import streams
+from dse.system.processes import WorkersLost
 from dse.system.streams import INTERRUPTED
 from scenarios.language.errors import ScenarioError
 from solvers.others.solver_errors import SolverError

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from dse.fronts.bands import EXACT
+from dse.system.records import dataclass
 from results.along_fronts.along import exchange_rates, knee
 from results.summaries import outside
 from results.telling import sources, words

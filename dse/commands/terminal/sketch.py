@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dse.commands.terminal.printing import say
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,6 +56,8 @@ def terminal() -> Terminal | None:
     """Return what standard output can show; None where it is no terminal, or one that is too small for a plot."""
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return None
+    import shutil
+
     columns, lines = shutil.get_terminal_size()
     if columns < LEAST_COLUMNS or lines < LEAST_LINES:
         return None

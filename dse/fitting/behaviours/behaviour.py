@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +25,7 @@ from dse.models.described.fitted import FORMS, POSYNOMIAL, SOFTMAX, Fitted, Term
 from dse.models.described.fitted import Column as Ranged
 from dse.names import unknown
 from dse.system.progress import Report
+from dse.system.records import dataclass
 from dse.version import VERSION
 
 if TYPE_CHECKING:

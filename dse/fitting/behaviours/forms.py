@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dse.fitting.errors import FittingError
 from dse.models.described.fitted import MAX, POSYNOMIAL, SOFTMAX
+from dse.system.records import dataclass
 
 LONGEST_FORM = 2000
 MOST_FORM_TERMS = 100

@@ -10,13 +10,14 @@ down, by about the variance of the residuals.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.fitting.behaviours import gram
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 Loss = Literal["squares", "huber", "tukey", "error"]

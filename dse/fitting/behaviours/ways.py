@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,6 +18,7 @@ from dse.fitting.behaviours.forms import Written
 from dse.fitting.behaviours.logfit import Array, Form, Free, Loss, fitted, form_of, log_value
 from dse.fitting.held_out import folds
 from dse.models.described.fitted import MAX, POSYNOMIAL, SOFTMAX
+from dse.system.records import dataclass
 
 MOST_FOUND = 12
 TRIED_TERMS = (1, 2, 3, 4, 6, 8, 10, 12)

@@ -10,7 +10,6 @@ be negative; the exponent is searched in between. The clock of least energy foll
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from dse.fitting.reading import Array, Column, Measurements, stands
 from dse.fitting.statistics import EXACT_SQUARES, Mask, errors, quantile, standard_errors, summary
 from dse.fitting.table import Table
 from dse.quantities import show
+from dse.system.records import dataclass
 
 CLOCKS = "clocks"
 """The form of a fit without voltages."""

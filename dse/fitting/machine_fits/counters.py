@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
 import numpy as np
 
 from dse.fitting.reading import Array, Column
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ time are the columns. None of the constants can be negative.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from dse.fitting.statistics import (
     summary,
 )
 from dse.models.platforms.dvfs_energy import CIRCUIT, LEAKAGE, OPERATIONS, constant_power, energies
+from dse.system.records import dataclass
 
 _ALSO = {
     "flops": ("single", "flops_single", "single_flops", "SP"),

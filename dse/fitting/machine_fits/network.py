@@ -9,7 +9,6 @@ is taken, one for each collective. Everything is linear in α and 1/B, and neith
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
@@ -22,6 +21,7 @@ from dse.fitting.outliers import Outlier, Residuals, outliers
 from dse.fitting.reading import Array, Column, Measurements
 from dse.fitting.statistics import Errors, correlated, dependent, errors, summary
 from dse.quantities import show
+from dse.system.records import dataclass
 
 WORD = 8.0
 """Bytes of a word, where nothing else is said."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +12,7 @@ from dse.fitting.errors import save
 from dse.fitting.machine_fits import clock_file, picture, report
 from dse.fitting.outliers import Outlier
 from dse.fitting.statistics import Array, Errors
+from dse.system.records import dataclass
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

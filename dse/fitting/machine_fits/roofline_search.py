@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,6 +18,7 @@ from dse.fitting.statistics import (
     scale,
     standard_errors,
 )
+from dse.system.records import dataclass
 
 # where a starting cap lies among the powers that the runs draw, how far from the fastest runs the rates,
 # and which part of the shortest run is launch time

@@ -9,12 +9,13 @@ accesses. That is equations (1) and (3) of Choi et al. 2014, with the launch tim
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.fitting.statistics import Array
+from dse.system.records import dataclass
 
 Weights = tuple[float, float] | tuple[Array, Array]
 """Of the errors of time and of energy; one number for all runs, or one for each."""

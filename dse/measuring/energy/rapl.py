@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from dse.measuring.energy.meters import Unavailable, refuse_still
 from dse.measuring.hardware import text
+from dse.system.records import dataclass
 
 POWERCAP = Path("/sys/class/powercap")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from dse.measuring.errors import MeasuringError
+from dse.system.records import dataclass
 
 Loop = Callable[[Any, Any], object]
 

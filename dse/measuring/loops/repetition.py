@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dse.measuring.energy.meters import Meter
 from dse.measuring.loops.tasks import Task
 from dse.measuring.runs import Run, doubt_of_median
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from threading import Barrier
 from types import TracebackType
@@ -15,6 +14,7 @@ import numpy as np
 from dse.measuring.errors import MeasuringError
 from dse.measuring.hardware import Hardware
 from dse.measuring.loops import kernels
+from dse.system.records import dataclass
 
 PRECISIONS: dict[str, Any] = {"single": np.float32, "double": np.float64}
 OUTER = "outer product"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from dse.models.model import Model, ModelLimit
 from dse.quantities import Quantity, show
+from dse.system.records import dataclass
 
 POSYNOMIAL, SOFTMAX, MAX = "posynomial", "softmax", "max"
 FORMS = (POSYNOMIAL, SOFTMAX, MAX)

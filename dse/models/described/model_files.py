@@ -12,8 +12,8 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.resources import files as resources
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from dse.models.described.fitted import (
@@ -69,7 +69,7 @@ def is_file(name: object) -> bool:
 @lru_cache(maxsize=1)
 def shipped() -> Mapping[str, Any]:
     """Return the fitted models that come with dse: name -> file; none of them is read."""
-    entries = resources("dse.models").joinpath("measured").iterdir()
+    entries = (Path(__file__).parents[1] / "measured").iterdir()
     return {e.name.removesuffix(SUFFIX): e for e in sorted(entries, key=lambda e: e.name) if is_file(e.name)}
 
 

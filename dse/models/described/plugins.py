@@ -12,12 +12,12 @@ that module.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 
 from dse.models.model import Model
+from dse.system.records import dataclass
 
 GROUP = "dse.models"
 FOLDERS = ("machines", "scenarios")

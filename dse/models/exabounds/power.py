@@ -16,7 +16,6 @@ Idle power is the same sum with cores that leak only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dse.models.arithmetic import per
@@ -24,6 +23,7 @@ from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, below, of, product, 
 from dse.models.exabounds.performance import bandwidth, demand
 from dse.models.exabounds.technology import leakage, pin_energy
 from dse.models.shared.families import nothing
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from types import SimpleNamespace
@@ -15,6 +13,7 @@ from dse.models.partitions.partition_quantities import LINKS, TRANSFERS
 from dse.models.partitions.partition_work import Placed, Work, flag, total
 from dse.models.shared import families
 from dse.models.shared.structure import Row
+from dse.system.records import dataclass
 
 Pair = tuple[int, int]
 
@@ -30,7 +29,7 @@ class Link:
     pairs: tuple[Pair, ...] | None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Hop:
     """What of one transfer crosses one link, as a part of its bytes; ``whole``: all or nothing."""
 

@@ -8,7 +8,6 @@ transfers before it; links take transfers in the order of the regions that wait 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dse.models.arithmetic import maximum, only_where, some
@@ -16,6 +15,7 @@ from dse.models.partitions.partition_links import Traffic, carrying, holding
 from dse.models.partitions.partition_quantities import TRANSFERS
 from dse.models.partitions.partition_work import Placed, Work, kinds, total
 from dse.models.shared import families
+from dse.system.records import dataclass
 
 Cost = Callable[[Any, Any, Any], Any]
 """The time of flops and bytes on a machine: (machine, flops, bytes)."""

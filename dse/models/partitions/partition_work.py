@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from dse.models.partitions.partition_quantities import OF_BOTH, OF_BYTES, OF_FLOPS, REGIONS
 from dse.models.shared.structure import Row
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 
 SHORT_SUM = 64
 """Sums of so few terms are made from left to right."""

@@ -31,7 +31,7 @@ saved.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -58,6 +58,7 @@ from dse.models.shared.structure import Parts, Structure
 from dse.models.shared.sums import Sum, held, sum_of
 from dse.models.shared.totals import totals
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 
 # two times or energies that differ by less are equal: the same product in another order
 _TIE = 1e-12

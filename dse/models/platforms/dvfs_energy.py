@@ -14,10 +14,10 @@ square of the voltage it runs at, and leakage costs power in proportion to the v
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 
 SOURCE = "Choi et al. 2016"
 

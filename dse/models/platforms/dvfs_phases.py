@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dse.models.platforms.dvfs_energy import CIRCUIT, LEAKAGE, OPERATIONS, SETTING, SOURCE, Operation
 from dse.models.shared.families import entry_parameters
 from dse.models.shared.structure import Parts, Row, Table
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ shorter ways is stated by a definition of ``machine.time_per_word`` and the like
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ from dse.models.arithmetic import log2, power
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.sums import Sum, Term
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 
 SOURCE = "our addition to Demmel et al. 2013; Dally and Towles 2004, chapter 5"
 TORUS = Quantity(

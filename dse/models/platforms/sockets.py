@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from types import SimpleNamespace
@@ -62,6 +62,7 @@ from dse.models.shared.families import (
 from dse.models.shared.structure import Parts, Structure
 from dse.models.shared.sums import sum_of
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

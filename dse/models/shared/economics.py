@@ -15,7 +15,7 @@ Both are sums of products of what models compute, so what was a geometric progra
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add, mul
 from typing import Any
@@ -26,6 +26,7 @@ from dse.models.shared.grids import GRIDS
 from dse.models.shared.grids import SOURCE as OF_GRIDS
 from dse.models.shared.sums import Held, Sum, sum_of
 from dse.quantities import Quantity, registry
+from dse.system.records import dataclass
 
 ACT = "Gupta et al. 2022 (ACT)"
 SUM = "electricity and the share of the purchase"

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add, mul
 from types import SimpleNamespace
@@ -45,6 +45,7 @@ from dse.models.shared.sums import Held, Sum, Term
 from dse.models.shared.totals import totals
 from dse.models.shared.unions import union
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 
 # what a metric of the whole takes of every kernel, beside its time
 TAKEN = {

@@ -8,10 +8,11 @@ outside says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dse.models.model import Model
+from dse.system.records import dataclass
 
 PREFIX = "valid."
 

@@ -18,12 +18,12 @@ A product of an m x k by a k x n matrix has 2 m n k flops.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from dse.models.arithmetic import divides, maximum, minimum
 from dse.models.model import ModelLimit
 from dse.quantities import Quantity
+from dse.system.records import dataclass
 
 SOURCE = "decoder transformer"
 LARGEST_COUNT = 1e12

@@ -32,12 +32,12 @@ saved by the causal mask, and η is taken to be that of large products.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from dse.models.arithmetic import maximum
 from dse.models.transformers.decoder import ON, Decoder, decoder, product_flops
 from dse.models.transformers.transformer_quantities import FUSED
+from dse.system.records import dataclass
 
 # bytes of the logarithm of a sum of scores
 SUMS_OF_SCORES = 4.0

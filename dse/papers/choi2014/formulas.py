@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 
 from dse.papers.choi2014.platforms import cells
+from dse.system.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import scenarios.questions
 from dse import machines
 from dse.papers.asking import metrics
 from dse.papers.sources import rounding, table
+from dse.system.records import dataclass
 from formulations import evaluation
 
 PAPER = "choi2014"

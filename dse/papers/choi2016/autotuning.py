@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -13,6 +12,7 @@ from dse.papers.choi2016.jetson import MACHINE, Array, cells, name_of, settings_
 from dse.papers.choi2016.rows import answers
 from dse.papers.comparer import Found
 from dse.papers.sources import table
+from dse.system.records import dataclass
 
 # the intensities of the paper are not printed: sixteen to an octave, from 1/16 to 256 operations per byte
 INTENSITIES = 2.0 ** (np.arange(12 * 16 + 1) / 16.0 - 4.0)

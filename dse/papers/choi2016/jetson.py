@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from dse.fitting.behaviours.nonnegative import nonnegative_least_squares
 from dse.models.platforms.dvfs_energy import LEAKAGE, OPERATIONS
 from dse.papers.asking import metrics
 from dse.papers.sources import table
+from dse.system.records import dataclass
 from formulations import evaluation
 
 PAPER = "choi2016"

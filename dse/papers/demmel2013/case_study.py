@@ -8,7 +8,7 @@ out beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ from dse.papers.demmel2013 import costs
 from dse.papers.demmel2013.questions import answers, setting
 from dse.papers.demmel2013.symbols import Setting, as_machine, from_machine
 from dse.papers.sources import table
+from dse.system.records import dataclass
 from results.solution import Status
 
 ORDER, SOCKETS = setting("jaketown-printed").n, 2.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from dse.papers.asking import ask
 from dse.papers.demmel2013 import nbody
 from dse.papers.demmel2013.questions import question, settings
 from dse.papers.demmel2013.symbols import Setting, as_machine
+from dse.system.records import dataclass
 from results.solution import Status
 
 

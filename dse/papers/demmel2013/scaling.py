@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -15,6 +14,7 @@ from dse.papers.demmel2013.algorithms import STRASSEN
 from dse.papers.demmel2013.questions import answers, settings
 from dse.papers.demmel2013.symbols import Setting, as_machine
 from dse.papers.sources import premises
+from dse.system.records import dataclass
 
 MATRICES = 3.0  # two matrices in and one out
 EXPONENTS = {"matmul": 3.0, "strassen": STRASSEN}

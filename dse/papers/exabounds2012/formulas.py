@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import comb, exp
+
+from dse.system.records import dataclass
 
 BOLTZMANN_OVER_CHARGE = 8.617333262e-5
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -18,6 +18,7 @@ from dse.models.described.fitted import POSYNOMIAL, SOFTMAX, fit_of
 from dse.papers.asking import ask
 from dse.papers.comparer import Answers, Found
 from dse.papers.sources import table
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

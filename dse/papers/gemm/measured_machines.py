@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from dse.fitting.behaviours.logfit import Array, Form, Free, fitted, form_of
 from dse.machines import writing
 from dse.papers.gemm import comparison
 from dse.papers.gemm.comparison import NAMES, Sample
+from dse.system.records import dataclass
 
 # machines of the catalogue: by the sample, the name of the file and the machine whose figures it has
 FILES = {"h100": ("h100-sxm-measured", "h100-sxm"), "a100": ("a100-sxm-80gb-measured", "a100-sxm-80gb")}

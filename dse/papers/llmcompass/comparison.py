@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from types import SimpleNamespace
 
@@ -17,6 +16,7 @@ from dse.models.transformers.decoder import decoder
 from dse.models.transformers.transformer_operators import Operator, Processor, Step, Widths, layer
 from dse.papers.comparer import Answers, Found
 from dse.papers.sources import premises, table
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 PAPER = "llmcompass"

@@ -15,7 +15,6 @@ ahead hides it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from dse import machines
 from dse.machines import writing
 from dse.papers.gemm.comparison import COLUMNS, sample
 from dse.papers.megatron.batches import NAME, SHEET
+from dse.system.records import dataclass
 
 LEAST_ROWS = 1024
 MOST_THIN_ROWS = 64

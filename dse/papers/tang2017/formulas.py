@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from dse.papers.sources import table
+from dse.system.records import dataclass
 
 PLATFORMS = {row["platform"]: (row["cpu"], row["gpu"]) for row in table("tang2017/platforms")}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from dse import machines, models
 from dse.models.model import MACHINE_PREFIX
 from dse.papers.sources import table
+from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 

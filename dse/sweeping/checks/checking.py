@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from dse.sweeping.checks import dual_bounds, world_checks
 from dse.sweeping.checks.findings import EXAMPLES, Findings
 from dse.sweeping.checks.parts import EVALUATED, FEASIBLE, INFEASIBLE, OPTIMAL, Array, Part
+from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.grids.over_grid import Region, Spread, whole
 from formulations.tolerances import HOLDS

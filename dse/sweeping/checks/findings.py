@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import numpy as np
+
+from dse.system.records import dataclass
 
 Array = np.ndarray[Any, Any]
 EXAMPLES = 20

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.grids.over_grid import Region, Spread
 from results.dataset import STATUS_CODES, Layout, Variable
 from results.solution import Status

@@ -20,7 +20,8 @@ from typing import Any
 
 from dse.names import unknown
 from dse.sweeping.cluster import credentials
-from dse.sweeping.cluster.workers import HOST, TALKATIVE, WorkersLost, guarded
+from dse.sweeping.cluster.workers import HOST, TALKATIVE, guarded
+from dse.system.processes import WorkersLost
 from dse.version import DISTRIBUTION
 
 CONNECT_SECONDS = 10.0

@@ -11,9 +11,10 @@ import queue
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from dse.system.records import dataclass
 from results.stores.chunks import ChunkIndex
 
 NEWS_EVERY = 2.0

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from dse.sweeping.cluster import credentials
-from dse.system.processes import end_with_parent, environment
+from dse.system.processes import WorkersLost, end_with_parent, environment
 
 HOST = "127.0.0.1"
 _PORT = f"{HOST}:0"
@@ -29,10 +29,6 @@ TALKATIVE = ("distributed.batched", "distributed.comm", "distributed.core")
 RESTARTS = 20
 START_SECONDS = 60.0
 FOLDER = "DSE_WORKERS_FOLDER"
-
-
-class WorkersLost(RuntimeError):
-    """The helper processes, or the cluster they belong to, are gone; the message says what is known."""
 
 
 def dask_setup(worker: Any) -> None:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,9 @@ import scenarios
 from dse.models.model import Model
 from dse.sweeping.checks import checking
 from dse.sweeping.cluster import news
-from dse.sweeping.cluster.workers import WorkersLost
 from dse.sweeping.points import robust_points
+from dse.system.processes import WorkersLost
+from dse.system.records import dataclass
 from dse.version import VERSION
 from formulations import handover
 from formulations.grids import over_grid

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import scenarios
+from dse.system.records import dataclass
 from formulations import failures
 from formulations.row_keys import RowKey
 from results.solution import Solution, Status

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
 from solvers.batched.counting.criteria import Stage, Sums, Work
 

@@ -11,13 +11,13 @@ without them bounds what is possible with them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, plain
 from formulations.tolerances import TIE
 

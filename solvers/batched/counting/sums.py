@@ -9,11 +9,12 @@ The designs that may be the best at any of the limits that are asked for are fou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Points
 from formulations.program import is_linear
 from results.dataset import Arrays, Layout

@@ -8,13 +8,14 @@ others, and a point whose conflict depends on them is left over.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Many, Points
 from formulations.problem import formulate
 from formulations.program import is_linear

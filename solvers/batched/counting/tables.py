@@ -9,13 +9,13 @@ and why a point has no design follows from which limits each design breaks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Differ, Points
 from formulations.problem import formulate
 from results.dataset import Arrays, Layout

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Affine, Atom, Entry, Largest, Maximum, Some
 from formulations.arithmetics.many import Array

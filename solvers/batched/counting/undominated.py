@@ -8,11 +8,10 @@ smaller and has a larger goal than another is let go, and so is one that breaks 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
 from solvers.batched import effort
 from solvers.batched.counting.criteria import Stage, Sums, TooMany, Work

@@ -9,12 +9,13 @@ that they cannot by enumeration or by a linear program.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Affine, Some
 from formulations.arithmetics.many import Array, Differ, Points, plain

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import handover
 from formulations.grids import batch, over_grid
 from formulations.grids.batch import Batch

@@ -8,11 +8,10 @@ reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import evaluation
 from formulations.arithmetics.maxima import SIDE

@@ -5,12 +5,12 @@ Limits are set aside by making their terms nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE
 from formulations.grids.batch import Batch, Table
 from formulations.problem import Problem

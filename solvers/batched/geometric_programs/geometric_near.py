@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.grids.over_grid import Region
 from formulations.tolerances import BINDS, SLACK
 from solvers.batched.geometric_programs import geometric_conflicts

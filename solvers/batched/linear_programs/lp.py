@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
 from solvers.linear import highs
 from solvers.outcome import FAILED

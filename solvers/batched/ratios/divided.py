@@ -6,11 +6,10 @@ model. Large grids are worth a compiler, smaller ones are solved by the same ker
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import handover
 from formulations.grids import batch, divided, over_grid
 from formulations.grids.over_grid import Region, Spread

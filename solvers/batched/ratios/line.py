@@ -7,12 +7,12 @@ points at once.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.grids import batch, divided, over_grid
 from formulations.grids.over_grid import Region, Spread

@@ -6,12 +6,13 @@ with arrays for what is given, so that one run bounds the boxes of all points.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.grids.divided import Indices, at
 from formulations.tolerances import HOLDS, TIE

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.program import Program
 from solvers.linear import milp
 from solvers.linear.fronts import envelope

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dse.system.records import dataclass
 from formulations.problem import formulate
 from formulations.program import Program
 from formulations.program_branches import branch_count

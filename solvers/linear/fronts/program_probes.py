@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dse.system.records import dataclass
 from formulations.program_branches import branches
 from solvers.linear import milp
 from solvers.linear.fronts import envelope, program_curve, program_front

@@ -11,10 +11,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.program import Program
 from formulations.program_branches import branches
 from solvers.linear import milp

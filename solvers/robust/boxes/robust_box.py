@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations import signs
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
@@ -36,7 +37,7 @@ MEASURE = "measure"
 Solve = Callable[[Worlds], Solution]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Boxed:
     """What is asked at its worst over a box of given numbers.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +10,7 @@ import click
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, complain, folder_for
 from dse.commands.terminal.printing import say, say_json
 from dse.system.progress import reporting
+from dse.system.records import dataclass
 
 POSYNOMIAL = "posynomial"
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import click
 
 from dse.sweeping.cluster import clusters
+from dse.system.records import dataclass
 
 PATIENCE = "10 min"
 _KINDS = ", ".join(k for k in clusters.KINDS if k != "local")
