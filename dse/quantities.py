@@ -21,8 +21,8 @@ class Quantity:
 
     ``minimum`` and ``maximum`` are its mathematical domain. ``floor`` and ``ceiling`` are finite, positive
     ends that give a decided variable a box where the domain itself is open: an optimum held only by one of
-    these two is no optimum but ``unbounded``. ``default`` is used where nothing is given; an ``optional``
-    quantity may be absent altogether. ``choices``: the texts allowed, for a quantity that is no number.
+    these two is not an optimum but ``unbounded``. ``default`` is used where nothing is given; an ``optional``
+    quantity may be absent altogether. ``choices``: the texts allowed, for a quantity that is not a number.
     ``flags``: what the values 0, 1, 2 ... mean, for a metric that says which case holds. ``menu``: the names of
     the entries 1, 2, 3 ... that a whole number picks from. ``index``: which element of an indexed family this
     is, as (dimension, label) pairs; its name is then the family's with the labels behind, joined by dots.
@@ -147,7 +147,7 @@ def to_si(value: float | str, unit: str, word_size: float | None = None) -> floa
     if isinstance(value, str):
         return _read(value, unit, word_size)
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise UnitError(f"{value!r} is no number; write {_examples(unit)}")
+        raise UnitError(f"{value!r} is not a number; write {_examples(unit)}")
     try:
         number = float(value)
     except OverflowError:
@@ -256,7 +256,7 @@ def dimension(unit: str) -> dict[str, int]:
 
 
 def written_unit(text: str) -> str:
-    """Return the unit in a text such as "10 kW" ("" where there is none). Raises UnitError where it is no number."""
+    """Return the unit in a text such as "10 kW" ("" where there is none). Raises UnitError where it is not a number."""
     match = _TEXT.fullmatch(text) if len(text) <= 200 else None
     if match is None:
         raise UnitError(f"{_short(text)} is not one number with a unit; write {_examples('W')}")
@@ -319,7 +319,7 @@ def registry() -> Any:
 _SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
 # the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
 _LEAST, _MOST = -4, 6
-# half a word is no mword, nor half a dollar 500 mUSD
+# half a word is not a mword, nor half a dollar 500 mUSD
 _COUNTS = frozenset(
     [
         "flop",

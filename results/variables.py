@@ -251,7 +251,7 @@ def names(
 def named(
     found: Names, question: Question, dims: tuple[str, ...], beside: Iterable[str] = ()
 ) -> Iterator[Variable]:
-    """Metrics and decided variables; ``beside``: names of coordinates that are no dimensions.
+    """Metrics and decided variables; ``beside``: names of coordinates that are not dimensions.
 
     A name already taken is prefixed by its role ("decided.memory"). A family is one variable of its own
     name, or, where that is taken too (by the metric ``time``), "time_by_processor".

@@ -95,7 +95,7 @@ def _named(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
         return None
     if entry.size is not None and not (entry.workload and entry.size > 0):
         wrong = (
-            "size counts units of a workload" if not entry.workload else f"{entry.size:g} units are no work"
+            "size counts units of a workload" if not entry.workload else f"{entry.size:g} units are not work"
         )
         findings.add(f"{key}.size", wrong, "write a number above 0 beside workload, or leave it out")
     if entry.workload and entry.workload not in workloads.names():
@@ -269,7 +269,7 @@ def _of_whole(shape: Shape, kernels: Sequence[Kernel], findings: Findings, *, sw
             right = f"ask for {' or '.join(whole)}, or fit {lacking} too: {fitted}"
             findings.add(key, wrong, right)
         elif having and name not in whole and name not in inputs:
-            wrong = f"{name} is no metric of the whole, each kernel has its own"
+            wrong = f"{name} is not a metric of the whole, each kernel has its own"
             each = " or ".join(f"{k}.{name}" for k in having)
             findings.add(key, wrong, f"write {each}; the whole has {', '.join(whole)}")
 

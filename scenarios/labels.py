@@ -21,7 +21,7 @@ def is_label(findings: Findings, key: str, name: Any, what: str) -> bool:
         )
     elif not name.strip() or name != name.strip() or not name.isprintable():
         right = "write letters, digits and such, without blanks at the ends"
-        findings.add(key, f"{shown(name)} is no name of a {what}", right)
+        findings.add(key, f"{shown(name)} is not a name of a {what}", right)
     elif "." in name:
         right = f"write {shown(name.replace('.', '-'))}, say"
         findings.add(key, f"{shown(name)} holds a dot, which parts the names of quantities", right)

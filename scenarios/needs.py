@@ -106,5 +106,5 @@ def _texts(shape: Shape, roles: Roles, q: Quantity) -> list[str]:
         told = list(shape.decide[q.name].values or q.choices)
     else:
         told = [shape.given.get(q.name, q.default)]
-    # what is no text is told where it is read
+    # what is not text is told where it is read
     return list(dict.fromkeys(v for v in told if isinstance(v, str) and v in q.choices))

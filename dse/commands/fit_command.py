@@ -146,7 +146,7 @@ def fit(
 
 
 def trusted(distrust: str, force: bool) -> int:
-    """Return the exit code of a fit, and say why it is no model of the runs, if it is none."""
+    """Return the exit code of a fit, and say why it is not a model of the runs, if it is none."""
     if not distrust:
         return ANSWERED
     complain(f"dse: {distrust}{'' if force else '; no machine file is written without --force'}")

@@ -380,7 +380,7 @@ def _least_ratio(p: Program) -> float:
     if best is None:
         raise click.UsageError(
             "the objective is a ratio, which lp cannot hold without its least value, and there "
-            "is no optimum: use nl or gams"
+            "is not an optimum: use nl or gams"
         )
     return best.ratio
 

@@ -157,7 +157,7 @@ def along(
         right = (
             "name a given number, a machine parameter, a limit (limits.time.max) or a bound (decide.NAME.max)"
         )
-        raise _wrong(questions[0].file, f"{shown(asked.path)} is no number that changes alone", right)
+        raise _wrong(questions[0].file, f"{shown(asked.path)} is not a number that changes alone", right)
     listed = tuple(float(v) for v in grids[0].axes[0].values)
     values = tuple(sorted(listed))
     if any(tuple(g.axes[0].values) != listed for g in grids):

@@ -93,7 +93,7 @@ def fit(
 
 
 def _apart(runs: Measurements, way: _Way, keep: bool) -> Fit:
-    """Fit the runs that are no outliers, and put the least squares of all runs beside."""
+    """Fit the runs that are not outliers, and put the least squares of all runs beside."""
     import numpy as np
 
     far = () if keep else way.suspects(runs)

@@ -59,7 +59,7 @@ def front(
     given here stands in for both that the scenario says. With three objectives and more a tolerance has no meaning.
     Of a linear or mixed-integer program with two objectives the front is exact: all its breakpoints, and further
     points of straight segments where more are asked for; or all its designs, where nothing is divisible and they can
-    be enumerated, or are no counts and neither points nor a tolerance are given. ``joined`` says which points a
+    be enumerated, or are not counts and neither points nor a tolerance are given. ``joined`` says which points a
     segment joins to the next one.
     ``by``: a solver that answers every point through Pyomo in place of our own methods; no front is then exact.
     Returns a dataset along ``front``; of an infeasible scenario one of length 0 whose attributes say why.

@@ -20,7 +20,7 @@ class ModelLimit:
     """A limit that belongs to a model: the equations return a ratio under this name that must be <= 1.
 
     ``always``: it says what a design is (shares come to one), so that it is part of no conflict. ``divides``: one
-    number divides another or does not (``arithmetic.divides``), so that the ratio is no measure of what is missing;
+    number divides another or does not (``arithmetic.divides``), so that the ratio is not a measure of what is missing;
     the names of the number to be divided, then of those whose product divides it. ``either``: or the other way round.
     """
 
@@ -149,7 +149,7 @@ def _run(model: Model, values: Mapping[str, Any], labels: Mapping[str, Any]) -> 
 
 
 def _refused(problem: Exception, values: Mapping[str, Any]) -> bool:
-    """Whether equations, not what computes with them, refuse values that are no plain numbers."""
+    """Whether equations, not what computes with them, refuse values that are not plain numbers."""
     if all(isinstance(v, int | float | str) for v in values.values()):
         return False
     at = problem.__traceback__

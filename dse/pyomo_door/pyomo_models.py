@@ -201,7 +201,7 @@ def _chosen(
             _refuse(
                 asked,
                 "choice",
-                f"{value!r} is no choice of {name}" if name in choice else f"no choice of {name}",
+                f"{value!r} is not a choice of {name}" if name in choice else f"no choice of {name}",
                 f"take one of {', '.join(options) or ', '.join(named)}{did_you_mean(str(value), options)}",
             )
     return {name: choice[name] for name in named}
@@ -216,7 +216,10 @@ def read(model: Any, asked: Scenario, solver: str | None = None, seconds: float 
     origin = getattr(model, "origin", None)
     if not isinstance(origin, Origin):
         _refuse(
-            asked, "model", "this is no model that dse.pyomo made", "take the model from dse.pyomo(scenario)"
+            asked,
+            "model",
+            "this is not a model that dse.pyomo made",
+            "take the model from dse.pyomo(scenario)",
         )
     if origin.scenario != asked.hash:
         _refuse(asked, "model", "the model is of another scenario", "give the one that it was made of")
@@ -259,7 +262,7 @@ def _place(model: Any, asked: Scenario, origin: Origin) -> tuple[int, ...]:
         now = float(pyo.value(model.axes[axis.name]))
         near = min(range(len(axis.values)), key=lambda k: abs(float(axis.values[k]) - now))
         if abs(float(axis.values[near]) - now) > NEAR * abs(now):
-            wrong = f"the model stands at {axis.name} = {now:g}, which is no point of the axis"
+            wrong = f"the model stands at {axis.name} = {now:g}, which is not a point of the axis"
             _refuse(asked, f"sweep.{axis.name}", wrong, f"the nearest one is {axis.values[near]!r}")
         found.append(near)
     return tuple(found)

@@ -54,7 +54,7 @@ class Sketch:
 
 
 def terminal() -> Terminal | None:
-    """Return what standard output can show; None where it is no terminal, or one that is too small for a plot."""
+    """Return what standard output can show; None where it is not a terminal, or one that is too small for a plot."""
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return None
     columns, lines = shutil.get_terminal_size()

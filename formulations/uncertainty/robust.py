@@ -57,7 +57,7 @@ def posed(worlds: Worlds) -> Posed:
     """Run the model on symbols with arrays for coefficients; raises NotPosynomial with the reason where it cannot.
 
     Where exponents are uncertain, or numbers are 0 in some worlds only, each of up to APART worlds is run by itself.
-    Refused, beside what is no ratio of posynomials: maxima from which something gains.
+    Refused, beside what is not a ratio of posynomials: maxima from which something gains.
     """
     nominal = formulate(worlds.nominal)
     if nominal.rows is None and not nominal.cases:

@@ -102,7 +102,7 @@ class Comparison:
     def _row(self, section: str, name: str) -> Row:
         values = tuple(s.numbers(section).get(name) for s in self.sides)
         units = self._units(name)
-        # codes of cases and entries of menus are no amounts
+        # codes of cases and entries of menus are not amounts
         coded = any(
             v is not None and words.named(s.solution, name, v)
             for s, v in zip(self.sides, values, strict=True)

@@ -86,7 +86,9 @@ def root(where: Folder) -> dict[str, Any]:
         if found.get(ATTRIBUTES, {}).get("format") == FORMAT:
             return found
         if not ours(where):
-            raise StoreError(f"{where} is no store of a dse sweep; it is left untouched, choose another path")
+            raise StoreError(
+                f"{where} is not a store of a dse sweep; it is left untouched, choose another path"
+            )
     raise damaged(where, {ROOT: why or "is that of another dataset"})
 
 

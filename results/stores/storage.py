@@ -81,7 +81,7 @@ def named(place: Place) -> str:
     if not mark:
         return text
     if not _URL.match(text):
-        raise StoreError(f"{text} is no address of a store; one is s3://bucket/study.zarr")
+        raise StoreError(f"{text} is not an address of a store; one is s3://bucket/study.zarr")
     if kind in LOCAL:
         if not rest.startswith("/"):
             raise StoreError(f"{text} names no path; write {kind}:///folder/study.zarr, or the path alone")

@@ -20,7 +20,7 @@ _REASONS = {
     errno.EEXIST: "a part of the path is a file, not a directory",
 }
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-# what the libraries behind an object store raise that is no OSError
+# what the libraries behind an object store raise that is not an OSError
 _FAR = frozenset({"botocore", "aiobotocore", "aiohttp"})
 
 

@@ -90,7 +90,7 @@ def _decided(question: Question) -> Iterator[str]:
     """Go through what is decided; elements of a list that are decided alike are told together."""
     alike: dict[str, list[str]] = {}
     for d in question.decide:
-        # a choice among names, of machines say, is no quantity
+        # a choice among names, of machines say, is not a quantity
         q = None if d.choices is not None else quantity(question.model, d.name)
         one = _decision(question, d)
         together = one.replace(words(d.name), words(family_name(q)), 1) if q is not None and q.index else one

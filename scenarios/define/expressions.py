@@ -146,7 +146,7 @@ def _strange(text: str, at: int) -> NoReturn:
     sign = text[at]
     right = "use letters, digits, _, dots, + - * / **, brackets and commas; any other name goes in backquotes"
     if sign == "^":
-        raise ExpressionError(text, at, "^ is no operator", "write powers with **: x**2")
+        raise ExpressionError(text, at, "^ is not an operator", "write powers with **: x**2")
     if sign == "%":
         raise ExpressionError(text, at, "% is neither an operator nor a unit here", "write 0.05 for 5 %")
     if sign == "`":
@@ -159,7 +159,7 @@ def _strange(text: str, at: int) -> NoReturn:
         )
     if sign in "<>!&|~":
         raise ExpressionError(
-            text, at, f"{sign} is no operator here", "a condition is a limit: write it in [limits]"
+            text, at, f"{sign} is not an operator here", "a condition is a limit: write it in [limits]"
         )
     if ord(sign) > 126:
         called = unicodedata.name(sign, f"U+{ord(sign):04X}")

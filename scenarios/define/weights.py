@@ -58,7 +58,7 @@ def _term(name: str, value: float | str, findings: Findings) -> str:
         findings.add(key, f"the weight of {name} is 0", "leave it out")
         return ""
     if "`" in name or not name.strip():
-        findings.add(key, f"{shown(name)} is no name of a quantity", "name a metric or a decided quantity")
+        findings.add(key, f"{shown(name)} is not a name of a quantity", "name a metric or a decided quantity")
         return ""
     named = name if _PLAIN.fullmatch(name) else f"`{name}`"
     return f"{number!r} {unit.replace('^', '**')}".rstrip() + f" * {named}"

@@ -100,7 +100,7 @@ def problems_of(
             wrong, right = _missing(place, file)
         else:
             wrong = (
-                f"{shown(found.value)} is {'no list of tables' if place == ('kernels',) else 'not a table'}"
+                f"{shown(found.value)} is {'not a list of tables' if place == ('kernels',) else 'not a table'}"
             )
             right = _TABLES.get(str(place[0]) if place else "", "write a table")
             if place == ("decide", "machine") and isinstance(found.value, str):

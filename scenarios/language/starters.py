@@ -120,7 +120,7 @@ def _scalar(flat: Model, q: Quantity) -> str:
 def table_lines(table: Table, known: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
     """Write the rows of a table, commented out where it may be left out; all that a row may say in the first.
 
-    ``known``: names of what columns refer to that is no table, as ``Column.refers`` calls it.
+    ``known``: names of what columns refer to that is not a table, as ``Column.refers`` calls it.
     """
     mark = "" if table.required else "# "
     header = f"{mark}[[given.{table.name}]]"

@@ -58,7 +58,7 @@ def _entry(findings: Findings, name: str, value: Any, what: str) -> bool:
         return False
     if not isinstance(value, str | dict):
         right = 'write a name such as "i7-2600k", or a table { base = "i7-2600k", … }'
-        findings.add(key, f"{shown(value)} is no machine", right)
+        findings.add(key, f"{shown(value)} is not a machine", right)
         return False
     return True
 

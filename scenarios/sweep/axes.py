@@ -144,13 +144,13 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     sides = ("min", "max") if section == "limits" else ("min", "max", "max_halvings")
     if side not in sides or not name:
         ways = " or ".join(f"{section}.{name or rest}.{s}" for s in sides[:2])
-        reader.findings.add(key, f"{section}.{rest} is no bound", f"write {ways}")
+        reader.findings.add(key, f"{section}.{rest} is not a bound", f"write {ways}")
     elif name in shape.decide and reader.countable(name):
         return _bound_of_decided(reader, shape, key, Target(_KINDS[section], name, side))
     elif section == "decide":
         decided = ", ".join(n for n in shape.decide if n in reader.parameters) or "nothing is decided"
         right = f"add {name} under [decide], or sweep a bound of: {decided}"
-        reader.findings.add(key, f"{name} is no decided number, so it has no bounds", right)
+        reader.findings.add(key, f"{name} is not a decided number, so it has no bounds", right)
     elif name not in reader.metrics:
         names = [f"limits.{n}.{side}" for n in reader.countable_names(shape.decide)]
         reader.findings.unknown(key, f"limit of {reader.model.name}", f"limits.{rest}", names)

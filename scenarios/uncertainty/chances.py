@@ -305,7 +305,7 @@ def _table(
     aim = Target("given", name)
     read = table_values.numbers(reader, f"{key}.column", table, name, aim, q, word)
     if read is None or (reader.findings.count and not all(map(math.isfinite, read.tolist()))):
-        # cells that are no numbers are told where the file is read
+        # cells that are not numbers are told where the file is read
         return None
     return Marginal("table", tuple(read.tolist()), table=table.name)
 

@@ -43,7 +43,7 @@ MOST_CHOICES = 64
 FAR = 690.0
 LEVEL_KEY = RowKey(LEVEL, SIDE)
 SOLVER = "dse removal of support samples"
-TOGETHER = "a probability or quantile together with a mean or CVaR that is no posynomial of its own"
+TOGETHER = "a probability or quantile together with a mean or CVaR that is not a posynomial of its own"
 
 
 class Hard(CannotTake):
@@ -82,7 +82,7 @@ def minimise(
     """Find the best design of which each of ``chances`` fails in no more samples than it may.
 
     ``measure``: of the objective where no chance has its level; ``kept``: names of the limits that count; ``easily``:
-    in few programs or not at all. Raises NotPosynomial where a limit or the measure is no posynomial, Hard where the
+    in few programs or not at all. Raises NotPosynomial where a limit or the measure is not a posynomial, Hard where the
     sets of samples are not so few.
     """
     asked = _kept(asked, kept)

@@ -138,7 +138,7 @@ def minimise(
 
     ``weigh``: tell what the limits are worth, where nothing is whole. ``tied``: settle ties by the question's rule.
 
-    Raises NotPosynomial where the worlds are no programs of this kind, with the reason.
+    Raises NotPosynomial where the worlds are not programs of this kind, with the reason.
     """
     asked = posed(worlds)
     master, sign = _Master(asked, kept), asked.program.sign

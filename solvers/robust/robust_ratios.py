@@ -109,7 +109,7 @@ def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = N
     """
     goal = asked.goal
     if goal is None or goal.denominator.is_monomial:
-        raise NotPosynomial("a mean of what is no ratio of sums")
+        raise NotPosynomial("a mean of what is not a ratio of sums")
     if goal.log2:
         raise NotPosynomial("the mean of a logarithm of a ratio of sums")
     if any(is_maximum(v) for p in (goal.numerator, goal.denominator) for k in p.terms for v, _ in k):

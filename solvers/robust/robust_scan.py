@@ -29,7 +29,7 @@ PROBES = 8
 def listed(worlds: Worlds, kept: frozenset[str] | None = None) -> designs.Grid | None:
     """Return all designs that may meet the limits ``kept`` (None: all); None where they cannot be listed.
 
-    What breaks a limit in one world is no design, so intervals may exclude what they exclude in the first.
+    What breaks a limit in one world is not a design, so intervals may exclude what they exclude in the first.
     """
     every = designs.everything(worlds.nominal)
     if every is None or every.size > designs.CHUNK:
@@ -114,7 +114,7 @@ def _may_hold(
     ratios = [r for k, r in at.ratios.items() if kept is None or k.name in kept]
     held = np.ones(len(points), bool)
     for ratio in ratios:
-        # what is no number may be one that floats do not reach
+        # what is not a number may be one that floats do not reach
         held &= ((ratio <= 1 + HOLDS) | ~np.isfinite(ratio)).all(-1)
     return held
 
@@ -130,7 +130,7 @@ def refuse_lost(
     """Raise OverflowError where a design is not ``judged``, but breaks no limit for sure: floats end before it.
 
     ``may_fail``: in how many worlds a limit may be broken. What has no value by 0/0 or by the logarithm of what is
-    negative is no design.
+    negative is not a design.
     """
     rest = np.flatnonzero(~judged)
     for ratio in ratios:

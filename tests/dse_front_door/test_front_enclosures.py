@@ -145,7 +145,7 @@ def test_chips_of_every_number_of_cores_lie_inside(whole: bool, tolerance: float
 
 
 def test_a_front_under_a_power_cap_lies_between_stairs():
-    """Average power is no posynomial: branch and bound proves each point, monotonicity what lies between."""
+    """Average power is not a posynomial: branch and bound proves each point, monotonicity what lies between."""
     cap, n = 20e3, balanced_nbody.N
     found = dse.front(MACHINE | {"limits": {"power": {"max": cap}}}, tolerance=0.25)
     assert found.attrs["enclosure"].startswith("staircase")

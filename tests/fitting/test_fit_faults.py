@@ -187,16 +187,16 @@ def test_a_fit_that_misses_its_runs_is_no_model(tmp_path: Path):
     assert done.exit_code == 3
     assert "roofline, " in done.stdout
     assert (
-        "above 50 %: this is no model of these runs; no machine file is written without --force"
+        "above 50 %: this is not a model of these runs; no machine file is written without --force"
         in done.stderr
     )
     assert not machine.exists()
-    with pytest.raises(FittingError, match="no model of these runs"):
+    with pytest.raises(FittingError, match="not a model of these runs"):
         dse.fit(file, "roofline").save(machine)
     done = dse_(*asked, "--force")
     assert done.exit_code == 0
-    assert "no model of these runs" in done.stderr
-    assert "no model of these runs" in machine.read_text()
+    assert "not a model of these runs" in done.stderr
+    assert "not a model of these runs" in machine.read_text()
 
 
 def test_watts_do_in_place_of_joules_and_columns_can_be_mapped(tmp_path: Path):

@@ -106,7 +106,7 @@ GOOD = written(fitted("softmax"))
         ('name = "latency"', 'name = "m"', "stands there twice"),
         ('name = "latency"', 'name = "machine"', "has a meaning of its own"),
         ('name = "latency"', 'name = "__import__(1)"', "is a name of letters"),
-        ('unit = "s"', 'unit = "ms"', "is no SI unit"),
+        ('unit = "s"', 'unit = "ms"', "is not an SI unit"),
         ('unit = "s"', 'unit = "parsec"', "unknown unit"),
         ("least = 1.0", "least = 0", "out of range"),
         ("least = 1.0", "least = 1e6", "least is above greatest"),
@@ -126,7 +126,7 @@ GOOD = written(fitted("softmax"))
         ("[target]", "[targets]", "[target] is missing"),
         ("= 5e-06", "= = 5e-06", "not valid TOML"),
         ('name = "rate"', 'name = "latency_high"', "stands there twice"),
-        ("coefficient = 4e-15", "coefficient = 1e299", "no number"),
+        ("coefficient = 4e-15", "coefficient = 1e299", "is not a number"),
     ],
 )
 def test_a_file_is_read_strictly(old: str, new: str, said: str):

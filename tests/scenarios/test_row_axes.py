@@ -199,7 +199,7 @@ def test_machines_in_a_table_are_those_of_the_catalogue(tmp_path: Path):
             "the lists differ in length: 2 of bodies, 1 of",
         ),
         ({"paths": {"bodies": []}}, "the axis is empty"),
-        ({"paths": {}}, "no table of lists"),
+        ({"paths": {}}, "not a table of lists"),
         ({"paths": {"bodies": 3}}, "what stands for bodies is not a list"),
         ({"paths": {"bodies": [1e5]}, "num": 3}, "paths and num exclude each other"),
         ({"paths": {"bodies": [1e5]}, "table": "x.csv"}, "exclude each other"),

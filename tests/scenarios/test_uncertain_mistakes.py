@@ -96,7 +96,7 @@ WRONG = [
         "cannot be read",
         "path of a CSV file",
     ),
-    (asked({"bodies": {"from": "nowhere"}}), "uncertain.bodies.from", "is no source", '"machine"'),
+    (asked({"bodies": {"from": "nowhere"}}), "uncertain.bodies.from", "is not a source", '"machine"'),
     (asked({"*": {"from": "machine"}}), "uncertain.*", "taken all together", "machine.*"),
     (
         asked({"bodies": BODIES, "sampling": {"method": "sobl"}}),
@@ -169,8 +169,8 @@ WRONG = [
         "measure and cvar exclude each other",
         "keep",
     ),
-    (asked({"bodies": BODIES}, objective__measure="median"), "objective.measure", "no measure", '"worst"'),
-    (asked({"bodies": BODIES}, objective__quantile=1.5), "objective.quantile", "no probability", "0.95"),
+    (asked({"bodies": BODIES}, objective__measure="median"), "objective.measure", "this is not a measure", '"worst"'),
+    (asked({"bodies": BODIES}, objective__quantile=1.5), "objective.quantile", "this is not a probability", "0.95"),
     (
         asked({"bodies": BODIES}, limits={"time": {"max": 10, "probability": 0.9, "worst": True}}),
         "limits.time",

@@ -90,11 +90,11 @@ def test_of_three_axes_at_once_all_hold():
 
 
 BAD = [
-    ("objective.cvr", [0.5], "sweep.along.path", "no level of a measure"),
+    ("objective.cvr", [0.5], "sweep.along.path", "is not a level of a measure"),
     ("objective.quantile", [0.5], "sweep.along.path", "objective has no quantile to sweep"),
     ("objective.measures.one.cvar", [0.5], "sweep.along.path", "objective.measures.one has no cvar"),
-    ("objective.cvar", [0.5, 1.0], "sweep.along.values[1]", "1 is no cvar"),
-    ("uncertain.rise", [1.5], "sweep.along.path", "no spread of a distribution"),
+    ("objective.cvar", [0.5, 1.0], "sweep.along.values[1]", "1 is not a cvar"),
+    ("uncertain.rise", [1.5], "sweep.along.path", "is not a spread of a distribution"),
     ("uncertain.rice.spread", [1.5], "sweep.along.path", 'no uncertain number "rice"'),
     ("uncertain.rise.spread", [1.5, 1.0], "sweep.along.values[1]", "outside its domain"),
     ("uncertain.fall.spread", [0.2, 1.0], "sweep.along", "outside its domain"),

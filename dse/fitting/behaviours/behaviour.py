@@ -70,7 +70,7 @@ class Behaviour:
 
     @property
     def distrust(self) -> str:
-        """Why the fit is no model of the runs; empty where it is one."""
+        """Why the fit is not a model of the runs; empty where it is one."""
         if self.held.mean <= DOUBTFUL:
             return ""
         return f"runs held out are missed by {self.held.mean:.0%} on average: the form does not describe them"
@@ -154,7 +154,7 @@ def fit(
     if not 0 < coverage < 1:
         raise ValueError(f"a coverage lies between 0 and 1, such as 0.9, not {coverage!r}")
     if terms is not None and terms < 1:
-        raise ValueError(f"terms = {terms} is no number of terms")
+        raise ValueError(f"terms = {terms} is not a number of terms")
     cells = table(data)
     wanted = asked(cells, target, of, group, headers or {})
     runs = read(data, wanted.columns(), wanted.names())

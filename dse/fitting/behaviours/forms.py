@@ -87,7 +87,7 @@ def _short(text: str) -> str:
 
 
 def _function(name: str, columns: frozenset[str]) -> str:
-    """Say why a name before a bracket is no function."""
+    """Say why a name before a bracket is not a function."""
     if name in ("maximum", "Max", "MAX"):
         return f"there is no function {name}: write max(…, …)"
     if name in columns:
@@ -201,7 +201,7 @@ class _Parser:
         if token[0].isdigit() or token[0] == ".":
             number = float(token)
             if not 1e-300 < number < 1e300:
-                raise _Wrong(f"{token} is no positive number that can be computed with")
+                raise _Wrong(f"{token} is not a positive number that can be computed with")
             return [Monomial(number)]
         if token in _LARGEST and self._next() == "(":
             return self._largest(token)
@@ -259,5 +259,5 @@ def _raised(terms: list[Monomial], e: float, how: str) -> Monomial:
     except OverflowError:
         factor = 0.0
     if not 1e-300 < factor < 1e300:
-        raise _Wrong(f"{t.factor:g}^{e:g} is no number that can be computed with")
+        raise _Wrong(f"{t.factor:g}^{e:g} is not a number that can be computed with")
     return Monomial(factor, "", {n: x * e for n, x in t.exponents.items()})

@@ -20,9 +20,9 @@ def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Ma
     parameters as ``machine.NAME``: floats, or arrays that broadcast against each other; also quantities of pint,
     intervals, posynomials, Pyomo expressions. What has a default and is absent has it. ``labels``: what ``flop``,
     ``word``, ``message``, ``instruction`` count as (1; units where units are proven). Results are SI floats or arrays
-    of the common shape. Raises UnknownName for a name that is no model's, and ValueError that names what the equations
+    of the common shape. Raises UnknownName for a name that no model has, and ValueError that names what the equations
     ask for and ``values`` has not. Of a model asked for by its name unknown names are UnknownName too,
-    and texts that are no choice a ValueError.
+    and texts that are not a choice a ValueError.
 
     >>> from dse import machines, models
     >>> titan = {f"machine.{n}": v for n, v in machines.get("gtx-titan-choi2014").parameters.items()}

@@ -201,10 +201,10 @@ class _Reader:
     def _unit(self, where: str, value: Any) -> str:
         try:
             if not isinstance(value, str):
-                raise UnitError(f"{_shown(value)} is no unit")
+                raise UnitError(f"{_shown(value)} is not a unit")
             if si_unit(value) != value:
                 raise UnitError(
-                    f"{value!r} is no SI unit: such a file has SI units throughout, {si_unit(value)!r} here"
+                    f"{value!r} is not an SI unit: such a file has SI units throughout, {si_unit(value)!r} here"
                 )
         except UnitError as error:
             self.problems.append(f"{where}: {error}")
@@ -364,7 +364,7 @@ class _Reader:
                 y = math.inf
             if not 0 < y < math.inf:
                 self.problems.append(
-                    f"with every column at its {which} value {made.target} comes to {y}: no number"
+                    f"with every column at its {which} value {made.target} comes to {y}, which is not a number"
                 )
 
 

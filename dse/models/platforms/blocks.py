@@ -4,7 +4,7 @@ A block is a processor of the capped roofline. Alone it would need the time T_b 
 π1 plus the power D_b of its flops and bytes. Of each kind n_b blocks are on; they run at full speed
 (``sharing`` "proportional": the work is shared in proportion to speed, so that all end together), or together
 as fast as u_b of them would ("free": u_b <= n_b; whatever they do not do, they draw π1 until the end). With the
-fixed power P0 of all that is no block,
+fixed power P0 of all that is not a block,
 
     rate   R = Σ u_b/T_b                    (u_b = n_b in proportion)
     time   T = 1/R
@@ -63,7 +63,7 @@ INPUTS = (
         "fixed_power",
         "P0",
         "W",
-        "power of all that is no block (host, network), until the end",
+        "power of all that is not a block (host, network), until the end",
         f"{SOURCE}, section V.D",
         default=0.0,
     ),

@@ -217,7 +217,7 @@ def _costs(
     for setting, stated, (each, constant) in zip(plan.settings, entries, prices, strict=True):
         time = _time(g, phase, setting, counts, stated)
         spent = {o: getattr(counts, o.count) * each[o.energy] for o in phase.operations}
-        # nothing of a kind is no energy, which has a unit like the others
+        # nothing of a kind is not an energy, which has a unit like the others
         none = 0.0 * constant * time
         compute = sum((e for o, e in spent.items() if o.unit != "byte"), none)
         data = sum((e for o, e in spent.items() if o.unit == "byte"), none)
