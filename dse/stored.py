@@ -163,7 +163,7 @@ def report(
         isinstance(source, str | Path) and (exporting.is_stored(source) or Path(source).suffix == ".json")
     )
     if answered and indices:
-        raise ValueError("indices need answers in worlds of their own: give the scenario, not an answer")
+        raise ValueError("indices need answers in samples of their own: give the scenario, not an answer")
     if isinstance(source, xr.Dataset):
         made = reports.of_dataset(source)
     elif isinstance(source, Solution):

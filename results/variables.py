@@ -206,8 +206,8 @@ def per_limit(
     }
     yield Variable("binding", "int8", (*dims, LIMIT), flags, "binding")
     needed = {
-        "long_name": "value at which a limit in conflict would do, all others kept; of a model's own limit the "
-        "factor by which it is missed",
+        "long_name": "value of a limit in conflict at which the question is feasible, all others kept; of a "
+        "model's own limit the factor by which it is missed",
         LIMIT_UNITS: json.dumps({name: _limit_unit(questions, name) for name in limits}),
     }
     yield Variable("would_do", "float64", (*dims, LIMIT), needed, "would_do")

@@ -62,7 +62,7 @@ def _halving_roles(reader: Reader, key: str, entry: Decide, halvings: float) -> 
         add(key, "max_halvings sets both bounds already", right)
     if not 0 <= halvings <= MOST_HALVINGS:
         right = f"write a number from 0 to {MOST_HALVINGS}"
-        add(f"{key}.max_halvings", f"{halvings:g} halvings cannot be had", right)
+        add(f"{key}.max_halvings", f"{halvings:g} halvings are not possible", right)
     if entry.integer and not halvings.is_integer():
         right = "write a whole number, or leave integer out"
         add(f"{key}.max_halvings", f"{halvings:g} is not a whole number of halvings", right)

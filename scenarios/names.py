@@ -145,8 +145,8 @@ def _targets(reader: Reader, shape: Shape) -> dict[Slot, Target]:
         _axis_name(reader, shape, axis)
         for slot in axes.slots(shape, axis):
             if shape.sweep[axis].together and slot[1].removeprefix("given.") in shape.sweep:
-                wrong = f"an axis is called {slot[1]} like what changes along it"
-                reader.findings.add(axes.place(shape, slot), wrong, "name the axis otherwise")
+                wrong = f"the axis {slot[1]} has the name of what changes along it"
+                reader.findings.add(axes.place(shape, slot), wrong, "give the axis another name")
             aim = axes.target(reader, shape, slot)
             if aim is None:
                 continue
@@ -168,7 +168,7 @@ def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
     taken = RESERVED | set(reader.metrics) | set(shape.decide) | dimensions
     if axis in taken:
         wrong = f"the dataset needs the name {axis} for itself"
-        reader.findings.add(f"sweep.{axis}", wrong, f'name the axis otherwise, such as "{axis}_axis"')
+        reader.findings.add(f"sweep.{axis}", wrong, f'give the axis another name, such as "{axis}_axis"')
     elif not _AXIS_NAME.fullmatch(axis):
         wrong = f'"{axis}" cannot name a dimension of a dataset'
         reader.findings.add(f"sweep.{axis}", wrong, "use letters, digits and _, beginning with a letter")
@@ -264,7 +264,7 @@ def _ties(reader: Reader, shape: Shape) -> tuple[str, ...]:
             reader.findings.add(key, f"{name} is listed twice", "list every metric once")
         elif name == HALVINGS.name:
             right = "name a metric, or the machine parameters that are decided"
-            reader.findings.add(key, "halvings settle no ties", right)
+            reader.findings.add(key, "halvings cannot settle ties", right)
         elif name in reader.metrics and better.measured(name, reader.metrics[name].unit):
             wrong = f"ties go to the least value, and {name} is better the larger it is"
             reader.findings.add(key, wrong, f'name what it is the inverse of, or define it: "1 / {name}"')
@@ -298,7 +298,7 @@ def _front(reader: Reader, shape: Shape) -> None:
     if front.points is not None and front.points < 2:
         add(
             "objective.front.points",
-            f"points = {front.points} make no front",
+            f"points = {front.points} is too few for a front",
             "write a whole number of at least 2",
         )
     if front.tolerance is not None and not 0 < front.tolerance < 1:

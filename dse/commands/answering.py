@@ -41,8 +41,8 @@ RECORD = ".json"
 
 POINTS_HELP = "Number of points along the front; fewer where there are no more designs."
 TOLERANCE_HELP = (
-    "Instead of --points, for two objectives: refine until what is proved encloses the front everywhere within this "
-    "(relative, in the one objective or the other)."
+    "Instead of --points, for two objectives: refine until the proved enclosure of the front is nowhere wider than "
+    "this (relative, in either objective)."
 )
 
 SCENARIO = click.argument("scenario", metavar="FILE")

@@ -35,7 +35,7 @@ OUTPUT_HELP = (
     help="Ask every file on this machine; may be repeated.",
 )
 @click.option(
-    "--baseline", metavar="LABEL", help="What ratios are to: a file or machine (default: the first)."
+    "--baseline", metavar="LABEL", help="Baseline of the ratios: a file or machine (default: the first)."
 )
 @click.option("--over", metavar="PATH", help="Also find where one overtakes the other along this number.")
 @click.option(
@@ -80,7 +80,7 @@ def compare(
         if local(output).suffix not in (RECORD, PAGE):
             formats.check(output)
             if over is None and Path(output).suffix.lower() in formats.PICTURES:
-                raise click.UsageError("a picture shows curves: say along what, --over PATH")
+                raise click.UsageError("a picture shows curves: name the quantity along which, --over PATH")
     found = api.compare(
         *questions,
         machines=machines,

@@ -26,13 +26,13 @@ SECTIONS = ("question", "grid", "statuses", "answer", "values", "provenance")
     type=click.FloatRange(0),
     default=1e-9,
     show_default=True,
-    help="Numbers this close are the same: relative; for gaps, elasticities and slack absolute.",
+    help="Numbers this close count as equal: relative; for gaps, sensitivities and slack absolute.",
 )
 @click.option(
     "--ignore",
     multiple=True,
     type=click.Choice(SECTIONS),
-    help="Leave out what differs there; may be repeated.",
+    help="Leave out the differences in this part; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 def diff(first: str, second: str, tolerance: float, ignore: tuple[str, ...], as_json: bool) -> int:

@@ -37,7 +37,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Of the intervals.",
+    help="Confidence of the intervals.",
 )
 @click.option("--absolute", is_flag=True, help="Fit errors in joules, not in percent (dvfs).")
 @click.option(

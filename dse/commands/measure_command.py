@@ -108,11 +108,12 @@ def _endings(output: str | None, written: list[str], earlier: str | None) -> Ite
             page = Path(question).with_suffix(".html")
             yield f"A first question: dse solve {question}; as a page: dse report {question} -o {page}"
     elif not output:
-        yield "Nothing is written: with -o here.toml a machine file, the runs and a first question are"
+        yield "Nothing was written. With -o here.toml, dse writes a machine file, the runs and a first question"
     else:
         runs = earlier or (written[0] if written else None)
         if runs:
-            yield f"{output} is not written; with the noise stated in it: dse measure --from {runs} -o {output} --force"
+            again = f"dse measure --from {runs} -o {output} --force"
+            yield f"{output} was not written. To write it with the noise stated in it: {again}"
 
 
 def _named(path: str) -> str:

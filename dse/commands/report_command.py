@@ -42,7 +42,9 @@ def report(source: str, output: str, points: int | None, indices: bool, samples:
     if samples is not None and not indices:
         raise click.UsageError("--samples says how many rows the indices rest on: add --indices")
     if indices and (exporting.is_stored(source) or Path(source).suffix == ".json"):
-        raise click.UsageError(f"--indices asks in worlds of its own: give the scenario in place of {source}")
+        raise click.UsageError(
+            f"--indices asks in samples of its own: give the scenario in place of {source}"
+        )
     folder_for(output)
     written = api.report(source, output, points, samples or True if indices else False)
     say(f"Wrote {written} ({written.stat().st_size / 1e6:.2g} MB): open it in any browser")

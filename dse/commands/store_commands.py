@@ -25,7 +25,7 @@ SHOWN = 20
 @click.command()
 @click.argument("store", metavar="STORE")
 @click.option(
-    "--scenario", metavar="FILE", help="The question, where the one in the store cannot be read any more."
+    "--scenario", metavar="FILE", help="The scenario, where the question in the store can no longer be read."
 )
 @click.option(
     "--audit",
@@ -33,11 +33,9 @@ SHOWN = 20
     default=20,
     show_default=True,
     metavar="N",
-    help="Answer so many points, and so many of those said to be infeasible, again by other means.",
+    help="Answer this many points, and this many of the infeasible ones, again by other methods.",
 )
-@click.option(
-    "--repair", is_flag=True, help="First compute what is missing or damaged, and nothing else (then verify)."
-)
+@click.option("--repair", is_flag=True, help="First compute only what is missing or damaged, then verify.")
 @AS_JSON
 @mistakes_as_json
 def verify(store: str, scenario: str | None, audit: int, repair: bool, as_json: bool) -> int:
@@ -71,9 +69,9 @@ def _show_verdict(verdict: Verdict) -> None:
         say(f"note: {note}")
     found = verdict.found
     if verdict.passed:
-        say(f"{verdict.store}: {verdict.points} points in {verdict.chunks} chunks, all as it should be")
+        say(f"{verdict.store}: {verdict.points} points in {verdict.chunks} chunks, no errors")
     else:
-        say(f"{verdict.store}: {verdict.wrong} things are wrong; {verdict.points} points were judged")
+        say(f"{verdict.store}: {verdict.wrong} errors; {verdict.points} points were checked")
         for trouble in verdict.troubles[:SHOWN]:
             say(f"  {trouble}")
         if verdict.wrong > SHOWN:
@@ -91,7 +89,7 @@ def _show_verdict(verdict: Verdict) -> None:
         again = verdict.again
         say(
             f"  {again.points} points answered again: {again.agree} agree (within {again.difference:.1e}), "
-            f"{again.differ} do not, of {again.undecided} nothing can be said"
+            f"{again.differ} do not, {again.undecided} undecided"
         )
 
 
@@ -115,19 +113,19 @@ def show_audit(told: dict[str, Any]) -> None:
             f"means: {told['agree']} agree, {told['undecided']} without an answer"
         )
     if not told["passed"]:
-        say(f"       FAILED: {told['wrong'] + told.get('differ', 0)} things are wrong")
+        say(f"       FAILED: {told['wrong'] + told.get('differ', 0)} errors")
         for place, variable, what in told["examples"]:
             say(f"         point {tuple(place)}, {variable}: {what}")
 
 
 def left_over(points: int, reasons: Mapping[str, int]) -> str:
-    """Say how many points were left to be solved one by one, and why."""
+    """Say how many points were solved one by one, and why."""
     from formulations import handover
 
     if not points:
-        return f"a way for many points at once was given up: {handover.words(reasons)}"
+        return f"a method for many points at once was abandoned: {handover.words(reasons)}"
     why = f": {handover.words(reasons)}" if reasons else ""
-    return f"{points} points were left to be solved one by one{why}"
+    return f"{points} points were solved one by one{why}"
 
 
 def tell_status(store: str, *, as_json: bool) -> int:

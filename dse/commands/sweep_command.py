@@ -48,7 +48,7 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
     "--audit",
     type=click.IntRange(0),
     metavar="N",
-    help="Points to answer again by other means (default: 20, of 1000 and more that a fast way answered).",
+    help="Points to answer again by other methods (default: 20, of 1000 and more that a fast way answered).",
 )
 @click.option(
     "--baseline",

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 @click.command()
 @SCENARIO
 @click.option(
-    "-o", "--output", metavar="STORE", help="Zarr store of the worlds: filled, continued or extended."
+    "-o", "--output", metavar="STORE", help="Zarr store of the samples: filled, continued or extended."
 )
 @MACHINE
-@click.option("--samples", type=click.IntRange(2, 10_000_000), metavar="N", help="How many worlds are drawn.")
+@click.option(
+    "--samples", type=click.IntRange(2, 10_000_000), metavar="N", help="How many samples are drawn."
+)
 @click.option(
     "--design",
     metavar="FILE",
-    help="Set this design beside the best of each world: what `dse solve --json` printed (default: the optimum with "
+    help="Set this design beside the best of each sample: what `dse solve --json` printed (default: the optimum with "
     "every number at its nominal value).",
 )
 @click.option(
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--indices",
     is_flag=True,
-    help="Say instead which uncertain numbers matter: Sobol' indices, and what is lost through not knowing each. With "
+    help="Report instead which uncertain numbers matter: Sobol' indices, and what is lost by not knowing each. With "
     "--samples N: rows of Saltelli's samples, a power of two.",
 )
 @somewhere

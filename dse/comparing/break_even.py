@@ -369,7 +369,7 @@ def _range(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
                 continue
             return {"values": sorted(float(v) for v in found.values)}
     right = f"give --from and --to, or a file an axis with path = {shown(asked.path)}"
-    raise _wrong(questions[0].file, f"nothing says from where to where {asked.path} goes", right)
+    raise _wrong(questions[0].file, f"{asked.path} has no range", right)
 
 
 def _plain(value: float | str) -> float | str:

@@ -86,7 +86,7 @@ def fit(
     try:
         found = _apart(runs, way, keep_outliers)
     except (ArithmeticError, LinAlgError) as problem:
-        wrong = f"the numbers allow no fit: {problem} (columns that differ by many powers of ten?)"
+        wrong = f"the fit failed: {problem} (columns that differ by many powers of ten?)"
         raise FittingError(runs.source, [wrong]) from problem
     left = (f"columns not used: {', '.join(runs.unused)}",) if runs.unused else ()
     return replace(found, notes=(*found.notes, *runs.notes, *left))

@@ -166,9 +166,12 @@ def _check(
         other = "dse sweep" if scenario.sweep else "dse solve"
         right = f'write minimize = ["energy", "time"], or use {other}'
     elif points is not None and not (_number(points, Integral) and points >= 2):
-        wrong, right = f"points = {points!r} make no front", "write a whole number of at least 2"
+        wrong, right = f"points = {points!r} is too few for a front", "write a whole number of at least 2"
     elif tolerance is not None and not (_number(tolerance, Real) and 0 < tolerance < 1):
-        wrong, right = f"tolerance = {tolerance!r} is none", "write a number between 0 and 1, such as 0.01"
+        wrong, right = (
+            f"tolerance = {tolerance!r} is not a tolerance",
+            "write a number between 0 and 1, such as 0.01",
+        )
     elif points is not None and tolerance is not None:
         wrong, right = "points and tolerance exclude each other", "keep one of them"
     elif tolerance is not None and len(question.objectives) > 2:

@@ -73,7 +73,9 @@ def _models(
 def open_axes(grid: Grid) -> Axes:
     """Return which axes of a grid stay open in a model, and why the others do not."""
     if grid.axes and anchors.has_anchors(grid.question((0,) * len(grid.axes))):
-        return Axes((), {a.name: "a limit hangs on an optimum, which may move along it" for a in grid.axes})
+        return Axes(
+            (), {a.name: "a limit depends on an optimum, which may change along it" for a in grid.axes}
+        )
     return axes(grid) if grid.axes else Axes()
 
 
@@ -140,7 +142,7 @@ def _plain(question: Question) -> Question:
     """Return a question with numbers in place of limits that hang on an optimum."""
     at = anchors.anchored(question, lambda q: answer(q, neighbours=False))
     if at.refusal is not None:
-        raise NoModel("a limit hangs on an optimum that is not there")
+        raise NoModel("a limit depends on an optimum that does not exist")
     return at.question
 
 
@@ -227,13 +229,13 @@ def read(model: Any, asked: Scenario, solver: str | None = None, seconds: float 
     if solver is not None:
         said = pyomo_solvers.run(model, solver, seconds)
         if not said.design:
-            raise SolverError(f"{said}: the model has no design to bring back")
+            raise SolverError(f"{said}: the model holds no design")
         claim = str(said)
     else:
         pyomo_solvers.no_disjunctions(model)
         if origin.start and values(model) == origin.start:
             raise SolverError(
-                "the model holds what it was handed out with: was it solved, and its values loaded?"
+                "the model still holds its initial values: was it solved, and were its values loaded?"
             )
         claim = "the design of a Pyomo model"
     choice = origin.choice

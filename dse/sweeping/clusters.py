@@ -70,8 +70,8 @@ def connected(address: str) -> Any:
         raise NoAddress(f"{address!r} is not an address of a Dask scheduler: {problem}") from problem
     if credentials.unprotected(resolved):
         _log.warning(
-            "the connection to %s is neither encrypted nor guarded: who reaches its ports can run programs as their "
-            "user; start scheduler and workers with TLS and give --scheduler tls://… (docs/security.md)",
+            "the connection to %s is neither encrypted nor authenticated: who reaches its ports can run programs as "
+            "their user; start scheduler and workers with TLS and give --scheduler tls://… (docs/security.md)",
             address,
         )
     try:

@@ -38,7 +38,7 @@ _DECORATIONS = (
     click.option(
         "--coverage",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        help="Of the prediction interval (0.9).",
+        help="Coverage of the prediction interval (0.9).",
     ),
     click.option("--hull", is_flag=True, help="Limit the model to the convex hull of the runs, too."),
     click.option(

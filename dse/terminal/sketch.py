@@ -207,4 +207,4 @@ def histogram(values: Any, title: str) -> Sketch | None:
     steps = Series(
         "", np.concatenate([ends[0], x, ends[1]]), np.concatenate([ends[2], y, ends[2]]), line=True
     )
-    return Sketch(f"share of worlds (%) over {title}", (steps,), (False, False))
+    return Sketch(f"share of samples (%) over {title}", (steps,), (False, False))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ROWS = 1024
 FEWEST = 16
-OPTIMUM, DESIGN = "the optimum of each world", "a fixed design"
+OPTIMUM, DESIGN = "the optimum of each sample", "a fixed design"
 _NOT_TOLD = frozenset({*LEFT_OUT, "objective", "status"})
 
 
@@ -98,7 +98,7 @@ def _independent(asked: Scenario) -> Uncertain:
 
 def _power_of_two(asked: Scenario, rows: int) -> int:
     if rows < FEWEST or rows & (rows - 1):
-        wrong = f"{rows} rows of samples make no indices"
+        wrong = f"{rows} rows of samples cannot be used for indices"
         right = (
             f"write a power of two, {FEWEST} at least: {max(FEWEST, 1 << (max(rows, 1) - 1).bit_length())}"
         )

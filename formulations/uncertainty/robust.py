@@ -32,7 +32,7 @@ Point = Mapping[str, float]
 APART = 256
 """Worlds that are run one by one where they do not have the same terms."""
 GAINS = "a maximum from which something gains"
-RATIOS = "the mean of a ratio of sums over the worlds"
+RATIOS = "the mean of a ratio of sums over the samples"
 SUM = "the larger of two quotients by sums"
 
 
@@ -88,11 +88,11 @@ def _caps(worlds: Worlds, rows: tuple[Row, ...]) -> tuple[dict[RowKey, Row], tup
 def _apart(worlds: Worlds, nominal: Problem, why: str) -> Posed:
     """Run the model in each world by itself: terms that some worlds do not have are 0 there."""
     if worlds.size > APART:
-        raise NotPosynomial(f"exponents or zeros that differ between more than {APART} worlds ({why})")
+        raise NotPosynomial(f"exponents or zeros that differ between more than {APART} samples ({why})")
     each = replace(worlds, every=worlds.with_caps_in_each())
     problems = [formulate(each.at(i)) for i in range(worlds.size)]
     if any(p.rows is None or p.cases for p in problems):
-        raise NotPosynomial("maxima whose exponents or zeros differ between worlds")
+        raise NotPosynomial("maxima whose exponents or zeros differ between samples")
     every = [{r.key: r for r in p.rows or ()} for p in problems]
     keys = dict.fromkeys(key for rows in every for key in rows)
     none = Posynomial({})
@@ -256,7 +256,7 @@ def exact_goal(asked: Posed, measure: Weighing) -> Goal | None:
         return replace(goal, numerator=Posynomial({key: float(level)}), denominator=ONE)
     if goal.log2 and measure.share * asked.worlds.measured > 1:
         # the mean of logarithms lies below the logarithm of the mean
-        raise NotPosynomial("the mean of a logarithm of a sum over the worlds")
+        raise NotPosynomial("the mean of a logarithm of a sum over the samples")
     if goal.sign < 0 and measure is not WORST and measure.share > 0:
         raise NotPosynomial(RATIOS)
     if measure.share >= 1.0 and goal.sign > 0 and not _maxima_in(whole):

@@ -243,7 +243,7 @@ class Comparison:
             "machine": (QUESTION, [s.machine for s in self.sides], {"long_name": "machine"}),
         }
         if self._measured():
-            told_as = {"long_name": "what the objective is over which worlds"}
+            told_as = {"long_name": "what the objective is over which samples"}
             found["measure"] = (QUESTION, [_measure(s.solution) for s in self.sides], told_as)
         goal = self._objective()
         for name in ("bound", "gap") if goal is not None else ():

@@ -108,7 +108,7 @@ def _document(where: Folder, name: str) -> tuple[dict[str, Any], str]:
     try:
         return seals.loaded(texts[name]), ""
     except ValueError:
-        return {}, "is not what was written"
+        return {}, "differs from what was written"
 
 
 def attributes(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def compared(expected: seals.Record | None, data: bytes | None, unread: str | No
         return "is missing" if expected else "should not be there" if data is not None else ""
     if len(data) != expected[0]:
         return f"has {len(data)} bytes instead of {expected[0]}"
-    return "" if seals.record(data) == expected else "is not what was written"
+    return "" if seals.record(data) == expected else "differs from what was written"
 
 
 def claimed(where: Folder, mine: Mapping[str, Any]) -> bool:

@@ -87,7 +87,7 @@ def named(place: Place) -> str:
             raise StoreError(f"{text} names no path; write {kind}:///folder/study.zarr, or the path alone")
         return unquote(rest)
     if kind in FLEETING:
-        raise StoreError(f"{text} would be gone with this command; name a folder, such as study.zarr")
+        raise StoreError(f"{text} would be lost when this command ends; name a folder, such as study.zarr")
     if not rest.strip("/"):
         raise StoreError(f"{text} names no bucket; write {kind}://bucket/study.zarr")
     return text

@@ -67,16 +67,14 @@ def would_do(d: Division) -> str:
     every = divisors(int(whole))
     if d.either and d.part is not None and d.part > whole:
         less = math.floor(d.part / whole) * whole
-        return (
-            f"{d.part:.12g} is not a multiple of {whole:.12g}; {less:.12g} and {less + whole:.12g} would do"
-        )
+        return f"{d.part:.12g} is not a multiple of {whole:.12g}; {less:.12g} and {less + whole:.12g} are"
     if d.part is None:
         shown = ", ".join(f"{v:.12g}" for v in every[:FEW]) + (", …" if len(every) > FEW else "")
         return f"{whole:.12g} has the divisors {shown}"
     below = [v for v in every if v < d.part][-1:]
     above = [v for v in every if v > d.part][:1]
     near = " and ".join(f"{v:.12g}" for v in (*below, *above))
-    return f"{whole:.12g} is not divisible by {d.part:.12g}; {near} would do"
+    return f"{whole:.12g} is not divisible by {d.part:.12g}, but by {near}"
 
 
 def _product(values: Mapping[str, Any], names: Iterable[str]) -> float | None:

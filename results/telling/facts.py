@@ -113,7 +113,7 @@ class Facts(ByValue):
     one number divides another, which numbers these are.
 
     ``measure``: what the objective is where something is uncertain ("mean of energy over 1024 samples"), and ``worlds``
-    over how many worlds, each a ``world``: "sample", or "vertex" or "world" of a box. Over samples ``metrics`` are
+    over how many worlds, each a ``world``: "sample", or "vertex" or "case" of a box. Over samples ``metrics`` are
     means, and ``spread`` is what 5 % and 95 % of them are below; of a box they are nominal, with least and greatest.
     ``fresh``: what the design comes to in samples that it was not chosen on. ``measures``: of names among the metrics
     that stand for a measure of another one which it is ("mean of energy"). ``sampling``: which samples, and why these.

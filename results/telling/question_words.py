@@ -78,7 +78,7 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
         level = "each of the probabilities asked" if key in swept else f"probability {probability:g}"
         yield f"{' and '.join(map(words, names))} with {level}"
     numbers = _listed([words(n.removeprefix("machine.")) for n in question.uncertain.marginals])
-    yield f"uncertain: {numbers} ({question.uncertain.sampling.samples} worlds)"
+    yield f"uncertain: {numbers} ({question.uncertain.sampling.samples} samples)"
 
 
 def _amount(question: Question, name: str, value: float) -> str:

@@ -97,7 +97,7 @@ def _reader(own: Names, made: list[Definition], used: frozenset[str]) -> Reader 
         inside = [n for n in group if n in defined]
         other = [n for n in group if n in own.shape.given or n in own.shape.decide]
         if inside and other:
-            wrong = f"{inside[0]} and {other[0]} say the same twice"
+            wrong = f"{inside[0]} and {other[0]} state the same quantity twice"
             own.findings.add(f"define.{inside[0]}", wrong, f"leave one of {' and '.join(group)} out")
     kept |= twice
     before = frozenset(_needed_by_base(made))

@@ -103,7 +103,7 @@ def _lists(value: Any) -> dict[str, tuple[float | str, ...]]:
         try:
             found[path] = _values(listed)
         except Wrong as error:
-            wrong = error.wrong.replace("this is", f"what stands for {path} is", 1)
+            wrong = error.wrong.replace("this is", f"the entry for {path} is", 1)
             raise Wrong(wrong, error.right) from None
     return found
 
@@ -122,11 +122,11 @@ def leaves(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 def _headers(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or not value:
-        raise Wrong("this names no columns", 'write { bodies = "n", "limits.time.max" = "T" }')
+        raise Wrong("no columns are named", 'write { bodies = "n", "limits.time.max" = "T" }')
     found = leaves(value)
     for path, head in found.items():
         if not isinstance(head, str):
-            raise Wrong(f"what stands for {path} is not a header of a column", 'write { bodies = "n" }')
+            raise Wrong(f"the entry for {path} is not a column header", 'write { bodies = "n" }')
     return found
 
 
@@ -153,7 +153,7 @@ def _sampler(value: Any) -> str:
 
 def _method(value: Any) -> str:
     if not isinstance(value, str) or value not in METHODS:
-        raise Wrong("this is no way to draw samples", f"there are: {', '.join(METHODS)}")
+        raise Wrong("this is not a sampling method", f"there are: {', '.join(METHODS)}")
     return value
 
 
@@ -211,12 +211,14 @@ def _storage(value: Any) -> str:
     if not known:
         # nothing of a URL is repeated: it may hold a password
         wrong = (
-            f"no trials can be kept in a {scheme!r} database" if sign else "this is not a place for trials"
+            f"no trials can be kept in a {scheme!r} database"
+            if sign
+            else "this is neither a file nor a database for trials"
         )
         raise Wrong(wrong, STORAGE_EXAMPLES)
     if sign and _password(text):
         # the scenario's text stands in every result
-        wrong = "a password does not belong into a question, which every result repeats"
+        wrong = "a password must not stand in a question: every result repeats it"
         raise Wrong(wrong, "leave it out of the URL and put it into PGPASSWORD or ~/.pgpass")
     return text
 

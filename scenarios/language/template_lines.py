@@ -57,9 +57,7 @@ LIMITS = {
 }
 
 
-UNCERTAIN = (
-    "# [uncertain]  # numbers that are not known for sure: what is best in each world, by `dse uncertainty`"
-)
+UNCERTAIN = "# [uncertain]  # uncertain numbers: the best design in each sample, by `dse uncertainty`"
 
 
 def shown_key(name: str) -> str:

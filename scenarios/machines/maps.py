@@ -72,7 +72,7 @@ def _names_one(
         return False
     one = next(iter(entries), "cpu")
     if not entry or entry in own:
-        wrong = f"{path} is not one thing: there is one machine for each {what}"
+        wrong = f"{path} is ambiguous: there is one machine for each {what}"
         findings.add(key, wrong, f'write "machine.{one}{"." * bool(entry)}{entry}"')
         return False
     return True

@@ -85,7 +85,7 @@ def listed(shape: Shape, slot: Slot) -> tuple[str, Sweep]:
 
 
 def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
-    """Find what a path changes; None, and a mistake noted, where it leads nowhere."""
+    """Find what a path changes; None, and a mistake noted, where it names nothing in this question."""
     (axis, path), key = slot, place(shape, slot)
     if reader.is_machine(path.removesuffix(".base")):
         return _machine(reader, shape, key, path)
@@ -106,7 +106,9 @@ def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
         right = "sweep a bound of it (decide.…), or take it out of [decide]"
         reader.findings.add(key, f"{name} is decided, so it cannot be swept as well", right)
     elif name.startswith(MACHINE_PREFIX) and name == WORD_SIZE and shape.sweep[axis].factors is not None:
-        reader.findings.add(f"sweep.{axis}.factors", "word sizes take no factors", "list them as values")
+        reader.findings.add(
+            f"sweep.{axis}.factors", "factors cannot be applied to a word size", "list them as values"
+        )
     else:
         return Target("given", name, divided=name in divided_numbers(reader.model, shape))
     return None
@@ -200,7 +202,7 @@ def _nowhere(reader: Reader, shape: Shape, key: str, path: str) -> None:
         names = [*reader.parameters, "machine", *limits, *decided]
         if path.startswith("given."):
             names = [f"given.{n}" for n in reader.inputs]
-        reader.findings.add(key, f'the path "{path}" leads nowhere', meant(path, names))
+        reader.findings.add(key, f'the path "{path}" names nothing in this question', meant(path, names))
 
 
 def quantity(reader: Reader, aim: Target) -> Quantity | None:
@@ -269,7 +271,7 @@ def _stepped(reader: Reader, key: str, entry: Sweep, steps: list[str]) -> bool:
         right = "give values, or factors, or start, stop and num"
         reader.findings.missing(key, "the axis is empty", right)
     elif entry.num is not None and not 2 <= entry.num <= MOST_VALUES:
-        wrong = f"an axis of {entry.num} values cannot lead from start to stop"
+        wrong = f"num = {entry.num} is not possible for an axis from start to stop"
         right = f"write a whole number from 2 to {MOST_VALUES:.0e}; one value goes into values"
         reader.findings.add(f"{key}.num", wrong, right)
     else:

@@ -11,13 +11,11 @@ from scenarios.language.schema import Shape
 
 Aim = tuple[str, str, str]
 """What an axis changes: its kind, a name, and a side (``scenarios.sweep.axes.Target``)."""
-PROBABILITY_AXIS = Quantity(
-    "probability", "P", "", "probability with which it holds in the world", maximum=1.0
-)
+PROBABILITY_AXIS = Quantity("probability", "P", "", "probability with which the limit holds", maximum=1.0)
 LEVEL_AXES = {
-    "cvar": Quantity("cvar", "b", "", "share of the worlds above which the worst are averaged", maximum=1.0),
+    "cvar": Quantity("cvar", "b", "", "share of the samples above which the worst are averaged", maximum=1.0),
     "quantile": Quantity(
-        "quantile", "q", "", "share of the worlds that stay within the objective", maximum=1.0
+        "quantile", "q", "", "share of the samples that stay within the objective", maximum=1.0
     ),
 }
 SPREAD = "spread"

@@ -61,8 +61,8 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
         right = "write [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }, or leave the table out"
         reader.findings.missing("uncertain", "nothing is uncertain", right)
     if AXIS in shape.sweep:
-        wrong = f"an axis is called {AXIS}, like that along which worlds are drawn"
-        reader.findings.add(f"sweep.{AXIS}", wrong, "name the axis otherwise")
+        wrong = f"an axis is called {AXIS}, the name of the dimension of samples"
+        reader.findings.add(f"sweep.{AXIS}", wrong, "give the axis another name")
     if len(found) < len(_every(shape, roles)):
         return question
     uncertain = Uncertain(found, _sampling(shape, roles, found))
@@ -137,7 +137,7 @@ def _joint(reader: Reader, shape: Shape) -> Joint | None:
         key = f"limits.{name}"
         if entry.confidence is not None and entry.probability is None:
             right = "write probability = 0.95 beside it, or leave it out"
-            reader.findings.missing(f"{key}.confidence", "there is no probability to be sure of", right)
+            reader.findings.missing(f"{key}.confidence", "confidence needs a probability", right)
         if entry.probability is not None and entry.worst:
             wrong = "probability and worst exclude each other"
             reader.findings.add(key, wrong, "keep one of them")
@@ -417,7 +417,7 @@ def _correlations(reader: Reader, shape: Shape, uncertain: Uncertain) -> None:
     worst = (goal is not None and goal.measure == "worst") or any(x.worst for x in shape.limits.values())
     if worst:
         right = "leave the correlation out, or ask for mean, quantile, cvar or a probability"
-        wrong = "the worst over all values that numbers can have knows no correlation"
+        wrong = "a worst case over all values cannot use a correlation"
         reader.findings.add("uncertain.sampling.correlation", wrong, right)
 
 

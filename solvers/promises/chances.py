@@ -41,8 +41,8 @@ FEW_DECIDED = 3
 FEW = 16
 """Samples that tell whether an objective is the same in all of them."""
 UNPROVED = (
-    "that confidence is proved for one probability and an objective that is the same in every sample; here the fresh "
-    "samples tell"
+    "that confidence is proved for one probability and an objective that is the same in every sample; here it is only "
+    "estimated by fresh samples"
 )
 
 
@@ -318,12 +318,12 @@ def _chances(worlds: Worlds, measure: Measured, asked: Sequence[Counted]) -> lis
 
 
 def told(asked: Sequence[Counted], size: int, *, proved: bool = True) -> str:
-    """Say what is promised of the world, and what that comes to in the samples; ``proved``: see ``covered``."""
+    """Say what is promised of the distributions, and what that comes to in the samples; ``proved``: see ``covered``."""
     words = []
     for p, k in asked:
         what = " and ".join(p.names)
-        where = f"in the world with {100 * p.confidence:g} % confidence" if p.confidence else "in the samples"
-        words.append(f"{what} with probability {p.probability:g} {where}: may fail in {k} of {size} samples")
+        where = f", {100 * p.confidence:g} % confidence" if p.confidence else " in the samples"
+        words.append(f"{what} with probability {p.probability:g}{where}: may fail in {k} of {size} samples")
     if not proved and any(p.confidence for p, _ in asked):
         words.append(UNPROVED)
     return "; ".join(words)

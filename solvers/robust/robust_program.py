@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 ROUNDS = 300
 STEP, FELT = 1e-4, 1e-3
 """A limit is relaxed by STEP to see what it is worth; what lies below FELT percent per percent is rounding."""
-SOLVER = "HiGHS and cuts over worlds"
+SOLVER = "HiGHS and cuts over samples"
 
 
 class _Master:

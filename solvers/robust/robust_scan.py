@@ -141,7 +141,7 @@ def refuse_lost(
     if rest.size and evaluation.beyond_floats(
         worlds.every, {n: c[:, None] for n, c in zip(names, points[rest].T, strict=True)}
     ):
-        raise OverflowError("a design that may hold leaves the range of floats in some world")
+        raise OverflowError("a design that may hold leaves the range of floats in some sample")
 
 
 def _all_hold(ratio: Array, hard: list[int]) -> NDArray[np.bool_]:

@@ -113,7 +113,7 @@ def test_a_sound_store_passes(whole: Path):
         ("gap", lambda v: v + 1e-9, "not |objective - bound|"),
         ("status", lambda v: 3, "infeasible, and no limit in conflict"),
         ("status", lambda v: 0, "points of a finished chunk are not computed"),
-        ("status", lambda v: 77, "no status of an answer"),
+        ("status", lambda v: 77, "not a status that an answer can have"),
     ],
 )
 def test_a_changed_number_is_found_whatever_its_checksum(
@@ -206,7 +206,7 @@ def test_another_question_and_other_coordinates_are_found(store: Path):
     (store / "zarr.json").write_bytes(results.stores.seals.dumped(told))
     assert "scenario" in {t.variable for t in verified(store).troubles}
     (store / "zarr.json").write_text(json.dumps(told))
-    with pytest.raises(StoreDamaged, match=r"zarr\.json is not what was written"):
+    with pytest.raises(StoreDamaged, match=r"zarr\.json differs from what was written"):
         verified(store)
 
 
@@ -262,7 +262,7 @@ def test_permuted_meanings_of_the_status_are_read_by_no_command(
     monkeypatch.chdir(store.parent)
     found = CliRunner().invoke(main, list(command))
     assert found.exit_code == 1, found.output
-    assert "status/zarr.json is not what was written" in found.output
+    assert "status/zarr.json differs from what was written" in found.output
     assert "dse verify --repair s.zarr" in found.output
     assert not list(store.parent.glob("s.[ch]*"))
 
@@ -276,7 +276,7 @@ def test_the_command_names_what_is_wrong_and_ends_with_1(store: Path):
     change(store, "objective", place, lambda v: v * 1.001)
     found = run.invoke(main, ["verify", str(store), "--audit", "0"])
     assert found.exit_code == 1
-    assert f"point {place}, objective: not what the model says of the design" in found.output
+    assert f"point {place}, objective: differs from what the model computes for the design" in found.output
     told = json.loads(run.invoke(main, ["verify", str(store), "--audit", "0", "--json"]).stdout)
     assert told["passed"] is False
     assert told["troubles"][0]["point"] == list(place)

@@ -238,7 +238,7 @@ def test_files_in_each_others_place_are_noticed_when_they_are_read(path: Path, p
     here.write_bytes(texts[1].ljust(len(texts[0]), b"\0")[: len(texts[0])])
     found = store.open(path)
     assert not np.isnan(found.energy.isel(deadline=slice(0, 10)).values).all()
-    with pytest.raises(StoreDamaged, match="energy/c/1/0 is not what was written"):
+    with pytest.raises(StoreDamaged, match="energy/c/1/0 differs from what was written"):
         _ = found.energy.values
 
 

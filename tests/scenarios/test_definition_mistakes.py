@@ -11,7 +11,7 @@ WRONG = [
     ({"one_copy": "3"}, "define.one_copy", "one_copy is a limit of nbody itself"),
     ({"joule": "3"}, "define.joule", "joule is a unit"),
     ({"sqrt": "3"}, "define.sqrt", "sqrt is a function"),
-    ({"objective": "3"}, "define.objective", "objective has a meaning of its own"),
+    ({"objective": "3"}, "define.objective", "objective is a reserved name"),
     ({"halvings": "3"}, "define.halvings", "halvings is a metric"),
     ({"machine.clock": "3"}, "define.machine.clock", 'there is no machine parameter of nbody "clock"'),
     (

@@ -30,7 +30,7 @@ MISTAKES = [
         "kernels[0].size",
         "spmv is counted for one nonzero",
     ),
-    (asked(kernels=[{**SPMV, "size": 0}]), "kernels[0].size", "0 units are not work"),
+    (asked(kernels=[{**SPMV, "size": 0}]), "kernels[0].size", "size = 0 is not an amount of work"),
     (asked(kernels=[{**SPMV, "given": {"bytes": 1}}]), "kernels[0].given.bytes", "comes from the workload"),
     (asked(kernels=kernels({"size": 3})), "kernels[0].size", "counts units of a workload"),
     (asked(kernels=kernels({"repeat": 2.5})), "kernels[0].repeat", "is not a whole number"),
@@ -48,13 +48,17 @@ MISTAKES = [
     (asked(model="nbody"), "model", "exclude each other"),
     (asked(machine={"a": "balanced", "b": "balanced"}), "machine", "not on a map of machines"),
     (asked(given={"memory": 1e4}), "decide.forces.memory", "memory at given.memory is one number"),
-    (asked(given={"forces.bodies": 1e5}), "kernels[0].given.bodies", "stands there twice"),
+    (asked(given={"forces.bodies": 1e5}), "kernels[0].given.bodies", "is given twice"),
     (asked(limits={"words": {"max": 1}}), "limits.words", "is not a metric of the whole"),
     (asked(objective={"minimize": "flops"}), "objective", "is not a metric of the whole"),
     (asked(limits={"forces.tme": {"max": 1}}), "limits.forces.tme", "no metric of nbody + matmul"),
     (asked(idle=True), "idle", "no time idle"),
     (asked(idle="perhaps"), "idle", "neither true nor false"),
-    (asked(sweep={"x": {"path": "given.forces.bodis", "values": [1]}}), "sweep.x.path", "leads nowhere"),
+    (
+        asked(sweep={"x": {"path": "given.forces.bodis", "values": [1]}}),
+        "sweep.x.path",
+        "names nothing in this question",
+    ),
     (asked(define={"forces": "2 * energy"}), "define.forces", "is a kernel"),
 ]
 

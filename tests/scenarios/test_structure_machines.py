@@ -174,7 +174,7 @@ def test_two_entries_can_be_swept_and_changes_kept(ask: Any) -> None:
         ({"path": "machine.cpu", "values": ["nix"]}, ".values[0]", 'no machine "nix"', "there are"),
         ({"path": "machine.cpu", "values": [CPU, CPU]}, ".values", "more than once", "once"),
         ({"path": "machine.time_per_flop", "values": [1]}, ".path", "one machine for each", "machine.cpu.time"),
-        ({"path": "machine.cpu.time_per_flp", "values": [1]}, ".path", "leads nowhere", "time_per_flop"),
+        ({"path": "machine.cpu.time_per_flp", "values": [1]}, ".path", "names nothing", "time_per_flop"),
         ({"path": "machine.cpu", "values": ["fmm-settings"]}, ".values[0]", "has no time_per", "machine.cpu.base"),
     ],
 )  # fmt: skip

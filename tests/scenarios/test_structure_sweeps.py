@@ -47,8 +47,8 @@ def test_limits_of_single_elements_can_be_swept(ask: Any) -> None:
 @pytest.mark.parametrize(
     ("axis", "key", "wrong", "right"),
     [
-        ({"path": "jobs.c.flops", "values": [1]}, "path", "leads nowhere", "jobs.a.flops"),
-        ({"path": "jobs[0].flops", "values": [1]}, "path", "leads nowhere", "jobs.a.flops"),
+        ({"path": "jobs.c.flops", "values": [1]}, "path", "names nothing in this question", "jobs.a.flops"),
+        ({"path": "jobs[0].flops", "values": [1]}, "path", "names nothing in this question", "jobs.a.flops"),
         ({"path": "time.cpu", "values": [1]}, "path", "is a metric", "limits.time.cpu.max"),
         ({"path": "limits.time.cpu", "values": [1]}, "path", "is not a bound", "limits.time.max"),
         ({"path": "limits.time.tpu.max", "values": [1]}, "path", "no limit", "limits.time.cpu"),

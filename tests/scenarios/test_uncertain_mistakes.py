@@ -169,8 +169,18 @@ WRONG = [
         "measure and cvar exclude each other",
         "keep",
     ),
-    (asked({"bodies": BODIES}, objective__measure="median"), "objective.measure", "this is not a measure", '"worst"'),
-    (asked({"bodies": BODIES}, objective__quantile=1.5), "objective.quantile", "this is not a probability", "0.95"),
+    (
+        asked({"bodies": BODIES}, objective__measure="median"),
+        "objective.measure",
+        "this is not a measure",
+        '"worst"',
+    ),
+    (
+        asked({"bodies": BODIES}, objective__quantile=1.5),
+        "objective.quantile",
+        "this is not a probability",
+        "0.95",
+    ),
     (
         asked({"bodies": BODIES}, limits={"time": {"max": 10, "probability": 0.9, "worst": True}}),
         "limits.time",

@@ -217,7 +217,7 @@ def test_a_front_without_a_design_names_the_conflict(tmp_path: Path):
 
 
 BAD: list[tuple[dict[str, Any], str, str]] = [
-    ({"minimize": ["price", "slow"]}, "objective.measures", "nothing says what of price and slow counts"),
+    ({"minimize": ["price", "slow"]}, "objective.measures", "no measure of price and slow is given"),
     (
         {"minimize": "one", "measures": {"one": {"of": "prize", "cvar": 0.9}}},
         "objective.measures.one",

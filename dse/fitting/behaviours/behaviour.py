@@ -358,7 +358,8 @@ class _Fit:
                 found.append(f"{', '.join(gone)} not visible in these runs: 0, and left out of the file")
         if not self.wanted.group and self._repeats() > 0.2:
             found.append(
-                "many runs share their columns with others: hold out whole groups with --group to be honest"
+                "many runs share their columns with others: hold out whole groups with --group, so that no run held "
+                "out is a copy of a fitted one"
             )
         if hullless:
             found.append("the convex hull was left out: the runs span no volume in these columns")

@@ -142,7 +142,7 @@ class _Parser:
         found = self._product()
         while self._next() in ("+", "-"):
             if self._take() == "-":
-                raise _Wrong("there can be no minus: every coefficient is 0 or more")
+                raise _Wrong("a form cannot contain a minus: every coefficient is 0 or more")
             found = found + self._product()
         if len(found) > MOST_TERMS:
             raise _Wrong(f"it has more than {MOST_TERMS} terms")
@@ -197,7 +197,7 @@ class _Parser:
             self._take(")")
             return found
         if token == "-":
-            raise _Wrong("there can be no minus: every coefficient is 0 or more")
+            raise _Wrong("a form cannot contain a minus: every coefficient is 0 or more")
         if token[0].isdigit() or token[0] == ".":
             number = float(token)
             if not 1e-300 < number < 1e300:

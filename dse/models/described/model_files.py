@@ -194,7 +194,7 @@ class _Reader:
             self.problems.append(f"{where} is a name of letters, digits and '_', not {_shown(value)}")
             return ""
         if value in TAKEN or value in taken:
-            why = "has a meaning of its own" if value in TAKEN else "stands there twice"
+            why = "is a reserved name" if value in TAKEN else "is given twice"
             self.problems.append(f"{where}: {value!r} {why}; choose another name")
         return value
 
