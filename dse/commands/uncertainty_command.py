@@ -65,9 +65,9 @@ def uncertainty(
     place: Place,
     as_json: bool,
 ) -> int:
-    """Answer a question with uncertain numbers in every world, and say how the answers are distributed.
+    """Answer a question with uncertain numbers in every sample, and say how the answers are distributed.
 
-    Each world is a draw of all that is uncertain, with a certified optimum of its own. The command prints the
+    Each sample is a draw of all that is uncertain, with a certified optimum of its own. The command prints the
     distributions of objective and design, which limits bind, which choices win, and what a fixed design loses.
     """
     from dse import api

@@ -23,7 +23,7 @@ MOST_DECIDED, MOST_CHOICES, MOST_BARS = 4, 2, 8
 MOST_BINS = 60
 # values that differ by less than this share are one value to the eye
 ALIKE = 1e-9
-MEDIAN, NINETY, FIXED = "median", "90 % of worlds", "fixed design"
+MEDIAN, NINETY, FIXED = "median", "90 % of samples", "fixed design"
 
 
 def worlds(found: Worlds) -> Figure:

@@ -61,7 +61,7 @@ def tables(found: Worlds) -> list[Table]:
     made: list[Table] = []
     answered = sum(n for s, n in found.statuses.items() if s in ("optimal", "feasible", "evaluated"))
     if found.numbers:
-        head = ("", "median", "90 % of worlds", "mean", "its 95 % interval")
+        head = ("", "median", "90 % of samples", "mean", "its 95 % interval")
         rows = [_number(n) for n in found.numbers]
         made.append((f"Over the {answered} samples with a design", head, rows))
     for name, shares in found.winners.items():

@@ -230,7 +230,7 @@ class Spread(Part):
 
 
 class Drawing(Part):
-    """How worlds are drawn from what is uncertain."""
+    """How samples are drawn from what is uncertain."""
 
     samples: Positive = Sampling().samples
     """How many (1024 unless set)."""
@@ -249,7 +249,7 @@ class Uncertainty(Part):
     _others = "spreads"
 
     sampling: Drawing = Drawing()
-    """How worlds are drawn."""
+    """How samples are drawn."""
     spreads: dict[str, Spread] = {}
     """The distributions by name."""
 
@@ -285,7 +285,7 @@ class Shape(Part):
     limits: dict[str, Bounds] = {}
     """Limits on metrics and decided quantities."""
     uncertain: Uncertainty | None = None
-    """Numbers that are not known for sure: their distributions, and how worlds are drawn from them."""
+    """Numbers that are not known for sure: their distributions, and how samples are drawn from them."""
     search: Searching | None = None
     """Look for designs with a sampler, without proof, instead of with a method that proves its answer."""
     sweep: dict[str, Sweep] = {}

@@ -91,7 +91,7 @@ def at_samples(asked: Scenario, samples: Mapping[str, Array], told: str = "") ->
 def told_of(sampling: Sampling, first: int, count: int) -> str:
     """Say in a line how worlds were drawn."""
     pairs = f", correlation {json.dumps(sampling.correlation)}" if sampling.correlation else ""
-    return f"samples {first + 1} to {first + count}: {sampling.method}, seed {sampling.seed}{pairs}"
+    return f"worlds {first + 1} to {first + count}: {sampling.method}, seed {sampling.seed}{pairs}"
 
 
 def _certain(asked: Scenario) -> dict[str, Any]:

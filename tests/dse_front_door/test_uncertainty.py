@@ -177,7 +177,7 @@ def test_more_worlds_extend_a_store_and_keep_what_is_there(tmp_path: Path) -> No
     assert dse.verify(store).passed
     assert not dse.diff(store, store)
     page = dse.report(store, tmp_path / "page.html").read_text()
-    assert "90 % of worlds" in page
+    assert "90 % of samples" in page
     assert "Which limit binds" in page
 
 
