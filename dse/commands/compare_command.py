@@ -64,11 +64,11 @@ def compare(
     outputs: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Set the answers to several questions side by side, with ratios to one of them.
+    """Compare the answers to several questions, with ratios to one of them.
 
     Several files, or one file on several machines: `dse compare nbody_deadline --machine balanced --machine jaketown`.
-    Questions of different models are compared in what they share. With --over a number of the files (given.intensity,
-    limits.time.max), each place where one overtakes the baseline is enclosed to 1e-6, with what proves it on both
+    Questions of different models are compared by their common numbers. With --over a number of the files
+    (given.intensity, limits.time.max), each crossing with the baseline is enclosed to 1e-6, with the proof on both
     sides.
     """
     from dse import api

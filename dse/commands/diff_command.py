@@ -36,7 +36,7 @@ SECTIONS = ("question", "grid", "statuses", "answer", "values", "provenance")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 def diff(first: str, second: str, tolerance: float, ignore: tuple[str, ...], as_json: bool) -> int:
-    """Tell what differs between two scenarios, two answers or two stores.
+    """Show the differences between two scenarios, two answers or two stores.
 
     A and B are both scenarios (files, or names of ready ones), both answers that `dse solve --json` printed into .json
     files, or both datasets (sweep stores, .zarr, .nc). Scenarios are compared by what they mean, numbers in SI units,

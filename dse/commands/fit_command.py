@@ -26,9 +26,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
     help="What to fit.",
 )
 @click.option("-o", "--output", metavar="MACHINE", help="Machine file to write, such as my_machine.toml.")
-@click.option(
-    "--force", is_flag=True, help="Replace the machine file if there is one; write it whatever the error."
-)
+@click.option("--force", is_flag=True, help="Replace an existing machine file; write it for any error.")
 @click.option("--name", help="Name of the machine (default: that of FILE).")
 @click.option("--plot", metavar="PICTURE", help="Picture of model against measurement: .png, .svg or .pdf.")
 @click.option("--folds", type=click.IntRange(2), help="Folds of the cross-validation over settings (dvfs).")
@@ -44,7 +42,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
     "--columns",
     multiple=True,
     metavar="NAME=HEADER",
-    help='Where a column stands, such as time=duration_ms or "time=duration [ms]"; several with commas.',
+    help='The header of a column, such as time=duration_ms or "time=duration [ms]"; several with commas.',
 )
 @click.option("--time-only", is_flag=True, help="Fit times alone: no energies were measured (roofline).")
 @click.option("--keep-outliers", is_flag=True, help="Fit all runs, outliers too, by least squares.")
@@ -52,7 +50,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
     "--word-size",
     type=click.FloatRange(0, min_open=True),
     metavar="BYTES",
-    help="Bytes of the words in which the machine file counts; 8 without it (network).",
+    help="Bytes of a word in the machine file (network; default 8).",
 )
 @behaviour_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")

@@ -15,11 +15,11 @@ from dse.terminal.printing import say
 @click.option(
     "-o", "--output", required=True, metavar="PAGE", help="The page to write: a name that ends in .html."
 )
-@click.option("--points", type=click.IntRange(2), help="Of a front, how many points.")
+@click.option("--points", type=click.IntRange(2), help="Number of points of a front.")
 @click.option(
     "--indices",
     is_flag=True,
-    help="Of a scenario with uncertain numbers also which of them matter: Sobol' indices with intervals, as bars.",
+    help="With uncertain numbers also show which of them matter: Sobol' indices with intervals, as bars.",
 )
 @click.option(
     "--samples",

@@ -39,14 +39,13 @@ SHOWN = 20
 @AS_JSON
 @mistakes_as_json
 def verify(store: str, scenario: str | None, audit: int, repair: bool, as_json: bool) -> int:
-    """Check a stored sweep: nothing lost, nothing changed, every answer re-evaluated.
+    """Check a stored sweep: checksums, and every answer re-evaluated.
 
-    Compares checksums, runs the model on every stored design, and holds limits, bounds, gaps and statuses against it;
-    names chunk, point and variable of what is wrong. Ends with 0 where the sweep is finished and all is well, else
-    with 1.
+    Compares checksums, evaluates the model at every stored design, and checks limits, bounds, gaps and statuses; names
+    chunk, point and variable of each error. The exit code is 0 if the sweep is finished and has no errors, else 1.
 
-    --repair starts the sweep again from the question in the store: chunks that are missing or not what was written
-    are computed again, damaged metadata are written anew, and the rest is left as it is.
+    --repair starts the sweep again from the question in the store: missing or damaged chunks are computed again,
+    damaged metadata are written anew, and the rest is not changed.
     """
     from dse import api
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--design",
     metavar="FILE",
-    help="Set this design beside the best of each sample: what `dse solve --json` printed (default: the optimum with "
+    help="Compare this design with the best of each sample: what `dse solve --json` printed (default: the optimum with "
     "every number at its nominal value).",
 )
 @click.option(

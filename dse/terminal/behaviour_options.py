@@ -26,7 +26,7 @@ _DECORATIONS = (
     click.option(
         "--terms", type=click.IntRange(1, 40), help="How many terms (default: as held-out runs say)."
     ),
-    click.option("--free", is_flag=True, help="Let the exponents of a posynomial leave the lattice."),
+    click.option("--free", is_flag=True, help="Refine the exponents of a posynomial off the lattice."),
     click.option(
         "--group", metavar="COLUMNS", help='Hold out whole values of these columns, such as "n, k".'
     ),
