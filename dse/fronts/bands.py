@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-STAIRCASE = "staircase: the designs found above, what is proved impossible below"
+STAIRCASE = "steps: designs found above, proved bounds below"
 CHORDS = "chords above and tangents below, both straight in logarithms"
 EXACT = "exact: the front itself"
 STEP = 0.05

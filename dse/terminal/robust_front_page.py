@@ -40,7 +40,7 @@ def show_worlds(found: Front) -> None:
     if fresh is None or not columns:
         return
     say("")
-    say(f"{NOT_WORLD}: in {fresh.count} fresh samples (random, seed {fresh.seed})")
+    say(textwrap.fill(f"{NOT_WORLD}: {fresh.count} fresh samples (random, seed {fresh.seed})", WIDTH))
     every = [Column("", tuple(str(i) for i in range(len(found.points)))), *columns]
     heads = [c.heading for c in every]
     show(table(heads, list(zip(*(c.cells for c in every), strict=True)), frozenset(heads)))

@@ -165,7 +165,7 @@ def _fresh(solution: Facts) -> list[Part]:
     heading = f"estimated in {fresh.count} fresh samples (random, seed {fresh.seed})"
     return [
         Part(heading, ("limit", "asked", "holds in", "95 % interval", ""), held),
-        Part(f"{name} in fresh samples", ("of it", "estimate", "at least", "at most"), rows),
+        Part(f"{name} in fresh samples", ("statistic", "estimate", "at least", "at most"), rows),
         Part("measures in fresh samples", ("measure", "estimate", "at least", "at most"), measures),
     ]
 

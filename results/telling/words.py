@@ -123,9 +123,10 @@ def _told_apart(amount: float, other: float, unit: str) -> str:
     return next((text for text in written if text != value(other, unit)), value(amount, unit, MOST_DIGITS))
 
 
-def share(state: LimitState) -> str:
-    """Say in how many of many worlds a limit binds; nothing where it binds in none."""
-    return f" (binds in {percent(100 * state.share)} of samples)" if state.share else ""
+def share(solution: Facts, state: LimitState) -> str:
+    """Say in how many samples, or vertices or cases of a box, a limit binds; empty if in none."""
+    of = {"vertex": "vertices", "case": "cases"}.get(solution.world, "samples")
+    return f" (binds in {percent(100 * state.share)} of {of})" if state.share else ""
 
 
 def percent(amount: float) -> str:

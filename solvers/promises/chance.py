@@ -130,9 +130,9 @@ def _best(asked: Posed, problem: Sampled, searched: removal_whole.Search) -> Rem
 
 def _words(found: Removed, size: int, chances: Sequence[Chance], word: str) -> str:
     names = [f"{' and '.join(c.names) or 'the level'} may fail in {c.may_fail}" for c in chances]
-    how = "every set of them that matters was searched"
+    how = "every set of them that can matter was searched"
     if not found.whole:
-        how = "the bound is that of sets of them of which one must hold"
+        how = "the bound is that of sets of samples, one of which must hold"
     programs = f"{found.programs} geometric programs, each with its Lagrangian bound"
     return f"of {size} {word}s {', '.join(names)}; {how}: {programs}"
 

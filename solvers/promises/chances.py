@@ -41,7 +41,7 @@ FEW_DECIDED = 3
 FEW = 16
 """Samples that tell whether an objective is the same in all of them."""
 UNPROVED = (
-    "that confidence is proved for one probability and an objective that is the same in every sample; here it is only "
+    "the confidence is proved only for one probability and an objective that is the same in every sample; here it is "
     "estimated by fresh samples"
 )
 
@@ -250,9 +250,7 @@ def _settled(asked: robust.Posed, measure: Weighing, found: Found) -> Found:
     other = again.outcome
     if other.status is not Status.OPTIMAL or other.x is None or other.bound is None:
         return replace(found, unweighed=robust_geometric.UNKNOWN)
-    words = (
-        f"{outcome.certificate}; ties and sensitivities are those with the samples that fail left as they are"
-    )
+    words = f"{outcome.certificate}; ties and sensitivities are for a fixed set of failing samples"
     worth = {key: (value, True) for key, (value, _) in again.worth.items()}
     return replace(
         found,

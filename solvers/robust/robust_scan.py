@@ -87,7 +87,7 @@ def minimise(worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None =
         pool = levels if not pool.size else np.concatenate([pool, levels], axis=1)
         if pool.shape[1]:
             pool = pool[:, pool[0] <= pool[0].min() + TIE * abs(pool[0].min())]
-    text = f"every design ({every.size}) judged in {worlds.words}"
+    text = f"every design ({every.size}) evaluated in {worlds.words}"
     if not pool.size:
         return Found(Outcome(Status.INFEASIBLE, certificate=f"{text}; none holds", solver=ENUMERATION))
     count = len(every.names)
