@@ -187,7 +187,7 @@ def test_a_sweep_of_an_uncertain_question_has_its_worlds_as_an_axis() -> None:
     found = dse.sweep(data, workers=1, progress=False)
     assert dict(found["status"].sizes) == {"sample": 16, "work": 3}
     assert (found["status"] == 1).all()
-    with pytest.raises(ScenarioError, match="one design for all worlds, and no axis is swept"):
+    with pytest.raises(ScenarioError, match="one design for all samples, and no axis is swept"):
         dse.sweep({**data, "sweep": {}, "objective": {"minimize": "energy", "measure": "mean"}})
 
 

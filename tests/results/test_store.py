@@ -274,7 +274,7 @@ def test_a_chunk_that_is_written_anew_while_it_is_read_is_no_damage(
     [
         ("s3://", "names no bucket"),
         ("s3:///", "names no bucket"),
-        ("memory://s.zarr", "would be gone"),
+        ("memory://s.zarr", "would be lost"),
         ("file://s.zarr", "names no path"),
         ("nonsense://a/b", "is not a place for a store"),
         ("S3://bucket/s.zarr", "is not an address of a store"),

@@ -17,7 +17,7 @@ from scenarios.language.schema import KernelEntry
 MISTAKES = [
     (asked(kernels=kernels({"name": None})), "kernels[0]", "this kernel has no name"),
     (asked(kernels=kernels({}, {"name": "forces"})), "kernels[1].name", "two kernels are called forces"),
-    (asked(kernels=kernels({"name": "time"})), "kernels[0].name", "means something else"),
+    (asked(kernels=kernels({"name": "time"})), "kernels[0].name", "is already used for something else"),
     (asked(kernels=kernels({"name": "a.b"})), "kernels[0].name", "cannot name a kernel"),
     (asked(kernels=kernels({"model": "nbdy"})), "kernels[0].model", "no model"),
     (asked(kernels=kernels({"model": "partition"})), "kernels[0].model", "map of machines"),

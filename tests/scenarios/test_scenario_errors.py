@@ -178,7 +178,7 @@ def test_models_over_lists_know_no_idling(model: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         load(data | {"idle": True})
     (found,) = caught.value.problems
-    assert (found.key, found.wrong.startswith(f"{model} knows no idling")) == ("idle", True)
+    assert (found.key, found.wrong.startswith(f"{model} does not support idle")) == ("idle", True)
 
 
 @pytest.mark.parametrize("work", [{"flops": 0, "bytes": "0 B"}, {"flops": "0 flop", "intensity": 2}])

@@ -56,7 +56,7 @@ def test_a_machine_file_beside_the_scenario_can_be_an_entry(toy: Any, tmp_path: 
         ({"cpu": CPU}, "machine", "at least 2 machines, and the map of them names only cpu", "gpu ="),
         ({}, "machine", "at least 2 machines", "gpu ="),
         ({"cpu": CPU, "a.b": GPU}, "machine.a.b", "holds a dot", '"a-b"'),
-        ({"cpu": CPU, "min": GPU}, "machine.min", "meaning of its own", '"min_1"'),
+        ({"cpu": CPU, "min": GPU}, "machine.min", "reserved name", '"min_1"'),
         ({"cpu": CPU, "gpu": 5}, "machine.gpu", "5 is not a machine", "base"),
         ({"cpu": CPU, "gpu": "i7-2600"}, "machine.gpu", 'no machine "i7-2600"', "i7-2600k"),
         ({"cpu": CPU, "gpu": "gtx-titan"}, "machine.gpu", "ambiguous", "in full"),

@@ -70,7 +70,7 @@ def test_toml_rows_and_python_rows_are_the_same_question(toy: Any) -> None:
         ([{"name": 5, "flops": 1}], "given.jobs[0].name", "is text, not 5", "quotes"),
         ([{"name": " ", "flops": 1}], "given.jobs[0].name", "is not a name of a job", "letters"),
         ([{"name": "a\n", "flops": 1}], "given.jobs[0].name", "is not a name of a job", "letters"),
-        ([{"name": "max", "flops": 1}], "given.jobs[0].name", "meaning of its own", '"max_1"'),
+        ([{"name": "max", "flops": 1}], "given.jobs[0].name", "reserved name", '"max_1"'),
         ([{"name": "x" * 99, "flops": 1}], "given.jobs[0].name", "too long", "80"),
         ([{"name": "a"}], "given.jobs[0]", 'job "a" has no flops (flops of the job)', 'flops = "20 flop"'),
         ([A | {"flopz": 2}], "given.jobs[0].flopz", 'no key of a job "flopz"', "did you mean 'flops'"),

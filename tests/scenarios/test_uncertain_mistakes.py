@@ -101,7 +101,7 @@ WRONG = [
     (
         asked({"bodies": BODIES, "sampling": {"method": "sobl"}}),
         "uncertain.sampling.method",
-        "no way",
+        "is not a sampling method",
         "sobol",
     ),
     (
@@ -151,7 +151,7 @@ WRONG = [
             objective__measure="worst",
         ),
         "uncertain.sampling.correlation",
-        "knows no correlation",
+        "cannot use a correlation",
         "leave the correlation out",
     ),
     (asked(objective__measure="mean"), "objective.measure", "nothing is uncertain", "[uncertain]"),
@@ -172,13 +172,13 @@ WRONG = [
     (
         asked({"bodies": BODIES}, objective__measure="median"),
         "objective.measure",
-        "this is not a measure",
+        "is not a measure",
         '"worst"',
     ),
     (
         asked({"bodies": BODIES}, objective__quantile=1.5),
         "objective.quantile",
-        "this is not a probability",
+        "is not a probability",
         "0.95",
     ),
     (
@@ -190,7 +190,7 @@ WRONG = [
     (
         asked({"bodies": BODIES}, limits={"time": {"max": 10, "confidence": 0.9}}),
         "limits.time.confidence",
-        "no probability",
+        "needs a probability",
         "beside it",
     ),
     (
@@ -241,7 +241,7 @@ WRONG = [
     (
         asked({"bodies": BODIES}, sweep={"sample": {"path": "flops_per_pair", "values": [1, 2]}}),
         "sweep.sample",
-        "along which worlds are drawn",
+        "the dimension of samples",
         "otherwise",
     ),
 ]

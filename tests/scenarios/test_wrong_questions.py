@@ -98,7 +98,12 @@ def test_mistakes_in_what_is_decided(
         ({"minimize": "bodies"}, ".minimize", "bodies is not decided", "metric or a decided"),
         ({"minimize": "halvings"}, ".minimize", "no machine parameter is decided", "max_halvings"),
         ({"minimize": "energy", "front": {"points": 9}}, ".front", "two objectives", "minimize = ["),
-        ({"minimize": ["energy", "time"], "front": {"points": 1}}, ".front.points", "no front", "2"),
+        (
+            {"minimize": ["energy", "time"], "front": {"points": 1}},
+            ".front.points",
+            "too few for a front",
+            "2",
+        ),
         (
             {"minimize": ["energy", "time"], "front": {"points": 9, "tolerance": 0.1}},
             ".front",
@@ -161,7 +166,7 @@ def test_mistakes_in_limits(only: Only, limits: dict[str, Any], key: str, wrong:
         ({"path": "bodies"}, "", "the axis is empty"),
         ({"path": "bodies", "values": []}, ".values", "the axis is empty"),
         ({"path": "bodies", "factors": []}, ".factors", "the axis is empty"),
-        ({"path": "bodies", "start": 1, "stop": 9, "num": 0}, ".num", "0 values"),
+        ({"path": "bodies", "start": 1, "stop": 9, "num": 0}, ".num", "num = 0 is not possible"),
         ({"path": "bodies", "start": 1, "stop": 9, "num": 2.5}, ".num", "not a whole number"),
         ({"path": "bodies", "start": 1, "stop": 9}, ".num", "num missing"),
         ({"path": "bodies", "start": 1, "stop": 9, "num": 3, "values": [1]}, "", "exclude each other"),

@@ -111,7 +111,7 @@ def test_mistakes_are_told_by_their_key(path: str, values: list[float], key: str
 
 
 def test_a_spread_is_not_swept_where_each_world_is_decided_by_itself():
-    with pytest.raises(ScenarioError, match="each world is decided by itself"):
+    with pytest.raises(ScenarioError, match="each sample is decided by itself"):
         dse.sweep(over("uncertain.rise.spread", [1.5], objective={"minimize": "price"}), progress=False)
 
 

@@ -109,7 +109,7 @@ def test_worlds_without_a_design_are_left_out_and_told():
     data = {**SQUARE, "limits": {"price": {"max": 2.4}}}
     found = dse.what_matters(data, rows=128, progress=False)
     assert 0 < found.left_out < 128
-    assert f"{100 * found.left_out / 128:.3g} % of the rows hold a world without a design" in str(found)
+    assert f"{100 * found.left_out / 128:.3g} % of the rows hold a sample without a design" in str(found)
     assert found.indices[0].rows == 128 - found.left_out
 
 

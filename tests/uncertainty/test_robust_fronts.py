@@ -226,7 +226,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"minimize": "one", "measures": {"one": {"of": "price"}}},
         "objective.measures.one",
-        "nothing says what",
+        "no measure of",
     ),
     (
         {"minimize": "one", "measures": {"one": {"cvar": 0.9}}},
@@ -241,7 +241,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"minimize": "one", "measures": {"one": {"of": "price", "cvar": 1.5}}},
         "objective.measures.one.cvar",
-        "no probability",
+        "is not a probability",
     ),
     (
         {"minimize": "price", "measure": "mean", "measures": {"one": {"of": "slow", "cvar": 0.9}}},
