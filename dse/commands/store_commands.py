@@ -109,7 +109,7 @@ def show_audit(told: dict[str, Any]) -> None:
     if told.get("solved_again"):
         say(
             f"       {told['solved_again']} solved again in {told.get('seconds_solved_again', 0.0):.2g} s by other "
-            f"means: {told['agree']} agree, {told['undecided']} without an answer"
+            f"methods: {told['agree']} agree, {told['undecided']} without an answer"
         )
     if not told["passed"]:
         say(f"       FAILED: {told['wrong'] + told.get('differ', 0)} errors")

@@ -59,7 +59,7 @@ def served(machine: Machine) -> list[str]:
     far = near.pop(frozenset(), [])
     for lacked, lacking in near.items():
         lines.append(f"Lacks for {', '.join(lacking)}: {', '.join(sorted(lacked))}")
-    lines += [f"Lacks more for {', '.join(far)}"] if far else []
+    lines += [f"Lacks several parameters for {', '.join(far)}"] if far else []
     return [*lines, *_prices(machine)]
 
 

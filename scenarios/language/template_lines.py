@@ -109,9 +109,7 @@ def ties(m: Model) -> str:
     """Write the order of ties, as a comment."""
     names = [q.name for q in m.metrics]
     first = [f'"{n}"' for n in ("time", "power", "cost", *names) if n in names][:2]
-    return line(
-        f"# ties = [{', '.join(first)}]", "of designs that are equally good the one with the least of these"
-    )
+    return line(f"# ties = [{', '.join(first)}]", "of equally good designs the one with the least of these")
 
 
 def example(q: Quantity) -> str:

@@ -230,7 +230,7 @@ def _estimates(best: _Chosen, time: Array, confidence: float, word: float) -> tu
             "s/message",
             float(low[0]),
             float(high[0]),
-            "latency: time to send a message however short",
+            "latency: time of a message of any length",
             about(latency, 0),
         ),
         Estimate(
