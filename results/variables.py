@@ -200,7 +200,7 @@ def per_limit(
     percent = {"units": "1", "long_name": "percent of the objective per percent of the limit"}
     yield Variable("elasticity", "float64", (*dims, LIMIT), percent, "elasticity")
     flags = {
-        "long_name": "whether the limit binds, or stands in the conflict of an infeasible point",
+        "long_name": "whether the limit binds, or is part of the conflict of an infeasible point",
         "flag_values": [NOT_APPLICABLE, SLACK, BINDING, CONFLICTING],
         "flag_meanings": "not_applicable slack binding conflicting",
     }

@@ -156,7 +156,7 @@ def _gaps(part: Part, question: Question, found: Findings) -> None:
     goal = question.objectives[0]
     beyond = (objective - bound) * (1.0 if not goal.maximize else -1.0)
     better = (status == FEASIBLE) & (beyond < -question.gap * np.maximum(np.abs(objective), 1e-12))
-    found.tell(better, part.origin, "bound", "the objective is better than its proven bound")
+    found.tell(better, part.origin, "bound", "the objective is better than its proved bound")
 
 
 def _numbers(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array, found: Findings) -> None:

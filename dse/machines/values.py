@@ -21,7 +21,7 @@ EVIDENCE = {
     "measured": "measured by those whom the source names",
     "measured on a noisy machine": "measured while other programs ran beside it",
     "fitted to measurements": "a parameter of a model fitted to the runs that the source names",
-    "stated": "stated by whoever measured the rest",
+    "stated": "stated by those who measured the other values",
     "published": "stated in the source, which does not say how it was found",
     "derived": "computed from other values by the formula in the source",
     "assumed": "chosen",

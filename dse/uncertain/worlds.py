@@ -54,7 +54,7 @@ def measured(asked: Scenario) -> None:
         wrong = "numbers are uncertain, and no measure of the objective is given"
         right = (
             'write measure = "mean", measure = "worst", quantile = 0.95 or cvar = 0.9 under [objective]; '
-            "`dse uncertainty FILE` tells the best design in each sample"
+            "`dse uncertainty FILE` finds the best design in each sample"
         )
         raise ScenarioError([Problem(asked.file, "objective.measure", wrong, right)])
 

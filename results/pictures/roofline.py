@@ -77,12 +77,12 @@ def _found(source: Any) -> tuple[Roofline, ...]:
         found = (rooflines.of_machine(source),)
     if len(found) > len(LINES):
         raise ValueError(
-            f"there are more than {len(LINES)} machines, which no picture tells apart: choose with isel"
+            f"there are more than {len(LINES)} machines, too many for one picture: choose with isel"
         )
     if not found:
         raise ValueError(
-            "there is no roofline here: it takes a machine, or designs of a model that knows an intensity "
-            "(roofline, blocks) and says what was asked"
+            "there is no roofline here: it takes a machine, or designs of a model with an intensity "
+            "(roofline, blocks) and the scenario"
         )
     return found
 

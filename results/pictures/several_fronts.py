@@ -78,7 +78,7 @@ def undrawable(sizes: Mapping[str, int], numbers: Collection[str]) -> str:
         return ""
     told = " × ".join(f"{n} {name}" for name, n in sizes.items())
     return (
-        f"{told} are {many} fronts; a picture tells {len(LINES)} apart, or {MOST} along one axis of numbers"
+        f"{told} are {many} fronts; a picture shows at most {len(LINES)}, or {MOST} along one axis of numbers"
     )
 
 

@@ -147,7 +147,7 @@ class Comparison:
             yield f"objectives differ ({'; '.join(goals)}), so that only metrics are compared"
         if self.goal and len({_kind(s.solution) for s in self.sides}) > 1:
             told = "; ".join(f"{s.label}: {_measure(s.solution)}" for s in self.sides)
-            yield f"measures differ ({told}), so that a ratio of objectives is between different things"
+            yield f"measures differ ({told}), so that a ratio of objectives compares different measures"
         answered = [s for s in self.sides if s.answered]
         for s in self.sides:
             if not s.answered:

@@ -237,7 +237,7 @@ def _unknown(own: Names, used: str) -> str:
     if used == "machine" or r.is_machine(used):
         return f"{used} is a whole machine, not a number"
     if table().find(used) is not None:
-        return f"there is no quantity {shown(used)}\na unit stands behind a number and one blank: 1 {used}"
+        return f"there is no quantity {shown(used)}\na unit follows a number and one blank: 1 {used}"
     every = [*own.shape.define, *own.shape.given, *own.shape.decide, *r.inputs, *r.metrics, *r.parameters]
     every = [name for name in every if name != HALVINGS.name]
     return f"there is no quantity {shown(used)}\n{meant(used, dict.fromkeys(every))}"

@@ -152,7 +152,7 @@ def _strange(text: str, at: int) -> NoReturn:
     if sign == "`":
         raise ExpressionError(text, at, "this backquote is not closed", "write `name` with two of them")
     if sign == "=":
-        raise ExpressionError(text, at, "an expression holds no =", "write what stands behind it only")
+        raise ExpressionError(text, at, "an expression holds no =", "write only the part after it")
     if sign in "\"'":
         raise ExpressionError(
             text, at, "an expression holds no texts", "names with other signs go in backquotes"

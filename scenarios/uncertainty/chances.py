@@ -124,7 +124,7 @@ def _measure(reader: Reader, goal: Goal | None) -> Measure | None:
     names = measured.ranked(goal)
     own = goal.measures.get(names[0]) if len(names) == 1 else None
     if own is not None and told:
-        wrong = f"{names[0]} is a measure of its own, and {told[0]} another one"
+        wrong = f"{names[0]} is a measure, and {told[0]} is another one"
         reader.findings.add(f"objective.{told[0]}", wrong, "leave one of them out")
     if len(told) > 1:
         wrong = f"{' and '.join(told)} exclude each other"

@@ -259,7 +259,7 @@ def _raised(p: Posynomial, power: float) -> Posynomial:
     if p.is_monomial:
         return p.power(power)
     if power != int(power) or not 0 < power <= 4:
-        raise NotPosynomial("a maximum of sums to a broken power")
+        raise NotPosynomial("a maximum of sums to a fractional power")
     product = p
     for _ in range(int(power) - 1):
         product = product * p

@@ -174,7 +174,7 @@ def test_a_refusal_names_the_terms_that_are_missing():
     with pytest.raises(FittingError) as caught:
         dse.fit(measured(held, intensity * moved, moved, 0.02, 3), "roofline")
     told = str(caught.value)
-    assert "cannot be told apart: all runs are cap-bound, none is compute-bound or memory-bound" in told
+    assert "cannot be separated: all runs are cap-bound, none is compute-bound or memory-bound" in told
     assert "no launch time is visible" in told
 
 

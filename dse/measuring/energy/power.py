@@ -81,7 +81,7 @@ def with_energy(runs: Sequence[Run], log: Log, path: str) -> list[Run]:
             for t in (log.times[0], log.times[-1])
         )
         raise MeasuringError(
-            f"{path} tells the power from {begun} to {ended}, and {len(outside)} of {len(runs)} runs lie outside: "
+            f"{path} has the power from {begun} to {ended}, and {len(outside)} of {len(runs)} runs lie outside: "
             "record all the time, by a clock that agrees with this machine's"
         )
     return [replace(r, energy=log.between(r.start, r.start + r.time)) for r in runs]
