@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import results.stores.store
-from dse.checks.findings import EXAMPLES, Findings, Wrong
-from dse.processes import end_with_parent, environment
-from dse.sweeping.chunk_work import Ready, Study, prepared
+from dse.sweeping.checks.findings import EXAMPLES, Findings, Wrong
+from dse.sweeping.points.chunk_work import Ready, Study, prepared
+from dse.system.processes import end_with_parent, environment
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from scenarios.question import Question
@@ -275,7 +275,7 @@ def main() -> None:
 def figures(notes: Iterable[Mapping[str, Any]], extra: Again | None) -> dict[str, Any]:
     """Put together what the audit of a sweep found, as values that JSON has.
 
-    ``notes``: what was noted of each chunk (see ``dse.sweeping.chunk_work.Finished``).
+    ``notes``: what was noted of each chunk (see ``dse.sweeping.points.chunk_work.Finished``).
     """
     whole = Findings()
     for note in notes:

@@ -22,8 +22,9 @@ from scenarios.uncertainty.drawing import draw
 from solvers import boxes
 from solvers.answer import answer
 from solvers.promises.chance import Chance
-from solvers.robust import box_lines, decide_now, robust_boxes, robust_search
-from solvers.robust.box_lines import Wanted
+from solvers.robust import decide_now, robust_search
+from solvers.robust.boxes import box_lines, robust_boxes
+from solvers.robust.boxes.box_lines import Wanted
 
 MACHINE = {n: float(machines.get("balanced").parameters[n]) for n in plain.PARAMETERS}
 POWER: dict[str, Any] = {
