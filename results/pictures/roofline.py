@@ -39,7 +39,7 @@ def roofline(
     ``source``: a sweep, a front or an answer of a model that knows an intensity (a curve for each machine, at most
     six, and the designs under them), the name of a machine, or a table shaped like [machine]; ``metrics``: which
     panels (default: performance, efficiency and power); ``ax``: axes of one's own, as many. Dashed is what the machine
-    would do without its power cap; of one machine the background says what bounds it. All is computed by the
+    would reach without its power cap; of one machine the background says what bounds it. All is computed by the
     equations of the model. Returns the figure. Raises ValueError where there is no intensity, and for a metric that
     has no curve; ScenarioError for a machine that is not known or lacks parameters.
     """

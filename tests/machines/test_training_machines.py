@@ -60,7 +60,8 @@ def test_kernels_of_the_measured_machine_are_those_of_the_products():
     shipped = machines.get(batches.NAME)
     assert {n: shipped.parameters[n] for n in found.constants} == pytest.approx(found.constants, rel=DIGITS)
     # README of the sample: a fitted roofline with a launch time misses families not seen by 15.7 %
-    assert found.wide[0] < 12.0 and found.thin[0] < 15.7
+    assert found.wide[0] < 12.0
+    assert found.thin[0] < 15.7
     assert (found.wide[1], found.thin[1]) == (352, 671)
     assert "arXiv" not in " ".join(shipped.provenance[n] for n in found.constants)
 

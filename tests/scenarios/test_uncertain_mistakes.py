@@ -242,7 +242,7 @@ WRONG = [
         asked({"bodies": BODIES}, sweep={"sample": {"path": "flops_per_pair", "values": [1, 2]}}),
         "sweep.sample",
         "the dimension of samples",
-        "otherwise",
+        "another name",
     ),
 ]
 
