@@ -256,7 +256,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"minimize": "one", "measure": "mean", "measures": {"one": {"of": "price", "cvar": 0.9}}},
         "objective.measure",
-        "a measure of its own",
+        "one is a measure",
     ),
     ({"minimize": "one", "measures": {"one": {"off": "price"}}}, "objective.measures.one.off", "unknown key"),
 ]
