@@ -129,7 +129,7 @@ MESSAGE_SHARE = Quantity(
     "message_share",
     "m/M",
     "",
-    "largest message over memory used; the paper supposes at most 1, asked for by valid = true",
+    "largest message divided by memory used; the paper assumes at most 1, which valid = true enforces",
     f"{SOURCE}, section II",
 )
 
