@@ -141,7 +141,7 @@ def page(machine: Machine) -> str:
     """Return a machine's page in Markdown."""
     parts = [f"# {machine.name}: {machine.title}", *head(machine), *served(machine)]
     if (against := beside(machine)) is not None:
-        parts += ["## Beside the data sheet", _markdown(against)]
+        parts += ["## Compared with the data sheet", _markdown(against)]
     stated = parameters(machine)
     if stated:
         parts += ["## Parameters", _markdown(values("parameter", stated))]
